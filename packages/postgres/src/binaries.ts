@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Account, canRun } from "./account.ts";
 import { PostgresError } from "./errors.ts";
 
@@ -45,7 +45,7 @@ export function findBinaries(account: Account | undefined, log: (line: string) =
 
 function locatePackage(): string {
   try {
-    return dirname(dirname(fileURLToPath(import.meta.resolve(packageName))));
+    return dirname(dirname(createRequire(import.meta.url).resolve(packageName)));
   } catch (cause) {
     throw new PostgresError(
       "platform_unsupported",

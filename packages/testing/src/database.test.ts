@@ -1,0 +1,53 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FreshDatabase, freshDatabase } from "./database.ts";
+
+let first: FreshDatabase;
+let second: FreshDatabase;
+
+beforeAll(async () => {
+  [first, second] = await Promise.all([freshDatabase(), freshDatabase()]);
+});
+
+afterAll(async () => {
+  await first.drop();
+  await second.drop();
+});
+
+async function query(url: string, sql: string): Promise<unknown[][]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query({ text: sql, rowMode: "array" })).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+test("what one test file writes is not in another one's database", async () => {
+  await query(first.ownerUrl, "create table only_here ()");
+  expect(await query(first.ownerUrl, "select to_regclass('public.only_here') is null")).toEqual([[false]]);
+  expect(await query(second.ownerUrl, "select to_regclass('public.only_here') is null")).toEqual([[true]]);
+});
+
+test("the API's role is neither superuser nor owner of the database", async () => {
+  expect(
+    await query(
+      first.apiUrl,
+      `select current_user::text, rolsuper, rolcreaterole, pg_get_userbyid(datdba) = current_user
+         from pg_roles, pg_database where rolname = current_user and datname = current_database()`,
+    ),
+  ).toEqual([["kule_api", false, false, false]]);
+});
+
+test("a dropped database is gone even while something is connected to it", async () => {
+  const third = await freshDatabase();
+  const client = new Client({ connectionString: third.ownerUrl });
+  client.on("error", () => {});
+  await client.connect();
+  await third.drop();
+  expect(
+    await query(first.ownerUrl, `select count(*)::int from pg_database where datname = '${third.name}'`),
+  ).toEqual([[0]]);
+  await client.end().catch(() => {});
+});

@@ -1,0 +1,39 @@
+import { availableParallelism } from "node:os";
+import { defineConfig } from "vitest/config";
+
+const shared = {
+  globalSetup: ["packages/testing/src/vitest-setup.ts"],
+  // Child processes, signals and native sockets are part of many tests; threads share what these change.
+  pool: "forks" as const,
+  hookTimeout: 60_000,
+};
+
+export default defineConfig({
+  oxc: { jsx: { runtime: "automatic", importSource: "hono/jsx" } },
+  test: {
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    projects: [
+      {
+        extends: true,
+        test: {
+          ...shared,
+          name: "unit",
+          include: ["{apps,packages,tools}/*/src/**/*.test.{ts,tsx}"],
+          exclude: ["packages/testing/src/system/**"],
+          testTimeout: 20_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...shared,
+          name: "system",
+          include: ["packages/testing/src/system/**/*.test.ts"],
+          testTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
