@@ -1,0 +1,116 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import standaloneCode from "ajv/dist/standalone/index.js";
+import addFormats from "ajv-formats";
+import { build } from "esbuild";
+import { flattenOperations, type JsonSchema, type OpenapiDocument, responseOf } from "./openapi-document.ts";
+
+/**
+ * Ajv's standalone code for every body, parameter set and response.
+ *
+ * Ajv's ESM output still calls require() for its runtime helpers, so esbuild bundles it into a file without
+ * dependencies. Responses are in a file of their own: only test builds load them.
+ *
+ * @returns file name to source
+ */
+export async function bundleValidators(document: OpenapiDocument): Promise<Map<string, string>> {
+  const bodies: Record<string, JsonSchema> = {};
+  const parameters: Record<string, JsonSchema> = {};
+  const responses: Record<string, JsonSchema> = {};
+  for (const { id, operation, parameters: declared } of flattenOperations(document)) {
+    if (operation.requestBody !== undefined)
+      bodies[id] = operation.requestBody.content["application/json"].schema;
+    for (const where of ["query", "header"] as const) {
+      const own = declared.filter((parameter) => parameter.in === where);
+      parameters[`${id}_${where}`] = {
+        type: "object",
+        additionalProperties: where === "header",
+        required: own.filter((p) => p.required).map((p) => nameIn(where, p.name)),
+        properties: Object.fromEntries(own.map((p) => [nameIn(where, p.name), p.schema])),
+      };
+    }
+    for (const status of Object.keys(operation.responses)) {
+      const content = responseOf(document, operation, status).content;
+      const schema = content?.["application/json"]?.schema ?? content?.["application/problem+json"]?.schema;
+      if (schema !== undefined) responses[`${id}_${status}`] = schema;
+    }
+  }
+  const payload = { jobPayload: { $ref: "#/components/schemas/JobPayload" } };
+
+  const files = new Map<string, string>();
+  const parts = { bodies, parameters, responses, payload };
+  for (const [name, schemas] of Object.entries(parts)) {
+    const coerce = name === "parameters";
+    files.set(`validate-${name}.js`, await bundle(compile(document, schemas, coerce)));
+    files.set(`validate-${name}.d.ts`, declarations(Object.keys(schemas)));
+  }
+  return files;
+}
+
+const nameIn = (where: "query" | "header", name: string) => (where === "header" ? name.toLowerCase() : name);
+
+function compile(document: OpenapiDocument, schemas: Record<string, JsonSchema>, coerce: boolean): string {
+  const ajv = new Ajv2020({
+    code: { source: true, esm: true, lines: false },
+    allErrors: true,
+    strict: true,
+    allowUnionTypes: true,
+    strictRequired: false,
+    strictTypes: false,
+    discriminator: true,
+    useDefaults: true,
+    coerceTypes: coerce ? "array" : false,
+    keywords: ["example", "xml", "externalDocs"],
+  });
+  (addFormats as unknown as (instance: Ajv2020) => void)(ajv);
+  for (const [name, schema] of Object.entries(document.components.schemas))
+    ajv.addSchema(prepared(schema), `kule:${name}`);
+  const exports: Record<string, string> = {};
+  for (const [name, schema] of Object.entries(schemas)) {
+    ajv.addSchema(prepared(schema), `kule-part:${name}`);
+    exports[name] = `kule-part:${name}`;
+  }
+  return standalone(ajv, exports);
+}
+
+const standalone =
+  (standaloneCode as unknown as { default?: typeof standaloneCode }).default ??
+  (standaloneCode as unknown as (ajv: Ajv2020, refs: Record<string, string>) => string);
+
+/** References point at schema ids; a discriminator's mapping is OpenAPI's word for what the constants already say. */
+function prepared(schema: JsonSchema): JsonSchema {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value) => {
+      if (key === "mapping") return undefined;
+      return key === "$ref" && typeof value === "string" ? `kule:${value.split("/").at(-1)}` : value;
+    }),
+  );
+}
+
+async function bundle(code: string): Promise<string> {
+  const result = await build({
+    stdin: { contents: code, resolveDir: import.meta.dirname, loader: "js" },
+    bundle: true,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["main"],
+    write: false,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: "none",
+  });
+  return result.outputFiles[0]?.text ?? "";
+}
+
+function declarations(names: readonly string[]): string {
+  const lines = names.map((name) => `export const ${name}: Validator;`);
+  return `export type ValidatorError = {
+  readonly instancePath: string;
+  readonly keyword: string;
+  readonly params: { readonly [name: string]: unknown };
+  readonly message?: string;
+  readonly schemaPath: string;
+};
+export type Validator = ((data: unknown) => boolean) & { errors?: readonly ValidatorError[] | null };
+${lines.join("\n")}
+`;
+}

@@ -1,0 +1,4455 @@
+// Generated from docs/api/openapi.yaml by packages/contract/scripts/generate.ts. Do not edit.
+export interface paths {
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where things are */
+        get: operations["getApiIndex"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This contract as JSON */
+        get: operations["getOpenapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process is alive */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process can serve (the database answers and is migrated) */
+        get: operations["getReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open a session with e-mail and password
+         * @description Answers a session token (`kule_ses_…`), valid for 12 hours and used like any token. An unknown e-mail and a
+         *     wrong password answer the same, after the same time. A user of several organisations may name one;
+         *     otherwise the first by name is taken. Ten failures in a quarter of an hour for one e-mail or one address
+         *     answer 429.
+         */
+        post: operations["login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Close the session whose token this call carries */
+        post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who this token is and what it may do */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organisation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The caller's organisation */
+        get: operations["getOrganisation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organisations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All organisations of the installation (operators) */
+        get: operations["listOrganisations"];
+        put?: never;
+        /** Register an organisation (operators) */
+        post: operations["createOrganisation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organisations/{organisation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: components["parameters"]["OrganisationId"];
+            };
+            cookie?: never;
+        };
+        /** One organisation (operators) */
+        get: operations["getOrganisationById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Rename, suspend or resume an organisation (operators)
+         * @description A suspended organisation can read; every mutation answers 409 `organisation_suspended`.
+         */
+        patch: operations["updateOrganisation"];
+        trace?: never;
+    };
+    "/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who belongs to the organisation */
+        get: operations["listMembers"];
+        put?: never;
+        /**
+         * Add a person by e-mail
+         * @description An e-mail that is unknown to the installation becomes a user with a generated password, which this answer
+         *     shows once. Nobody can give a role above their own.
+         */
+        post: operations["addMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/members/{member_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                member_id: components["parameters"]["MemberId"];
+            };
+            cookie?: never;
+        };
+        /** One member */
+        get: operations["getMember"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a member
+         * @description Their sessions and their tokens for this organisation end with it.
+         */
+        delete: operations["removeMember"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a member's role
+         * @description The last owner cannot be made less (409 `last_owner`).
+         */
+        patch: operations["updateMember"];
+        trace?: never;
+    };
+    "/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organisation's tokens (operators without `Kule-Organisation` see operator tokens) */
+        get: operations["listTokens"];
+        put?: never;
+        /**
+         * Mint a token
+         * @description The secret is in this answer and nowhere else: the database holds only its SHA-256. A token never may more
+         *     than the role it carries, and no more than its `scopes` (permissions such as `server:create`, or
+         *     `server:*`, or `*:read`); it cannot carry a role above the caller's.
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        /** One token */
+        get: operations["getToken"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a token
+         * @description It is refused everywhere within one second.
+         */
+        delete: operations["revokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tokens/{token_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace a token's secret
+         * @description Answers a new token with the same name, role, scopes and lifetime. The old one goes on working for
+         *     `overlap_seconds` (default 0: it ends at once).
+         */
+        post: operations["rotateToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who did what, when, and how it ended
+         * @description Every mutation leaves one entry, refused ones too. Operators without `Kule-Organisation` see all.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Images, packages and the regions this organisation may use */
+        get: operations["getCatalog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/regions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All regions, with their agents' health (operators) */
+        get: operations["listRegions"];
+        put?: never;
+        /**
+         * Register a region (operators)
+         * @description The VMID and VLAN ranges are what Kule may give out in that cluster: keep them outside everything else that
+         *     makes VMs there. They can be widened later, never narrowed below what is in use.
+         */
+        post: operations["createRegion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/regions/{region}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        /** One region (operators) */
+        get: operations["getRegion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Rename, restrict, pause or widen a region (operators)
+         * @description `restricted_to` lists the only organisations that see the region; `null` opens it to all. In `maintenance`
+         *     no job is handed out and creating answers 409 `region_unavailable`.
+         */
+        patch: operations["updateRegion"];
+        trace?: never;
+    };
+    "/regions/{region}/agent-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        /** The region's agent tokens (operators) */
+        get: operations["listAgentTokens"];
+        put?: never;
+        /**
+         * Mint an agent token bound to this region (operators)
+         * @description Give it to the agent as `KULE_AGENT_TOKEN`. It opens the agent's three calls for this region only.
+         */
+        post: operations["createAgentToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/regions/{region}/agent-tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke an agent token (operators) */
+        delete: operations["revokeAgentToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/regions/{region}/agent-tokens/{token_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace an agent token, with an overlap (operators)
+         * @description The old token works for `overlap_seconds` more (default 600), so that the agent can be restarted in peace.
+         */
+        post: operations["rotateAgentToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ssh-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organisation's public keys */
+        get: operations["listSshKeys"];
+        put?: never;
+        /**
+         * Add a public key
+         * @description Accepted: ed25519, ecdsa, rsa of at least 2048 bits, and security-key (`sk-`) variants, in the one-line
+         *     OpenSSH form. A private key, a DSA key or a line with an options prefix is refused and says so.
+         */
+        post: operations["createSshKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ssh-keys/{ssh_key_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                ssh_key_id: components["parameters"]["SshKeyId"];
+            };
+            cookie?: never;
+        };
+        /** One key */
+        get: operations["getSshKey"];
+        put?: never;
+        post?: never;
+        /**
+         * Forget a key
+         * @description Servers that already hold it keep it.
+         */
+        delete: operations["deleteSshKey"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a key or change its labels
+         * @description In `labels`, a value sets and `null` removes; what is not named stays.
+         */
+        patch: operations["updateSshKey"];
+        trace?: never;
+    };
+    "/networks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organisation's private networks */
+        get: operations["listNetworks"];
+        put?: never;
+        /**
+         * Create a private network
+         * @description A network is a layer-3 domain of its own: nothing routes between two networks, and two networks may use the
+         *     same addresses. Without `cidr` the next free /16 of 10.0.0.0/8 is taken. `job` is null while the region's edge
+         *     has nothing to be told.
+         */
+        post: operations["createNetwork"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/networks/{network_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+            };
+            cookie?: never;
+        };
+        /** One network */
+        get: operations["getNetwork"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an empty network
+         * @description A network that still has subnets answers 409 `in_use`.
+         */
+        delete: operations["deleteNetwork"];
+        options?: never;
+        head?: never;
+        /** Rename a network, change its description or labels */
+        patch: operations["updateNetwork"];
+        trace?: never;
+    };
+    "/networks/{network_id}/subnets": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+            };
+            cookie?: never;
+        };
+        /** The network's subnets */
+        get: operations["listSubnets"];
+        put?: never;
+        /**
+         * Create a subnet
+         * @description Tier `app` and `mgmt` can reach the internet once a gateway is attached; `data` never can. The tier cannot be
+         *     changed later. Without `cidr` the next free /24 of the network is taken. The first usable address is the
+         *     gateway's.
+         */
+        post: operations["createSubnet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/networks/{network_id}/subnets/{subnet_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        /** One subnet */
+        get: operations["getSubnet"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an empty subnet
+         * @description A subnet whose addresses are in use answers 409 `in_use` and names the servers.
+         */
+        delete: operations["deleteSubnet"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a subnet, change its name servers or labels
+         * @description Name servers reach servers created from now on.
+         */
+        patch: operations["updateSubnet"];
+        trace?: never;
+    };
+    "/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organisation's servers
+         * @description Servers in the removal buffer are in the list; removed ones are not.
+         */
+        get: operations["listServers"];
+        put?: never;
+        /**
+         * Create a server
+         * @description One transaction takes the name, the private address, the MAC and the VM number, writes the server as `creating`
+         *     and the job `ServerCreate`, and answers. The region's agent does the rest: follow `job`.
+         *
+         *     * `region` may be left out when the organisation sees exactly one.
+         *     * `subnet_id` may be left out: then the server goes to the `app` subnet of the network `default`, or to the only
+         *       subnet there is; an organisation with no network in the region gets both (`created` says so).
+         *     * Without `ssh_key_ids` a console password is generated. It is in this answer and nowhere else.
+         *     * Windows images take no SSH keys and need a package of at least 4 GB memory.
+         */
+        post: operations["createServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{server_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        /** One server */
+        get: operations["getServer"];
+        put?: never;
+        post?: never;
+        /**
+         * Mark a server for removal
+         * @description The server is stopped and its disks, name and addresses are kept until `deletion.purge_at`; then a job destroys
+         *     them. `POST /servers/{id}/cancel-deletion` undoes it until that job exists. Always accepted, also while the
+         *     server is being created or after a failed create; refused only when it is protected (`protected`) or already on
+         *     its way out (`resource_deleting`).
+         */
+        delete: operations["deleteServer"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a server's labels or deletion protection
+         * @description In `labels`, a value sets and `null` removes; what is not named stays.
+         */
+        patch: operations["updateServer"];
+        trace?: never;
+    };
+    "/servers/{server_id}/cancel-deletion": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a server out of the removal buffer
+         * @description Wins or loses against the expiry on one row lock: afterwards either the server is kept or it is gone, never
+         *     both. A server that ran before is started again.
+         */
+        post: operations["cancelServerDeletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is being done and was done */
+        get: operations["listJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{job_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * One job
+         * @description Poll until `done` is true (or `status` is `succeeded` or `failed`), at most once every 5 seconds: `Retry-After`
+         *     says so while the job is open. Polling the same job more than twice as fast answers 429. With `wait` the answer
+         *     comes when something changed, at the latest after that many seconds, and counts once.
+         */
+        get: operations["getJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{job_id}/events": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Follow a job as server-sent events
+         * @description Events `job` carry the whole job as JSON each time it changes; the last one has `done: true` and then the stream
+         *     ends. `Last-Event-ID` resumes after the version seen last.
+         */
+        get: operations["streamJobEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{job_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a job to stop
+         * @description A queued job ends at once; a running one ends at its next step if nothing irreversible was done, otherwise it
+         *     answers 409 `invalid_state`. A cancelled create leaves its server in `error`, to be deleted or retried.
+         */
+        post: operations["cancelJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{job_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a failed or cancelled job again
+         * @description The same job goes on from what exists: nothing is replayed. Refused when the resource has moved on.
+         */
+        post: operations["retryJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Usage events, oldest first
+         * @description Append-only: an event is written in the same transaction as the change it records.
+         */
+        get: operations["listUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/jobs/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take the next job of this region
+         * @description The token says which region. The same `claim_id` again answers the same job, so a lost reply loses nothing. The
+         *     job is held for `lease_seconds`; every report renews it. With `wait_seconds` the call is parked until there is
+         *     work. Kinds that are not in `capabilities` are left for a newer agent.
+         */
+        post: operations["claimJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/jobs/{job_id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report progress or the outcome of a held job
+         * @description Idempotent on (`epoch`, `seq`). Renews the lease. With `outcome` it ends the job: the same transaction settles
+         *     the resource, its allocations and usage. A report with an epoch that is not the current one changes nothing and
+         *     answers 409 `stale_lease`: stop at once. A job of another region answers 404.
+         */
+        post: operations["reportStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report the region's health
+         * @description Sent every 20 seconds. Carries what the region has (templates, nodes) and the agent's public key.
+         */
+        post: operations["reportHealth"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        ApiIndex: {
+            /** @example Kule */
+            name: string;
+            /** @example 0.1.0 */
+            version: string;
+            links: {
+                [key: string]: string;
+            };
+        };
+        Health: {
+            /** @enum {string} */
+            status: "ok";
+        };
+        /**
+         * @description Closed within a version of the contract; new codes may be added.
+         * @enum {string}
+         */
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "region_unavailable" | "tier_forbids_egress" | "stale_lease" | "unavailable" | "internal_error";
+        FieldError: {
+            /**
+             * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
+             * @example ssh_key_ids[1]
+             */
+            field: string;
+            /** @enum {string} */
+            code: "required" | "unknown_field" | "invalid_type" | "invalid_format" | "too_short" | "too_long" | "out_of_range" | "not_one_of" | "not_found" | "duplicate" | "immutable" | "conflicts_with" | "os_plan_mismatch";
+            /** @example no such SSH key */
+            message: string;
+            /**
+             * @description JSON pointer into the body, or the parameter's name
+             * @example /ssh_key_ids/1
+             */
+            pointer: string;
+        };
+        Precondition: {
+            /**
+             * @description What must hold
+             * @example server_not_protected
+             */
+            name: string;
+            code: components["schemas"]["ErrorCode"];
+            message: string;
+            /** @description The id of what stands in the way */
+            resource: string | null;
+            /**
+             * @description What would make it hold
+             * @example PATCH /servers/srv_… {"protection":{"delete":false}}
+             */
+            fix: string | null;
+        };
+        /** @description RFC 9457 problem details */
+        Problem: {
+            /** @example https://kule.dev/errors/name_taken */
+            type: string;
+            title: string;
+            status: number;
+            code: components["schemas"]["ErrorCode"];
+            detail: string;
+            /** @description The path that was called */
+            instance: string;
+            request_id: string;
+            errors?: components["schemas"]["FieldError"][];
+            precondition?: components["schemas"]["Precondition"];
+            /** @description The missing permissions (403) */
+            required?: string[];
+            /** @description The status that forbids the action (409 invalid_state) */
+            current_status?: string;
+        };
+        DryRun: {
+            /** @constant */
+            dry_run: true;
+            /** @description What would be written; null when something stands in the way */
+            would: {
+                server: components["schemas"]["Server"];
+                job_kind: components["schemas"]["JobKind"] | null;
+                created: components["schemas"]["CreatedAlong"] | null;
+            } | null;
+            blockers: components["schemas"]["Precondition"][];
+        };
+        /**
+         * @description Up to 64 labels. Keys are up to 63 letters, digits, `-`, `_`, `.` (optionally with a DNS prefix and `/`), values up to 63.
+         * @example {
+         *       "role": "web"
+         *     }
+         */
+        Labels: {
+            [key: string]: string;
+        };
+        /** @description A value sets, null removes, what is not named stays. */
+        LabelChanges: {
+            [key: string]: string | null;
+        };
+        /**
+         * Format: date-time
+         * @example 2026-11-21T05:13:00.000Z
+         */
+        Time: string;
+        /** @description Pass as `cursor` for the next page; null at the end */
+        NextCursor: string | null;
+        /** @example 10.20.1.0/24 */
+        Cidr4: string;
+        /** @example 10.20.1.14 */
+        Address4: string;
+        /** @enum {string} */
+        Role: "owner" | "admin" | "member" | "viewer" | "billing";
+        Slug: string;
+        DisplayName: string;
+        Email: string;
+        LoginRequest: {
+            email: components["schemas"]["Email"];
+            password: string;
+            /** @description Which of the user's organisations the session is for */
+            organisation_id?: string;
+        };
+        Session: {
+            /**
+             * @description Shown only here
+             * @example kule_ses_…
+             */
+            token: string;
+            expires_at: components["schemas"]["Time"];
+            user: components["schemas"]["UserRef"];
+            /** @description null for an operator without an organisation */
+            organisation: components["schemas"]["OrganisationRef"] | null;
+        };
+        UserRef: {
+            id: string;
+            email: string;
+            name: string;
+        };
+        OrganisationRef: {
+            id: string;
+            slug: string;
+            name: string;
+        };
+        Me: {
+            /** @enum {string} */
+            actor: "user" | "token" | "operator" | "agent";
+            user: components["schemas"]["UserRef"] | null;
+            organisation: components["schemas"]["OrganisationRef"] | null;
+            role: components["schemas"]["Role"] | null;
+            /**
+             * @example [
+             *       "server:read",
+             *       "server:create"
+             *     ]
+             */
+            permissions: string[];
+            /** @description The region an agent token is bound to */
+            region: string | null;
+            token: {
+                id: string;
+                name: string;
+                scopes: string[];
+                expires_at: components["schemas"]["Time"] | null;
+            };
+        };
+        Organisation: {
+            /** @example org_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            slug: string;
+            name: string;
+            /** @enum {string} */
+            status: "active" | "suspended";
+            generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        OrganisationList: {
+            items: components["schemas"]["Organisation"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        OrganisationCreate: {
+            slug: components["schemas"]["Slug"];
+            name: components["schemas"]["DisplayName"];
+        };
+        OrganisationUpdate: {
+            name?: components["schemas"]["DisplayName"];
+            /** @enum {string} */
+            status?: "active" | "suspended";
+        };
+        Member: {
+            /** @example mem_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            user: components["schemas"]["UserRef"];
+            role: components["schemas"]["Role"];
+            created_at: components["schemas"]["Time"];
+        };
+        MemberList: {
+            items: components["schemas"]["Member"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        MemberAdd: {
+            email: components["schemas"]["Email"];
+            /** @description Needed when the e-mail is new here */
+            name?: components["schemas"]["DisplayName"];
+            role: components["schemas"]["Role"];
+        };
+        MemberAdded: {
+            member: components["schemas"]["Member"];
+            /** @description Only for a user who is new to the installation; shown once */
+            initial_password: string | null;
+            /** @description true on an idempotent replay */
+            secret_withheld?: boolean;
+        };
+        MemberUpdate: {
+            role: components["schemas"]["Role"];
+        };
+        /** @example server:* */
+        Scope: string;
+        Token: {
+            /** @example tok_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            /** @enum {string} */
+            kind: "organisation" | "operator" | "agent" | "session";
+            name: string;
+            /**
+             * @description The token's public beginning
+             * @example kule_pat_06ex2v3m8n4k6q1r5s7t9w0y2z
+             */
+            prefix: string;
+            role: components["schemas"]["Role"] | null;
+            scopes: components["schemas"]["Scope"][];
+            region: string | null;
+            /** @description The user or token that minted it */
+            created_by: string | null;
+            created_at: components["schemas"]["Time"];
+            expires_at: components["schemas"]["Time"] | null;
+            /** @description To the minute */
+            last_used_at: components["schemas"]["Time"] | null;
+            revoked_at: components["schemas"]["Time"] | null;
+        };
+        TokenList: {
+            items: components["schemas"]["Token"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        TokenCreate: {
+            name: components["schemas"]["DisplayName"];
+            /** @description Default: member, or the caller's role when that is less */
+            role?: components["schemas"]["Role"];
+            /** @description Default: everything the role may */
+            scopes?: components["schemas"]["Scope"][];
+            /** @default 90 */
+            expires_in_days: number;
+        };
+        TokenWithSecret: {
+            token: components["schemas"]["Token"];
+            /**
+             * @description The whole token, shown only here
+             * @example kule_pat_…
+             */
+            secret: string | null;
+            /** @description true on an idempotent replay */
+            secret_withheld?: boolean;
+        };
+        TokenRotate: {
+            overlap_seconds?: number;
+        };
+        AgentTokenCreate: {
+            name: components["schemas"]["DisplayName"];
+        };
+        AuditEntry: {
+            id: string;
+            at: components["schemas"]["Time"];
+            actor: components["schemas"]["Actor"];
+            /** @example server.create */
+            action: string;
+            /** @description Id of what was acted on */
+            resource: string | null;
+            organisation_id: string | null;
+            /** @enum {string} */
+            outcome: "succeeded" | "refused" | "failed";
+            http_status: number;
+            /** @description The error code of a refusal */
+            code: string | null;
+            request_id: string;
+            source_address: string | null;
+            /** @description What was asked, without secrets */
+            details: {
+                [key: string]: unknown;
+            };
+        };
+        AuditList: {
+            items: components["schemas"]["AuditEntry"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        Actor: {
+            /** @enum {string} */
+            type: "user" | "token" | "operator" | "agent" | "system" | "anonymous";
+            id: string | null;
+            name: string | null;
+        };
+        Catalog: {
+            images: components["schemas"]["Image"][];
+            packages: components["schemas"]["Package"][];
+            regions: components["schemas"]["CatalogRegion"][];
+        };
+        Image: {
+            /** @example ubuntu-24.04 */
+            slug: string;
+            /** @example Ubuntu 24.04 LTS */
+            name: string;
+            /** @enum {string} */
+            os_family: "linux" | "windows";
+            distribution: string;
+            version: string;
+            min_memory_mb: number;
+            min_disk_gb: number;
+            /** @description Who the SSH keys and the console password are for */
+            default_user: string;
+            /** @enum {string} */
+            console: "serial" | "vnc";
+            /** @description Packages big enough for this image */
+            packages_allowed: string[];
+            /** @description Visible regions that have it */
+            regions: string[];
+        };
+        Package: {
+            /** @enum {string} */
+            slug: "s" | "m" | "l" | "xl" | "xxl" | "xxxl";
+            vcpu: number;
+            memory_mb: number;
+            disk_gb: number;
+        };
+        CatalogRegion: {
+            /** @example ist1 */
+            slug: string;
+            name: string;
+            country: string | null;
+            status: components["schemas"]["RegionStatus"];
+            status_since: components["schemas"]["Time"] | null;
+        };
+        /**
+         * @description `ok`; `degraded` (the agent reports trouble); `unreachable` (no health report for a minute, or never); `maintenance` (an operator's choice)
+         * @enum {string}
+         */
+        RegionStatus: "ok" | "degraded" | "unreachable" | "maintenance";
+        IntegerRange: {
+            first: number;
+            last: number;
+        };
+        Region: {
+            slug: string;
+            name: string;
+            country: string | null;
+            /**
+             * @description Who drives the hypervisor. Direct mode follows in a later version.
+             * @enum {string}
+             */
+            mode: "agent";
+            status: components["schemas"]["RegionStatus"];
+            maintenance: boolean;
+            /** @description Only these organisations see it; null: all do */
+            restricted_to: string[] | null;
+            vmid_range: components["schemas"]["IntegerRange"];
+            vlan_range: components["schemas"]["IntegerRange"];
+            /** @description The last health report, null before the first */
+            agent: {
+                version: string;
+                reported_at: components["schemas"]["Time"];
+                hypervisor: components["schemas"]["HypervisorHealth"];
+                templates: components["schemas"]["TemplateHealth"][];
+            } | null;
+            jobs: {
+                queued: number;
+                running: number;
+            };
+            generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        RegionList: {
+            items: components["schemas"]["Region"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        VmidRange: {
+            first: number;
+            last: number;
+        };
+        VlanRange: {
+            first: number;
+            last: number;
+        };
+        RegionCreate: {
+            slug: components["schemas"]["Slug"];
+            name: components["schemas"]["DisplayName"];
+            country?: string;
+            vmid_range: components["schemas"]["VmidRange"];
+            vlan_range: components["schemas"]["VlanRange"];
+            restricted_to?: string[] | null;
+        };
+        RegionUpdate: {
+            name?: components["schemas"]["DisplayName"];
+            country?: string | null;
+            maintenance?: boolean;
+            restricted_to?: string[] | null;
+            vmid_range?: components["schemas"]["VmidRange"];
+            vlan_range?: components["schemas"]["VlanRange"];
+        };
+        SshKey: {
+            /** @example key_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            name: string;
+            /** @description Type and key, without the comment */
+            public_key: string;
+            /** @example SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8 */
+            fingerprint_sha256: string;
+            /** @example 16:27:ac:a5:76:28:2d:36:63:1b:56:4d:eb:df:a6:48 */
+            fingerprint_md5: string;
+            /** @enum {string} */
+            type: "ed25519" | "ecdsa" | "rsa" | "sk-ed25519" | "sk-ecdsa";
+            bits: number;
+            comment: string;
+            labels: components["schemas"]["Labels"];
+            generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        SshKeyList: {
+            items: components["schemas"]["SshKey"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        SshKeyCreate: {
+            name: components["schemas"]["DisplayName"];
+            public_key: string;
+            labels?: components["schemas"]["Labels"];
+        };
+        SshKeyUpdate: {
+            name?: components["schemas"]["DisplayName"];
+            labels?: components["schemas"]["LabelChanges"];
+        };
+        /** @enum {string} */
+        NetworkStatus: "provisioning" | "active" | "updating" | "deleting" | "error";
+        Network: {
+            /** @example net_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            name: string;
+            region: string;
+            cidr: components["schemas"]["Cidr4"];
+            description: string;
+            /** @description Servers with no subnet named go here */
+            is_default: boolean;
+            status: components["schemas"]["NetworkStatus"];
+            subnets: {
+                id: string;
+                name: string;
+                tier: components["schemas"]["Tier"];
+                cidr: components["schemas"]["Cidr4"];
+            }[];
+            usage: components["schemas"]["AddressUsage"];
+            labels: components["schemas"]["Labels"];
+            /** @description Of what is wanted */
+            generation: number;
+            /** @description Of what was last applied in the region */
+            observed_generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        AddressUsage: {
+            /** @description That servers can have */
+            addresses_total: number;
+            /** @description By servers or still in quarantine */
+            addresses_used: number;
+        };
+        NetworkList: {
+            items: components["schemas"]["Network"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        ResourceName: string;
+        NetworkCreate: {
+            name: components["schemas"]["ResourceName"];
+            region?: components["schemas"]["Slug"];
+            /** @description A private range (RFC 1918) from /8 to /28. Default: the next free /16 */
+            cidr?: components["schemas"]["Cidr4"];
+            description?: string;
+            labels?: components["schemas"]["Labels"];
+        };
+        NetworkUpdate: {
+            name?: components["schemas"]["ResourceName"];
+            description?: string;
+            labels?: components["schemas"]["LabelChanges"];
+        };
+        NetworkAndJob: {
+            network: components["schemas"]["Network"];
+            job: components["schemas"]["Job"] | null;
+        };
+        /** @enum {string} */
+        Tier: "app" | "mgmt" | "data";
+        Subnet: {
+            /** @example sub_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            network_id: string;
+            name: string;
+            region: string;
+            tier: components["schemas"]["Tier"];
+            cidr: components["schemas"]["Cidr4"];
+            gateway_ip: components["schemas"]["Address4"];
+            dns_servers: string[];
+            /**
+             * @description `none` until a gateway is attached; `forbidden` for tier data, always
+             * @enum {string}
+             */
+            egress: "none" | "gateway" | "forbidden";
+            /** @description Shown to operators only */
+            vlan: number | null;
+            status: components["schemas"]["NetworkStatus"];
+            usage: components["schemas"]["AddressUsage"];
+            labels: components["schemas"]["Labels"];
+            generation: number;
+            observed_generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        SubnetList: {
+            items: components["schemas"]["Subnet"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        SubnetCreate: {
+            name: components["schemas"]["ResourceName"];
+            tier: components["schemas"]["Tier"];
+            /** @description Inside the network, from /16 to /29. Default: the next free /24 */
+            cidr?: components["schemas"]["Cidr4"];
+            dns_servers?: components["schemas"]["Address4"][];
+            labels?: components["schemas"]["Labels"];
+        };
+        SubnetUpdate: {
+            name?: components["schemas"]["ResourceName"];
+            dns_servers?: components["schemas"]["Address4"][];
+            labels?: components["schemas"]["LabelChanges"];
+        };
+        SubnetAndJob: {
+            subnet: components["schemas"]["Subnet"];
+            job: components["schemas"]["Job"] | null;
+        };
+        /**
+         * @description `creating`, then `running` or `stopped`; `stopping`/`starting` on the way; `pending_deletion` in the removal buffer, `deleting` once it ends, then 404; `error` when a job gave up (`status_reason` says why)
+         * @enum {string}
+         */
+        ServerStatus: "creating" | "running" | "stopped" | "starting" | "stopping" | "pending_deletion" | "deleting" | "error";
+        /** @description Lower-case letters, digits and hyphens. Becomes the VM's name and the guest's hostname. Purely numeric names and words that YAML reads as something else (`on`, `null`, …) are refused. */
+        ServerName: string;
+        ActionState: {
+            allowed: boolean;
+            code: components["schemas"]["ErrorCode"] | null;
+            /** @example The server is being created */
+            reason: string | null;
+        };
+        Server: {
+            /** @example srv_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            name: string;
+            hostname: string;
+            region: string;
+            status: components["schemas"]["ServerStatus"];
+            status_reason: {
+                /** @example create_failed */
+                code: string;
+                message: string;
+                job_id: string | null;
+            } | null;
+            /** @enum {string} */
+            power_state: "on" | "off" | "unknown";
+            image: {
+                slug: string;
+                name: string;
+                /** @enum {string} */
+                os_family: "linux" | "windows";
+            };
+            package: components["schemas"]["Package"];
+            /** @description As given at creation */
+            ssh_key_ids: string[];
+            interfaces: {
+                id: string;
+                subnet_id: string;
+                network_id: string;
+                private_ip: components["schemas"]["Address4"];
+                /** @example 0a:4b:75:00:01:2c */
+                mac: string;
+                primary: boolean;
+            }[];
+            /** @description Empty until public addresses are offered */
+            public_ips: string[];
+            labels: components["schemas"]["Labels"];
+            protection: components["schemas"]["ServerProtection"];
+            console: {
+                types: ("serial" | "vnc")[];
+            };
+            deletion: {
+                requested_at: components["schemas"]["Time"];
+                requested_by: components["schemas"]["Actor"];
+                /** @description When the disks are destroyed */
+                purge_at: components["schemas"]["Time"];
+                /**
+                 * @description What cancel-deletion leads to
+                 * @enum {string}
+                 */
+                restores_to: "running" | "stopped" | "error";
+            } | null;
+            /** @description What may be done now, and why not otherwise */
+            actions: {
+                delete: components["schemas"]["ActionState"];
+                cancel_deletion: components["schemas"]["ActionState"];
+                update: components["schemas"]["ActionState"];
+            };
+            /** @description The open job */
+            job_id: string | null;
+            generation: number;
+            observed_generation: number;
+            /** @description When the region last said what is true */
+            observed_at: components["schemas"]["Time"] | null;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        ServerProtection: {
+            /** @description Deleting answers 409 `protected` while true */
+            delete: boolean;
+        };
+        ServerList: {
+            items: components["schemas"]["Server"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        ServerCreate: {
+            name: components["schemas"]["ServerName"];
+            /** @description Needed when the organisation sees more than one region */
+            region?: string;
+            /** @example ubuntu-24.04 */
+            image: string;
+            /** @example m */
+            package: string;
+            /** @description Linux only */
+            ssh_key_ids?: string[];
+            subnet_id?: string;
+            /** @description A free address of the subnet. Default: the lowest free one */
+            private_ip?: components["schemas"]["Address4"];
+            labels?: components["schemas"]["Labels"];
+            protection?: components["schemas"]["ServerProtection"];
+            /**
+             * @description Start it once it is made
+             * @default true
+             */
+            start: boolean;
+        };
+        ServerUpdate: {
+            labels?: components["schemas"]["LabelChanges"];
+            protection?: components["schemas"]["ServerProtection"];
+        };
+        /** @description What was made so that the server has a place */
+        CreatedAlong: {
+            network: components["schemas"]["Network"];
+            subnet: components["schemas"]["Subnet"];
+        };
+        ServerCreated: {
+            server: components["schemas"]["Server"];
+            job: components["schemas"]["Job"];
+            /** @description Only when it was generated; shown once and never stored */
+            console_password?: string | null;
+            /** @description true on an idempotent replay of an answer that held a password */
+            secret_withheld?: boolean;
+            created?: components["schemas"]["CreatedAlong"];
+        };
+        ServerAndJob: {
+            server: components["schemas"]["Server"];
+            job: components["schemas"]["Job"];
+        };
+        /**
+         * @description `queued` → `running` → `succeeded`, `failed` or `cancelled`. Treat a value you do not know as open and look at `done`.
+         * @enum {string}
+         */
+        JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+        /** @enum {string} */
+        JobKind: "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy";
+        /** @enum {string} */
+        JobPhase: "observe" | "plan" | "apply" | "verify";
+        JobStep: {
+            seq: number;
+            attempt: number;
+            phase: components["schemas"]["JobPhase"];
+            /** @example clone */
+            name: string;
+            /** @enum {string} */
+            status: "running" | "succeeded" | "skipped" | "failed";
+            message: string | null;
+            started_at: components["schemas"]["Time"];
+            finished_at: components["schemas"]["Time"] | null;
+            /** @description The hypervisor's task; shown to operators only */
+            external_ref: string | null;
+        };
+        JobError: {
+            /** @example template_missing */
+            code: string;
+            message: string;
+            step: string | null;
+            retryable: boolean;
+        };
+        ResourceRef: {
+            /** @enum {string} */
+            type: "server" | "network" | "subnet";
+            id: string;
+        };
+        Job: {
+            /** @example job_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            kind: components["schemas"]["JobKind"];
+            status: components["schemas"]["JobStatus"];
+            /** @description Nothing more will happen */
+            done: boolean;
+            region: string;
+            resource: components["schemas"]["ResourceRef"];
+            phase: components["schemas"]["JobPhase"] | null;
+            progress: number;
+            /** @description Empty in lists */
+            steps: components["schemas"]["JobStep"][];
+            error: components["schemas"]["JobError"] | null;
+            attempt: number;
+            max_attempts: number;
+            next_attempt_at: components["schemas"]["Time"] | null;
+            cancellable: boolean;
+            cancel_requested: boolean;
+            /** @description POST /jobs/{id}/retry would be accepted */
+            retryable: boolean;
+            requested_by: components["schemas"]["Actor"];
+            request_id: string;
+            /** @description The job of the same resource that runs first */
+            queued_behind: string | null;
+            created_at: components["schemas"]["Time"];
+            started_at: components["schemas"]["Time"] | null;
+            finished_at: components["schemas"]["Time"] | null;
+        };
+        JobList: {
+            items: components["schemas"]["Job"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        /** @enum {string} */
+        UsageKind: "server.started" | "server.stopped" | "server.purge_scheduled" | "server.purged" | "disk.allocated" | "disk.released";
+        UsageEvent: {
+            /** @example use_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            /** @description Increases within the organisation */
+            seq: number;
+            kind: components["schemas"]["UsageKind"];
+            at: components["schemas"]["Time"];
+            region: string;
+            resource: {
+                /** @enum {string} */
+                type: "server";
+                id: string;
+                name: string;
+            };
+            package: string | null;
+            quantity: {
+                vcpu?: number;
+                memory_mb?: number;
+                disk_gb?: number;
+            };
+            labels: components["schemas"]["Labels"];
+            job_id: string | null;
+        };
+        UsageList: {
+            items: components["schemas"]["UsageEvent"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        ClaimRequest: {
+            /** @description Made by the agent for this claim; repeat it when the reply was lost */
+            claim_id: string;
+            agent_version: string;
+            /** @description Which agent process this is, for operators */
+            agent_name?: string;
+            /** @description Job kinds this agent can run */
+            capabilities: string[];
+            /** @default 0 */
+            wait_seconds: number;
+        } & {
+            [key: string]: unknown;
+        };
+        ClaimedJob: {
+            job: {
+                id: string;
+                kind: components["schemas"]["JobKind"];
+                attempt: number;
+                /** @description Fencing token; goes back with every report */
+                epoch: number;
+                lease_seconds: number;
+                lease_expires_at: components["schemas"]["Time"];
+                cancel_requested: boolean;
+                payload: components["schemas"]["JobPayload"];
+            };
+        };
+        /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed */
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"];
+        PayloadServer: {
+            id: string;
+            organisation_id: string;
+            name: string;
+        };
+        ServerCreatePayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerCreate";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            /** @description The organisation's pool, without the region's prefix rules: kule-<organisation id> */
+            pool: string;
+            tags: string[];
+            /** @description Image slug; the region file maps it to a template */
+            template: string;
+            /** @enum {string} */
+            os_family: "linux" | "windows";
+            default_user: string;
+            package: components["schemas"]["Package"];
+            interfaces: {
+                id: string;
+                mac: string;
+                vlan: number;
+                address: string;
+                prefix_length: number;
+                gateway: string | null;
+                dns_servers: string[];
+                search_domain: string;
+            }[];
+            ssh_public_keys: string[];
+            /** @description $6$ crypt, for Linux */
+            password_hash: string | null;
+            /** @description Sealed to the agent's public key, for Windows */
+            sealed_password: string | null;
+            start: boolean;
+            /** @description The guest can reach package mirrors at first boot */
+            egress: boolean;
+        };
+        ServerStopPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerStop";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+        };
+        ServerRestorePayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerRestore";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            /** @description It ran before it was marked for removal */
+            start: boolean;
+        };
+        ServerDestroyPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerDestroy";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+        };
+        AgentText: string;
+        StepReport: {
+            epoch: number;
+            /** @description Counts up from 1 within an epoch */
+            seq: number;
+            phase?: components["schemas"]["JobPhase"];
+            progress?: number;
+            step?: {
+                name: string;
+                /** @enum {string} */
+                status: "running" | "succeeded" | "skipped" | "failed";
+                message?: components["schemas"]["AgentText"] | null;
+                external_ref?: string | null;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @description From here on the job cannot be cancelled */
+            irreversible?: boolean;
+            outcome?: components["schemas"]["JobOutcome"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description How it ended; `retry` gives it back to be tried again later, `released` at once (the agent stops) */
+        JobOutcome: {
+            /** @enum {string} */
+            status: "succeeded" | "failed" | "cancelled" | "retry" | "released";
+            error?: {
+                code: string;
+                /** @description For the user */
+                message: components["schemas"]["AgentText"];
+                /** @description For operators: task logs and the like */
+                internal?: string;
+                step?: string | null;
+                retryable?: boolean;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @description What Verify read back */
+            observed?: {
+                /** @enum {string} */
+                power_state?: "on" | "off" | "unknown";
+                node?: string;
+                /**
+                 * @description The VMID belongs to somebody else or is stuck; take another
+                 * @enum {string}
+                 */
+                vmid_unusable?: "taken" | "quarantined";
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        StepAck: {
+            lease_expires_at: components["schemas"]["Time"] | null;
+            cancel_requested: boolean;
+            status: components["schemas"]["JobStatus"];
+        };
+        HypervisorHealth: {
+            kind: string;
+            reachable: boolean;
+            version?: string | null;
+            message?: string | null;
+            nodes?: ({
+                name: string;
+                online: boolean;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        TemplateHealth: {
+            image: string;
+            ok: boolean;
+            message?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        HealthReport: {
+            agent_version: string;
+            agent_name?: string;
+            hypervisor: components["schemas"]["HypervisorHealth"];
+            templates?: components["schemas"]["TemplateHealth"][];
+            /** @description X25519, base64; secrets for Windows guests are sealed to it */
+            public_key?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        HealthAck: {
+            region: string;
+            server_time: components["schemas"]["Time"];
+        };
+    };
+    responses: {
+        /** @description The body is not JSON */
+        MalformedJson: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No token, or one that is unknown, expired or revoked */
+        Unauthorized: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The role or the scopes do not allow it; `required` names what is missing */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description It does not exist, or not for this caller */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request is right but the world is not ready; `precondition` names what is */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description If-Match names another generation than the current one */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request is wrong; `errors` lists every offending field */
+        Invalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Too many requests; wait `Retry-After` seconds */
+        RateLimited: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Something upstream is away for the moment; retry with backoff */
+        Unavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description What would happen (only with dry_run=true) */
+        DryRun: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["DryRun"];
+            };
+        };
+    };
+    parameters: {
+        /** @description Items on a page */
+        Limit: number;
+        /** @description The last answer's next_cursor */
+        Cursor: string;
+        /** @description Only this exact name */
+        NameFilter: string;
+        /** @description Only this region */
+        RegionFilter: string;
+        /** @description Names that begin with this */
+        Search: string;
+        /** @description Order; a minus turns it round */
+        Sort: "created_at" | "-created_at" | "name" | "-name";
+        /**
+         * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+         * @example role=web,tier!=test
+         */
+        LabelSelector: string;
+        /** @description Only these statuses (repeat the parameter) */
+        ServerStatusFilter: components["schemas"]["ServerStatus"][];
+        /** @description Only these statuses (repeat the parameter) */
+        JobStatusFilter: components["schemas"]["JobStatus"][];
+        /** @description Only these kinds (repeat the parameter) */
+        JobKindFilter: components["schemas"]["JobKind"][];
+        /** @description Say what would happen and what stands in the way, and change nothing */
+        DryRun: boolean;
+        /**
+         * @description Makes a retry of exactly this request safe for 24 hours
+         * @example 5f0f4c9e-create-web-1
+         */
+        IdempotencyKey: string;
+        /**
+         * @description Go ahead only if the resource still has this ETag
+         * @example "g7"
+         */
+        IfMatch: string;
+        /** @description For operators only, the organisation to act in; the audit trail records it */
+        OnBehalfOf: string;
+        OrganisationId: string;
+        MemberId: string;
+        TokenId: string;
+        RegionSlug: string;
+        SshKeyId: string;
+        NetworkId: string;
+        SubnetId: string;
+        ServerId: string;
+        JobId: string;
+    };
+    requestBodies: never;
+    headers: {
+        /**
+         * @description The resource's generation, for If-Match
+         * @example "g7"
+         */
+        ETag: string;
+        /** @description Path of the new resource */
+        Location: string;
+        /** @description Seconds to wait before asking again while the job is open */
+        RetryAfter: number;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    getApiIndex: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Links to the reference and the machine-readable contract */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiIndex"];
+                };
+            };
+        };
+    };
+    getOpenapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The OpenAPI 3.1 document */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Alive */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    getReadiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ready */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.org",
+                 *       "password": "correct horse battery staple"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LoginRequest"];
+            };
+        };
+        responses: {
+            /** @description The session. The token is shown only here. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Closed. The token is refused from now on. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The caller */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOrganisation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The organisation */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Organisation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOrganisations: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganisationList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createOrganisation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "slug": "acme",
+                 *       "name": "Acme Hosting"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrganisationCreate"];
+            };
+        };
+        responses: {
+            /** @description Registered */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Organisation"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOrganisationById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: components["parameters"]["OrganisationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The organisation */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Organisation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateOrganisation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                organisation_id: components["parameters"]["OrganisationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "status": "suspended"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrganisationUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Organisation"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMembers: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "grace@example.org",
+                 *       "name": "Grace Hopper",
+                 *       "role": "member"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MemberAdd"];
+            };
+        };
+        responses: {
+            /** @description Added */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberAdded"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                member_id: components["parameters"]["MemberId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The member */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                member_id: components["parameters"]["MemberId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                member_id: components["parameters"]["MemberId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "admin"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MemberUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTokens: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. Secrets are never shown again. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "ci",
+                 *       "role": "member",
+                 *       "scopes": [
+                 *         "server:*",
+                 *         "job:read"
+                 *       ],
+                 *       "expires_in_days": 90
+                 *     }
+                 */
+                "application/json": components["schemas"]["TokenCreate"];
+            };
+        };
+        responses: {
+            /** @description Minted */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenWithSecret"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token, without its secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "overlap_seconds": 3600
+                 *     }
+                 */
+                "application/json": components["schemas"]["TokenRotate"];
+            };
+        };
+        responses: {
+            /** @description The successor */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenWithSecret"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description Only this action
+                 * @example server.create
+                 */
+                action?: string;
+                /** @description Only this resource's entries */
+                resource?: string;
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCatalog: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The catalogue */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Catalog"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRegions: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createRegion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "slug": "ist1",
+                 *       "name": "Istanbul 1",
+                 *       "country": "TR",
+                 *       "vmid_range": {
+                 *         "first": 20000,
+                 *         "last": 29999
+                 *       },
+                 *       "vlan_range": {
+                 *         "first": 100,
+                 *         "last": 999
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["RegionCreate"];
+            };
+        };
+        responses: {
+            /** @description Registered */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Region"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRegion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The region */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Region"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateRegion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "restricted_to": [
+                 *         "org_06ex2v3m8n4k6q1r5s7t9w0y2z"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RegionUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Region"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAgentTokens: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createAgentToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "ist1 agent"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AgentTokenCreate"];
+            };
+        };
+        responses: {
+            /** @description Minted */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenWithSecret"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeAgentToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                region: components["parameters"]["RegionSlug"];
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateAgentToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                region: components["parameters"]["RegionSlug"];
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "overlap_seconds": 600
+                 *     }
+                 */
+                "application/json": components["schemas"]["TokenRotate"];
+            };
+        };
+        responses: {
+            /** @description The successor */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenWithSecret"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSshKeys: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshKeyList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createSshKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "laptop",
+                 *       "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIL0ZsLgMwGCJyWY8Yb8vvgMI5gbkOOxuyPUUfcgWAGNd ada@laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SshKeyCreate"];
+            };
+        };
+        responses: {
+            /** @description Added */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshKey"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSshKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                ssh_key_id: components["parameters"]["SshKeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshKey"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteSshKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                ssh_key_id: components["parameters"]["SshKeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Forgotten */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateSshKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                ssh_key_id: components["parameters"]["SshKeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "old laptop",
+                 *       "labels": {
+                 *         "owner": "ada"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["SshKeyUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshKey"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listNetworks: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createNetwork: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "shop",
+                 *       "region": "ist1",
+                 *       "cidr": "10.20.0.0/16"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NetworkCreate"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getNetwork: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The network */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Network"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteNetwork: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateNetwork: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "the shop and its workers"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NetworkUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSubnets: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubnetList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createSubnet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "app",
+                 *       "tier": "app",
+                 *       "cidr": "10.20.1.0/24"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SubnetCreate"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubnetAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSubnet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subnet */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subnet"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteSubnet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateSubnet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "dns_servers": [
+                 *         "9.9.9.9"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["SubnetUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubnetAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listServers: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /** @description Only these statuses (repeat the parameter) */
+                status?: components["parameters"]["ServerStatusFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Order; a minus turns it round */
+                sort?: components["parameters"]["Sort"];
+                /** @description Names that begin with this */
+                q?: components["parameters"]["Search"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createServer: {
+        parameters: {
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "web-1",
+                 *       "region": "ist1",
+                 *       "image": "ubuntu-24.04",
+                 *       "package": "m",
+                 *       "ssh_key_ids": [
+                 *         "key_06ex2v3m8n4k6q1r5s7t9w0y2z"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServerCreate"];
+            };
+        };
+        responses: {
+            200: components["responses"]["DryRun"];
+            /** @description Accepted. `Location` is the server, `Link` with rel=monitor the job. */
+            202: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerCreated"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getServer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteServer: {
+        parameters: {
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["DryRun"];
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateServer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "labels": {
+                 *         "role": "web",
+                 *         "tier": null
+                 *       },
+                 *       "protection": {
+                 *         "delete": true
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServerUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelServerDeletion: {
+        parameters: {
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["DryRun"];
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listJobs: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only jobs of this resource (its id) */
+                resource?: string;
+                /** @description Only these statuses (repeat the parameter) */
+                status?: components["parameters"]["JobStatusFilter"];
+                /** @description Only these kinds (repeat the parameter) */
+                kind?: components["parameters"]["JobKindFilter"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getJob: {
+        parameters: {
+            query?: {
+                /** @description Wait for a change for up to this many seconds */
+                wait?: number;
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job */
+            200: {
+                headers: {
+                    RetryAfter: components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    streamJobEvents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /** @description The id of the last event seen */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Asked */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retryJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Queued again */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listUsage: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this resource */
+                resource?: string;
+                /** @description Events at or after this time */
+                from?: string;
+                /** @description Events before this time */
+                to?: string;
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    claimJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "claim_id": "0f9c6f7e-6d0f-4a51-9d1c-8f0c9f4f6a11",
+                 *       "agent_version": "0.1.0",
+                 *       "capabilities": [
+                 *         "ServerCreate",
+                 *         "ServerStop",
+                 *         "ServerRestore",
+                 *         "ServerDestroy"
+                 *       ],
+                 *       "wait_seconds": 20
+                 *     }
+                 */
+                "application/json": components["schemas"]["ClaimRequest"];
+            };
+        };
+        responses: {
+            /** @description A job */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClaimedJob"];
+                };
+            };
+            /** @description Nothing to do */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reportStep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: components["parameters"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "epoch": 1,
+                 *       "seq": 3,
+                 *       "phase": "apply",
+                 *       "step": {
+                 *         "name": "clone",
+                 *         "status": "running",
+                 *         "message": "clone of template 9000 to VM 20000"
+                 *       },
+                 *       "progress": 40
+                 *     }
+                 */
+                "application/json": components["schemas"]["StepReport"];
+            };
+        };
+        responses: {
+            /** @description Recorded */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepAck"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reportHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agent_version": "0.1.0",
+                 *       "hypervisor": {
+                 *         "kind": "proxmox",
+                 *         "reachable": true,
+                 *         "version": "9.1.4",
+                 *         "nodes": [
+                 *           {
+                 *             "name": "pve1",
+                 *             "online": true
+                 *           }
+                 *         ]
+                 *       },
+                 *       "templates": [
+                 *         {
+                 *           "image": "ubuntu-24.04",
+                 *           "ok": true
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["HealthReport"];
+            };
+        };
+        responses: {
+            /** @description Recorded */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthAck"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+}

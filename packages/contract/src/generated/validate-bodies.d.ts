@@ -1,0 +1,31 @@
+// Generated from docs/api/openapi.yaml by packages/contract/scripts/generate.ts. Do not edit.
+export type ValidatorError = {
+  readonly instancePath: string;
+  readonly keyword: string;
+  readonly params: { readonly [name: string]: unknown };
+  readonly message?: string;
+  readonly schemaPath: string;
+};
+export type Validator = ((data: unknown) => boolean) & { errors?: readonly ValidatorError[] | null };
+export const login: Validator;
+export const createOrganisation: Validator;
+export const updateOrganisation: Validator;
+export const addMember: Validator;
+export const updateMember: Validator;
+export const createToken: Validator;
+export const rotateToken: Validator;
+export const createRegion: Validator;
+export const updateRegion: Validator;
+export const createAgentToken: Validator;
+export const rotateAgentToken: Validator;
+export const createSshKey: Validator;
+export const updateSshKey: Validator;
+export const createNetwork: Validator;
+export const updateNetwork: Validator;
+export const createSubnet: Validator;
+export const updateSubnet: Validator;
+export const createServer: Validator;
+export const updateServer: Validator;
+export const claimJob: Validator;
+export const reportStep: Validator;
+export const reportHealth: Validator;

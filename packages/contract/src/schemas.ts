@@ -1,0 +1,20 @@
+import type { components, operations } from "./generated/schema.ts";
+
+/** The contract's shapes by name: `Schemas["Server"]`. */
+export type Schemas = components["schemas"];
+
+export type { OperationId, OperationInfo } from "./generated/operations.ts";
+
+/** The JSON body that an operation takes: `RequestBody<"createServer">`. */
+export type RequestBody<Id extends keyof operations> = operations[Id] extends {
+  requestBody?: { content: { "application/json": infer Body } };
+}
+  ? Body
+  : never;
+
+/** The query parameters of an operation, after coercion. */
+export type RequestQuery<Id extends keyof operations> = NonNullable<operations[Id]["parameters"]["query"]>;
+
+export type JobPayload = Schemas["JobPayload"];
+export type JobKind = Schemas["JobKind"];
+export type PayloadOf<Kind extends JobKind> = Extract<JobPayload, { kind: Kind }>;
