@@ -1,0 +1,303 @@
+// The Proxmox VE API over HTTPS with an API token. Reads may go to another endpoint when one is silent; a changing
+// call goes out once, on a connection of its own, and when its answer is lost nobody here repeats it.
+
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
+import {
+  errorOfAnswer,
+  type ProxmoxError,
+  ProxmoxNodeUnreachable,
+  ProxmoxUnknownOutcome,
+  ProxmoxUntrusted,
+} from "./errors.ts";
+import type { ProxmoxCalls } from "./generated/api.ts";
+import { exchange, type HttpAnswer, NoAnswer } from "./http-exchange.ts";
+import { redactParameters, redactText, secretsIn } from "./redaction.ts";
+import { isCertificateError, type TlsTrust, TrustedAgent } from "./trusted-agent.ts";
+
+export type CallName = keyof ProxmoxCalls;
+export type ParametersOf<Call extends CallName> = ProxmoxCalls[Call]["parameters"];
+export type AnswerOf<Call extends CallName> = ProxmoxCalls[Call]["answer"];
+
+export type CallRecord = {
+  readonly call: string;
+  readonly endpoint: string;
+  /** HTTP status, or null without an answer. */
+  readonly status: number | null;
+  readonly milliseconds: number;
+  /** Secrets masked. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly error: string | null;
+};
+
+export type ProxmoxClientOptions = {
+  /** "https://pve1.example:8006", at least one. */
+  readonly endpoints: readonly string[];
+  /** "user@realm!name" */
+  readonly tokenId: string;
+  readonly tokenSecret: string;
+  readonly tls: TlsTrust;
+  readonly onCall?: (record: CallRecord) => void;
+};
+
+export type CallOptions = {
+  readonly deadlineMilliseconds?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Awaited when the answer has arrived and before it is read; what it throws ends the call. */
+  readonly answered?: (() => Promise<void>) | undefined;
+};
+
+const TOKEN_ID = /^[^\s:/]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+$/;
+/** pveproxy itself gives up after 30 s and says so; waiting a little longer gets its word instead of ours. */
+const CALL_DEADLINE_MILLISECONDS = 35_000;
+const CONNECT_MILLISECONDS = 5_000;
+/** pvedaemon has three workers a node; the third stays free for operators. */
+const CHANGING_CALLS_PER_NODE = 2;
+
+export class ProxmoxClient {
+  readonly tokenId: string;
+  readonly #options: ProxmoxClientOptions;
+  readonly #endpoints: readonly URL[];
+  readonly #reading: TrustedAgent;
+  readonly #changing: TrustedAgent;
+  readonly #limit = new ConcurrencyLimit(CHANGING_CALLS_PER_NODE);
+  /** The endpoint that answered last; the others are asked only when it does not. */
+  #preferred = 0;
+
+  /** Throws a TypeError for a malformed endpoint, token id or trust. */
+  constructor(options: ProxmoxClientOptions) {
+    if (!TOKEN_ID.test(options.tokenId)) throw new TypeError("the token id must look like user@realm!name");
+    if (!/^[\x21-\x3a\x3c-\x7e]+$/.test(options.tokenSecret))
+      throw new TypeError("the token secret is empty or malformed");
+    if (options.endpoints.length === 0) throw new TypeError("at least one endpoint is needed");
+    this.#options = options;
+    this.tokenId = options.tokenId;
+    this.#endpoints = options.endpoints.map((endpoint) => {
+      const url = new URL(endpoint);
+      if (url.protocol !== "https:") throw new TypeError(`${endpoint} is not https`);
+      return url;
+    });
+    const connectMilliseconds = CONNECT_MILLISECONDS;
+    this.#reading = new TrustedAgent(options.tls, { keepAlive: true, maxSockets: 8, connectMilliseconds });
+    this.#changing = new TrustedAgent(options.tls, { keepAlive: false, connectMilliseconds });
+  }
+
+  /** Ends idle connections. Calls still under way are not waited for. */
+  close(): void {
+    this.#reading.destroy();
+    this.#changing.destroy();
+  }
+
+  /**
+   * One API call. `parameters` holds path, query and form parameters together, as the schema does.
+   * Throws a ProxmoxError; its `outcome` says whether the call may have taken effect.
+   */
+  async call<Call extends CallName>(
+    call: Call,
+    parameters: ParametersOf<Call>,
+    options: CallOptions = {},
+  ): Promise<AnswerOf<Call>> {
+    const [method = "", template = ""] = call.split(" ", 2);
+    const rest = new Map(
+      Object.entries(parameters as Record<string, unknown>).filter(([, value]) => value !== undefined),
+    );
+    const node = String(rest.get("node") ?? "");
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = rest.get(name);
+      if (value === undefined || value === "") throw new TypeError(`${call} needs ${name}`);
+      rest.delete(name);
+      return encodeURIComponent(String(value));
+    });
+    const form = encodeForm(rest);
+    const request = {
+      method,
+      path,
+      form,
+      label: `${method} ${path}`,
+      parameters: parameters as Record<string, unknown>,
+    };
+    const answer =
+      method === "GET"
+        ? await this.#read(request, options)
+        : await this.#limit.run(node, () => this.#change(request, options));
+    return this.#dataOf(answer, request) as AnswerOf<Call>;
+  }
+
+  async #read(request: PreparedCall, options: CallOptions): Promise<HttpAnswer> {
+    let last: NoAnswer | null = null;
+    for (let attempt = 0; attempt < this.#endpoints.length; attempt++) {
+      const index = (this.#preferred + attempt) % this.#endpoints.length;
+      try {
+        let answer: HttpAnswer;
+        try {
+          answer = await this.#send(index, request, options, this.#reading);
+        } catch (error) {
+          // A kept connection may have been closed by the server just then; the endpoint gets a fresh one.
+          if (!(error instanceof NoAnswer) || !error.reusedConnection || options.signal?.aborted) throw error;
+          answer = await this.#send(index, request, options, this.#changing);
+        }
+        this.#preferred = index;
+        return answer;
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        if (options.signal?.aborted) throw options.signal.reason;
+        last = error;
+      }
+    }
+    throw this.#noAnswer(last, request, false);
+  }
+
+  /** Another endpoint is tried only while nothing has been sent: connection refused, certificate not trusted. */
+  async #change(request: PreparedCall, options: CallOptions): Promise<HttpAnswer> {
+    let last: NoAnswer | null = null;
+    for (let attempt = 0; attempt < this.#endpoints.length; attempt++) {
+      const index = (this.#preferred + attempt) % this.#endpoints.length;
+      try {
+        return await this.#send(index, request, options, this.#changing);
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        last = error;
+        if (error.sent || options.signal?.aborted) break;
+      }
+    }
+    throw this.#noAnswer(last, request, true);
+  }
+
+  async #send(
+    index: number,
+    request: PreparedCall,
+    options: CallOptions,
+    agent: TrustedAgent,
+  ): Promise<HttpAnswer> {
+    const endpoint = this.#endpoints[index] ?? new URL("https://invalid");
+    const url = new URL(`/api2/json${request.path}`, endpoint);
+    const inQuery = request.method === "GET" || request.method === "DELETE";
+    if (inQuery) url.search = request.form;
+    const body = inQuery ? null : request.form;
+    const headers: Record<string, string> = {
+      authorization: `PVEAPIToken=${this.#options.tokenId}=${this.#options.tokenSecret}`,
+      accept: "application/json",
+    };
+    if (body !== null) {
+      headers["content-type"] = "application/x-www-form-urlencoded";
+      headers["content-length"] = String(Buffer.byteLength(body));
+    }
+    const startedAt = performance.now();
+    const record = (status: number | null, error: string | null) =>
+      this.#options.onCall?.({
+        call: request.label,
+        endpoint: endpoint.host,
+        status,
+        milliseconds: performance.now() - startedAt,
+        parameters: redactParameters(request.parameters),
+        error,
+      });
+    try {
+      const answer = await exchange({
+        agent,
+        method: request.method,
+        url,
+        headers,
+        body,
+        deadlineMilliseconds: options.deadlineMilliseconds ?? CALL_DEADLINE_MILLISECONDS,
+        signal: options.signal,
+        answered: options.answered,
+      });
+      record(answer.status, answer.status >= 400 ? this.#clean(answer.reason, request) : null);
+      return answer;
+    } catch (error) {
+      record(null, this.#clean(error instanceof Error ? error.message : String(error), request));
+      throw error;
+    }
+  }
+
+  #dataOf(answer: HttpAnswer, request: PreparedCall): unknown {
+    const write = request.method !== "GET";
+    if (answer.status >= 200 && answer.status < 300) {
+      const parsed = parseJson(answer.body);
+      if (parsed !== null && typeof parsed === "object" && "data" in parsed) return parsed.data;
+      // Success without our kind of body: a captive portal, a wrong port, a broken proxy.
+      const Lost = write ? ProxmoxUnknownOutcome : ProxmoxNodeUnreachable;
+      throw new Lost({
+        call: request.label,
+        status: answer.status,
+        text: "the answer is not one of the Proxmox VE API",
+        outcome: write ? "unknown" : "retryable",
+        fix: "Check that the endpoint is pveproxy (port 8006) and that no proxy on the way rewrites answers.",
+      });
+    }
+    throw errorOfAnswer({
+      call: request.label,
+      status: answer.status,
+      text: this.#clean(textOfFailure(answer), request),
+      write,
+    });
+  }
+
+  #noAnswer(last: NoAnswer | null, request: PreparedCall, write: boolean): ProxmoxError {
+    const cause = last?.cause;
+    const text = this.#clean(last?.message ?? "no endpoint answered", request);
+    const facts = { call: request.label, status: null, text };
+    if (isCertificateError(cause))
+      return new ProxmoxUntrusted(
+        {
+          ...facts,
+          outcome: "retryable",
+          fix: "Compare the fingerprint on the node (pvenode cert info), then correct hypervisor.tls.",
+        },
+        { cause },
+      );
+    if (write && last?.sent)
+      return new ProxmoxUnknownOutcome({ ...facts, outcome: "unknown", fix: null }, { cause });
+    return new ProxmoxNodeUnreachable(
+      { ...facts, outcome: "retryable", fix: "No endpoint of the region answers." },
+      { cause },
+    );
+  }
+
+  #clean(text: string, request: PreparedCall): string {
+    return redactText(text, [this.#options.tokenSecret, ...secretsIn(request.parameters)]);
+  }
+}
+
+type PreparedCall = {
+  readonly method: string;
+  readonly path: string;
+  readonly form: string;
+  readonly label: string;
+  readonly parameters: Record<string, unknown>;
+};
+
+/** Booleans must be exactly 1 or 0. URLSearchParams escapes "=", ";" and "+", at which Proxmox' decoder cuts. */
+function encodeForm(parameters: ReadonlyMap<string, unknown>): string {
+  const form = new URLSearchParams();
+  for (const [key, value] of parameters) {
+    const values = Array.isArray(value) ? value : [value];
+    for (const each of values)
+      form.append(key, typeof each === "boolean" ? (each ? "1" : "0") : String(each));
+  }
+  return form.toString();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Reason phrase and, since 8.4, `message`; and the parameter errors. Older versions have only the phrase. */
+function textOfFailure(answer: HttpAnswer): string {
+  const parsed = parseJson(answer.body);
+  const parts = [answer.reason.trim()];
+  if (parsed !== null && typeof parsed === "object") {
+    if ("message" in parsed && typeof parsed.message === "string") {
+      const message = parsed.message.trim();
+      // The phrase is the message's first line: no need to have it twice.
+      if (message !== "") parts[0] = message;
+    }
+    if ("errors" in parsed && parsed.errors !== null && typeof parsed.errors === "object")
+      for (const [name, why] of Object.entries(parsed.errors)) parts.push(`${name}: ${String(why).trim()}`);
+  }
+  return parts.filter((part) => part !== "").join("; ") || "no reason given";
+}

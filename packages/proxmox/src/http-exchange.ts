@@ -1,0 +1,95 @@
+// One HTTP request and its answer, and the one thing Proxmox' caller must know when there is no answer: whether
+// any of the request can have reached the server.
+
+import { request as httpsRequest } from "node:https";
+import type { TrustedAgent } from "./trusted-agent.ts";
+
+export type HttpAnswer = { readonly status: number; readonly reason: string; readonly body: string };
+
+/** No answer. `sent` is false only when no byte of the request can have left. */
+export class NoAnswer extends Error {
+  readonly sent: boolean;
+  readonly reusedConnection: boolean;
+  constructor(cause: unknown, sent: boolean, reusedConnection: boolean) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = "NoAnswer";
+    this.sent = sent;
+    this.reusedConnection = reusedConnection;
+  }
+}
+
+/** An answer larger than this is no answer of Proxmox; reading on would only fill the memory. */
+const MAX_BODY_BYTES = 32 * 2 ** 20;
+
+export type HttpExchange = {
+  readonly agent: TrustedAgent;
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly deadlineMilliseconds: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Awaited when the head of the answer is here and before anything of it is looked at. */
+  readonly answered?: (() => Promise<void>) | undefined;
+};
+
+/** Rejects with NoAnswer, or with what `answered` throws. */
+export function exchange(call: HttpExchange): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    let sent = false;
+    let settled = false;
+    const request = httpsRequest(call.url, { agent: call.agent, method: call.method, headers: call.headers });
+    const finish = (act: () => void) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(deadline);
+      call.signal?.removeEventListener("abort", abort);
+      act();
+    };
+    const fail = (cause: unknown) =>
+      finish(() => {
+        reject(new NoAnswer(cause, sent, request.reusedSocket));
+        request.destroy();
+      });
+    const deadline = setTimeout(
+      () => fail(new Error(`no answer in ${call.deadlineMilliseconds} ms`)),
+      call.deadlineMilliseconds,
+    );
+    const abort = () => fail(call.signal?.reason ?? new Error("aborted"));
+    if (call.signal?.aborted) return abort();
+    call.signal?.addEventListener("abort", abort, { once: true });
+
+    // The agent hands over a socket only when the server has proven who it is; writing starts right then.
+    request.once("socket", () => {
+      sent = true;
+    });
+    request.on("error", fail);
+    request.once("response", (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MAX_BODY_BYTES)
+          return fail(new Error(`the answer is larger than ${MAX_BODY_BYTES} bytes`));
+        chunks.push(chunk);
+      });
+      response.on("error", fail);
+      response.on("aborted", () => fail(new Error("the connection broke in the middle of the answer")));
+      const body = new Promise<string>((complete) =>
+        response.on("end", () => complete(Buffer.concat(chunks).toString("utf8"))),
+      );
+      Promise.all([body, call.answered?.()]).then(
+        ([text]) =>
+          finish(() =>
+            resolve({ status: response.statusCode ?? 0, reason: response.statusMessage ?? "", body: text }),
+          ),
+        (error) =>
+          finish(() => {
+            reject(error);
+            request.destroy();
+          }),
+      );
+    });
+    request.end(call.body ?? undefined);
+  });
+}

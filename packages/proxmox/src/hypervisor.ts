@@ -1,0 +1,121 @@
+// All the hypervisor a job program needs. Programs know this interface and nothing of the API behind it.
+
+import type { VmMarker } from "./marker.ts";
+import type { DesiredFirewall, SeenFirewall } from "./vm-firewall.ts";
+
+/** Who may own the VM at a VMID: the marker must name this server in this region. */
+export type Owner = { readonly serverId: string; readonly region: string };
+
+export type Template = { readonly vmid: number; readonly node: string };
+
+export type Vm = {
+  readonly vmid: number;
+  readonly node: string;
+  readonly name: string | null;
+  readonly marker: VmMarker;
+  /** Lower case, sorted. */
+  readonly tags: readonly string[];
+  readonly pool: string | null;
+  /** "paused" is anything that is neither running nor stopped for the guest: paused, prelaunch, io-error. */
+  readonly power: "running" | "stopped" | "paused";
+  readonly highlyAvailable: boolean;
+  /** The config as it will be after the next start. Secrets read as a mask. */
+  readonly config: Readonly<Record<string, string>>;
+  /** Keys whose change waits for a stop and start. */
+  readonly pendingKeys: readonly string[];
+  readonly digest: string;
+};
+
+export type RunningTask = { readonly upid: string; readonly type: string };
+
+export type VmSighting =
+  | { readonly state: "absent" }
+  /** Locked, or one of our tasks still works on it. A clone's lock without a task is a clone that died. */
+  | {
+      readonly state: "busy";
+      readonly node: string;
+      readonly lock: string | null;
+      readonly task: RunningTask | null;
+    }
+  /** Somebody else's, or not recognisable as ours, or hidden from our token. Never touched. */
+  | { readonly state: "foreign"; readonly node: string | null; readonly why: string }
+  | { readonly state: "present"; readonly vm: Vm };
+
+/** What a program wants to be told and asked while a call changes something. */
+export type EffectContext = {
+  readonly signal?: AbortSignal | undefined;
+  /** Awaited before each changing call. What it throws keeps the call from being made. */
+  beforeCall(): Promise<void>;
+  /** Awaited when the answer is here, before it is read. */
+  answered(): Promise<void>;
+  /** Awaited with the task's UPID before it is waited for, so that it can be recorded. */
+  taskStarted(upid: string): Promise<void>;
+  /** Awaited between two looks at a running task. What it throws ends the wait, not the task. */
+  stillRunning(milliseconds: number): Promise<void>;
+  /** A success that an operator should know more about: the log of a task that ended with warnings. */
+  note(text: string): void;
+};
+
+export type CloneRequest = {
+  readonly template: Template;
+  readonly vmid: number;
+  readonly name: string;
+  /** Holds the marker's line. */
+  readonly description: string;
+  readonly pool: string;
+  /** Null leaves the disks where the template's are; only a full clone may have another storage. */
+  readonly storage: string | null;
+  readonly full: boolean;
+  readonly targetNode?: string;
+};
+
+/** Keys to their values; null means that the key must not be there. Indexed keys (net0) stand for all their family. */
+export type DesiredConfig = Readonly<Record<string, string | null>>;
+
+export type ConfigureRequest = {
+  readonly desired: DesiredConfig;
+  /** Send secrets too, which cannot be compared since they read as a mask. */
+  readonly rewriteSecrets: boolean;
+};
+
+/**
+ * Every changing call re-reads the VM and throws ProxmoxNotOurs unless its marker names the owner. Each throws a
+ * ProxmoxError whose `outcome` says whether something may have changed.
+ */
+export type Hypervisor = {
+  findVm(vmid: number, owner: Owner, template?: Template, signal?: AbortSignal): Promise<VmSighting>;
+  /** Waits for a task somebody started earlier; its failure is the next look's business, not this one's. */
+  waitForTask(upid: string, effect: EffectContext): Promise<void>;
+  poolExists(pool: string, signal?: AbortSignal): Promise<boolean>;
+  ensurePool(pool: string, comment: string, effect: EffectContext): Promise<void>;
+  clone(request: CloneRequest, effect: EffectContext): Promise<void>;
+  configure(vmid: number, owner: Owner, request: ConfigureRequest, effect: EffectContext): Promise<void>;
+  readFirewall(vm: Vm, signal?: AbortSignal): Promise<SeenFirewall>;
+  setFirewall(vmid: number, owner: Owner, desired: DesiredFirewall, effect: EffectContext): Promise<void>;
+  /** `bytes` is the size wanted, never the growth. */
+  resizeDisk(vmid: number, owner: Owner, disk: string, bytes: number, effect: EffectContext): Promise<void>;
+  start(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
+  /** Power off at once. */
+  stop(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
+  /** Asks the guest; with `force`, powers off when it has not obeyed in time. */
+  shutdown(
+    vmid: number,
+    owner: Owner,
+    how: { timeoutSeconds: number; force: boolean },
+    effect: EffectContext,
+  ): Promise<void>;
+  /** Deletes a stopped, unprotected VM and its disks. */
+  destroy(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
+  /** Volumes that carry the VMID although no VM has it. */
+  leftoverVolumes(vmid: number, signal?: AbortSignal): Promise<readonly LeftoverVolume[]>;
+  freeVolume(vmid: number, volume: LeftoverVolume, effect: EffectContext): Promise<void>;
+  /** Tasks of our token that are running anywhere in the cluster. */
+  activeTasks(signal?: AbortSignal): Promise<readonly RunningTask[]>;
+};
+
+export type LeftoverVolume = {
+  readonly node: string;
+  readonly storage: string;
+  readonly volume: string;
+  readonly bytes: number;
+};
