@@ -1,0 +1,345 @@
+// The hypervisor port over the Proxmox VE API. Each changing call goes the same way: look again whose VM it is, ask
+// the job whether it may go on, send, hand over the task's UPID, wait for the task.
+
+import type { CallOptions, ProxmoxClient } from "./client.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
+import { configDifference, isEmptyDifference } from "./config-difference.ts";
+import { bootDiskOf, disksOf } from "./disks.ts";
+import { ProxmoxAlready, ProxmoxError, ProxmoxTaskLost } from "./errors.ts";
+import type {
+  CloneRequest,
+  ConfigureRequest,
+  EffectContext,
+  Hypervisor,
+  LeftoverVolume,
+  Owner,
+  RunningTask,
+  Template,
+  Vm,
+  VmSighting,
+} from "./hypervisor.ts";
+import { readBoolean, readNumber } from "./lenient.ts";
+import { type Runtime, systemRuntime } from "./runtime.ts";
+import { renderSize } from "./sizes.ts";
+import { waitForTask } from "./task.ts";
+import {
+  applyFirewallChange,
+  type DesiredFirewall,
+  firewallDifference,
+  readVmFirewall,
+  type SeenFirewall,
+} from "./vm-firewall.ts";
+import { type OwnVm, observeActiveTasks, observeVm, onlineNodes, requireOwnVm } from "./vm-observation.ts";
+
+const CLONE_TIMEOUT_SECONDS = 30 * 60;
+const CONFIGURE_TIMEOUT_SECONDS = 120;
+const RESIZE_TIMEOUT_SECONDS = 120;
+const START_TIMEOUT_SECONDS = 5 * 60;
+const STOP_TIMEOUT_SECONDS = 3 * 60;
+const DESTROY_TIMEOUT_SECONDS = 10 * 60;
+/** The cluster's resource manager starts and stops a VM on its own time; its task ends when the wish is recorded. */
+const HA_TIMEOUT_SECONDS = 5 * 60;
+const HA_POLL_MILLISECONDS = 2_000;
+/** Slow storage answers more clones at a time with lock timeouts. */
+const CLONES_PER_STORAGE = 2;
+
+export class ProxmoxHypervisor implements Hypervisor {
+  readonly #client: ProxmoxClient;
+  readonly #runtime: Runtime;
+  readonly #clones = new ConcurrencyLimit(CLONES_PER_STORAGE);
+
+  constructor(client: ProxmoxClient, runtime: Runtime = systemRuntime) {
+    this.#client = client;
+    this.#runtime = runtime;
+  }
+
+  findVm(vmid: number, owner: Owner, template?: Template, signal?: AbortSignal): Promise<VmSighting> {
+    return observeVm({ client: this.#client, runtime: this.#runtime }, vmid, owner, template, signal);
+  }
+
+  async waitForTask(upid: string, effect: EffectContext): Promise<void> {
+    try {
+      await this.#wait(upid, effect, CLONE_TIMEOUT_SECONDS);
+    } catch (error) {
+      // How it ended matters only through what it left behind, which the next look shows.
+      if (!(error instanceof ProxmoxError) || (error.facts.task === undefined && error.outcome !== "unknown"))
+        throw error;
+    }
+  }
+
+  async poolExists(pool: string, signal?: AbortSignal): Promise<boolean> {
+    const pools = await this.#client.call("GET /pools", {}, { signal });
+    return pools.some((each) => each.poolid === pool);
+  }
+
+  async ensurePool(pool: string, comment: string, effect: EffectContext): Promise<void> {
+    if (await this.poolExists(pool, effect.signal)) return;
+    await effect.beforeCall();
+    try {
+      await this.#client.call("POST /pools", { poolid: pool, comment }, callOptions(effect));
+    } catch (error) {
+      // Two first servers of one organisation make the pool at the same time: either one will do.
+      if (!(error instanceof ProxmoxError) || !(await this.poolExists(pool, effect.signal))) throw error;
+    }
+  }
+
+  async clone(request: CloneRequest, effect: EffectContext): Promise<void> {
+    const { template, vmid, name, description, pool, storage, full, targetNode } = request;
+    await this.#clones.run(storage ?? `template ${template.vmid}`, async () => {
+      await effect.beforeCall();
+      const upid = await this.#client.call(
+        "POST /nodes/{node}/qemu/{vmid}/clone",
+        {
+          node: template.node,
+          vmid: template.vmid,
+          newid: vmid,
+          name,
+          description,
+          pool,
+          full,
+          ...(full && storage !== null ? { storage } : {}),
+          ...(targetNode === undefined ? {} : { target: targetNode }),
+        },
+        callOptions(effect),
+      );
+      await this.#started(upid, effect, CLONE_TIMEOUT_SECONDS);
+    });
+  }
+
+  async configure(
+    vmid: number,
+    owner: Owner,
+    request: ConfigureRequest,
+    effect: EffectContext,
+  ): Promise<void> {
+    const vm = await this.#own(vmid, owner, effect);
+    const difference = configDifference(request.desired, vm.config, request.rewriteSecrets);
+    if (isEmptyDifference(difference)) return;
+    await effect.beforeCall();
+    // POST runs as a task: PUT would block one of three API workers and break off after 30 s.
+    const upid = await this.#client.call(
+      "POST /nodes/{node}/qemu/{vmid}/config",
+      {
+        node: vm.node,
+        vmid,
+        ...(difference.set as Record<string, never>),
+        ...(difference.remove.length > 0 ? { delete: difference.remove.join(",") } : {}),
+        digest: vm.digest,
+      },
+      callOptions(effect),
+    );
+    await this.#started(upid, effect, CONFIGURE_TIMEOUT_SECONDS);
+  }
+
+  readFirewall(vm: Vm, signal?: AbortSignal): Promise<SeenFirewall> {
+    return readVmFirewall(this.#client, { node: vm.node, vmid: vm.vmid }, signal);
+  }
+
+  async setFirewall(
+    vmid: number,
+    owner: Owner,
+    desired: DesiredFirewall,
+    effect: EffectContext,
+  ): Promise<void> {
+    const { node } = await this.#own(vmid, owner, effect);
+    const seen = await readVmFirewall(this.#client, { node, vmid }, effect.signal);
+    for (const change of firewallDifference(desired, seen)) {
+      await effect.beforeCall();
+      await applyFirewallChange(this.#client, { node, vmid }, change, callOptions(effect));
+    }
+  }
+
+  async resizeDisk(
+    vmid: number,
+    owner: Owner,
+    disk: string,
+    bytes: number,
+    effect: EffectContext,
+  ): Promise<void> {
+    const vm = await this.#own(vmid, owner, effect);
+    const present =
+      disksOf(vm.config).find((each) => each.key === disk)?.bytes ?? bootDiskOf(vm.config)?.bytes;
+    if (present !== null && present !== undefined && present >= bytes) return;
+    await effect.beforeCall();
+    const upid = await this.#client.call(
+      "PUT /nodes/{node}/qemu/{vmid}/resize",
+      { node: vm.node, vmid, disk: disk as "scsi0", size: renderSize(bytes), digest: vm.digest },
+      callOptions(effect),
+    );
+    await this.#started(upid, effect, RESIZE_TIMEOUT_SECONDS);
+  }
+
+  async start(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
+    const { node } = await this.#own(vmid, owner, effect);
+    await this.#power(vmid, node, "running", START_TIMEOUT_SECONDS, effect, () =>
+      this.#client.call("POST /nodes/{node}/qemu/{vmid}/status/start", { node, vmid }, callOptions(effect)),
+    );
+  }
+
+  async stop(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
+    const { node } = await this.#own(vmid, owner, effect);
+    const managed = await this.#highlyAvailable(vmid, node, effect);
+    await this.#power(vmid, node, "stopped", STOP_TIMEOUT_SECONDS, effect, () =>
+      this.#client.call(
+        "POST /nodes/{node}/qemu/{vmid}/status/stop",
+        // Ends our own shutdown that still waits for the guest; the resource manager does not allow it.
+        { node, vmid, ...(managed ? {} : { "overrule-shutdown": true }) },
+        callOptions(effect),
+      ),
+    );
+  }
+
+  async shutdown(
+    vmid: number,
+    owner: Owner,
+    how: { timeoutSeconds: number; force: boolean },
+    effect: EffectContext,
+  ): Promise<void> {
+    const { node } = await this.#own(vmid, owner, effect);
+    await this.#power(vmid, node, "stopped", how.timeoutSeconds + STOP_TIMEOUT_SECONDS, effect, () =>
+      this.#client.call(
+        "POST /nodes/{node}/qemu/{vmid}/status/shutdown",
+        { node, vmid, timeout: how.timeoutSeconds, forceStop: how.force },
+        callOptions(effect),
+      ),
+    );
+  }
+
+  async destroy(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
+    const { node } = await this.#own(vmid, owner, effect);
+    await effect.beforeCall();
+    const upid = await this.#client.call(
+      "DELETE /nodes/{node}/qemu/{vmid}",
+      // Destroying unreferenced disks takes every volume that bears the VMID: safe only because ours are never reused.
+      { node, vmid, purge: true, "destroy-unreferenced-disks": true },
+      callOptions(effect),
+    );
+    await this.#started(upid, effect, DESTROY_TIMEOUT_SECONDS);
+  }
+
+  async leftoverVolumes(vmid: number, signal?: AbortSignal): Promise<LeftoverVolume[]> {
+    const found = new Map<string, LeftoverVolume>();
+    for (const node of await onlineNodes(this.#client, signal)) {
+      const storages = await this.#client.call(
+        "GET /nodes/{node}/storage",
+        { node, content: "images" },
+        { signal },
+      );
+      for (const { storage, active, enabled, shared } of storages) {
+        if (!readBoolean(active) || !readBoolean(enabled)) continue;
+        const content = await this.#client.call(
+          "GET /nodes/{node}/storage/{storage}/content",
+          { node, storage, vmid },
+          { signal },
+        );
+        for (const { volid, size } of content) {
+          const key = readBoolean(shared) ? volid : `${node} ${volid}`;
+          if (!found.has(key)) found.set(key, { node, storage, volume: volid, bytes: readNumber(size) ?? 0 });
+        }
+      }
+    }
+    return [...found.values()];
+  }
+
+  async freeVolume(
+    vmid: number,
+    { node, storage, volume }: LeftoverVolume,
+    effect: EffectContext,
+  ): Promise<void> {
+    if (!new RegExp(`\\bvm-${vmid}-`).test(volume))
+      throw new TypeError(`${volume} does not belong to VM ${vmid}`);
+    await effect.beforeCall();
+    const upid = await this.#client.call(
+      "DELETE /nodes/{node}/storage/{storage}/content/{volume}",
+      { node, storage, volume },
+      callOptions(effect),
+    );
+    await this.#started(upid, effect, DESTROY_TIMEOUT_SECONDS);
+  }
+
+  activeTasks(signal?: AbortSignal): Promise<RunningTask[]> {
+    return observeActiveTasks(this.#client, signal);
+  }
+
+  #own(vmid: number, owner: Owner, effect: EffectContext): Promise<OwnVm> {
+    return requireOwnVm({ client: this.#client, runtime: this.#runtime }, vmid, owner, effect.signal);
+  }
+
+  async #highlyAvailable(vmid: number, node: string, effect: EffectContext): Promise<boolean> {
+    const status = await this.#client.call(
+      "GET /nodes/{node}/qemu/{vmid}/status/current",
+      { node, vmid },
+      { signal: effect.signal },
+    );
+    return readBoolean((status.ha as { managed?: number | string } | undefined)?.managed);
+  }
+
+  async #power(
+    vmid: number,
+    node: string,
+    wanted: "running" | "stopped",
+    timeoutSeconds: number,
+    effect: EffectContext,
+    send: () => Promise<string>,
+  ): Promise<void> {
+    await effect.beforeCall();
+    try {
+      const upid = await send();
+      await this.#started(upid, effect, timeoutSeconds);
+      if (/:ha(start|stop):/.test(upid)) await this.#untilPower(vmid, node, wanted, effect);
+    } catch (error) {
+      // "already running" is the wish fulfilled.
+      if (!(error instanceof ProxmoxAlready)) throw error;
+    }
+  }
+
+  async #untilPower(vmid: number, node: string, wanted: string, effect: EffectContext): Promise<void> {
+    const startedAt = this.#runtime.now();
+    for (;;) {
+      const rows = await this.#client.call(
+        "GET /cluster/resources",
+        { type: "vm" },
+        { signal: effect.signal },
+      );
+      const at = rows.find((row) => readNumber(row.vmid) === vmid)?.node ?? node;
+      const { status } = await this.#client.call(
+        "GET /nodes/{node}/qemu/{vmid}/status/current",
+        { node: at, vmid },
+        { signal: effect.signal },
+      );
+      if (status === wanted) return;
+      const elapsed = this.#runtime.now() - startedAt;
+      if (elapsed > HA_TIMEOUT_SECONDS * 1000)
+        throw new ProxmoxTaskLost({
+          call: `HA request for VM ${vmid}`,
+          status: null,
+          text: `the VM is not ${wanted} after ${HA_TIMEOUT_SECONDS} s`,
+          outcome: "unknown",
+          fix: "The cluster's HA manager decides when it acts: ha-manager status.",
+        });
+      await effect.stillRunning(elapsed);
+      await this.#runtime.pause(HA_POLL_MILLISECONDS, effect.signal);
+    }
+  }
+
+  /** Some calls answer null instead of a UPID when there was nothing to start. */
+  async #started(upid: string | null, effect: EffectContext, timeoutSeconds: number): Promise<void> {
+    if (typeof upid !== "string" || upid === "") return;
+    await effect.taskStarted(upid);
+    await this.#wait(upid, effect, timeoutSeconds);
+  }
+
+  async #wait(upid: string, effect: EffectContext, timeoutSeconds: number): Promise<void> {
+    const { warnings } = await waitForTask(this.#client, upid, {
+      runtime: this.#runtime,
+      deadlineMilliseconds: timeoutSeconds * 1000,
+      signal: effect.signal,
+      stillRunning: (milliseconds) => effect.stillRunning(milliseconds),
+    });
+    if (warnings !== null) effect.note(warnings);
+  }
+}
+
+function callOptions(effect: EffectContext): CallOptions & { answered: () => Promise<void> } {
+  return { signal: effect.signal, answered: () => effect.answered() };
+}
