@@ -96,6 +96,8 @@ async function bundle(code: string): Promise<string> {
     write: false,
     minifyWhitespace: true,
     minifySyntax: true,
+    // With full names esbuild writes each module's path, and the output would depend on where the checkout is.
+    minifyIdentifiers: true,
     legalComments: "none",
   });
   return result.outputFiles[0]?.text ?? "";
