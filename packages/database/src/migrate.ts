@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import { runMigrations } from "graphile-worker";
+import { Kysely, PostgresDialect, sql } from "kysely";
+import { type Migration, Migrator } from "kysely/migration";
+import pg from "pg";
+import { identity } from "./migrations/0001-identity.ts";
+import { resources } from "./migrations/0002-resources.ts";
+import { jobs } from "./migrations/0003-jobs.ts";
+import { rights } from "./migrations/0004-rights.ts";
+
+/** Forward only, in this order for ever: a migration that has been released is never edited. */
+const migrations: Record<string, Migration> = {
+  "0001-identity": step(identity),
+  "0002-resources": step(resources),
+  "0003-jobs": step(jobs),
+  "0004-rights": step(rights),
+};
+
+export type MigrateOptions = {
+  /** Set as the password of role `kule_api`. Left out, an existing password stays and a new role gets none to use. */
+  readonly apiPassword?: string;
+};
+
+/**
+ * Brings a database to this version of Kule: graphile-worker's schema, the role `kule_api`, our tables and rights.
+ * Safe to run again and from several processes at once.
+ *
+ * @param ownerUrl a role that may create roles and extensions in this database
+ * @returns the names of the migrations that were applied now
+ */
+export async function migrate(ownerUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
+  const pool = new pg.Pool({ connectionString: ownerUrl, max: 2 });
+  // A connection that breaks while idle must not end the process; the next query reports it.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  try {
+    await prepareRole(pool, options.apiPassword);
+    await runMigrations({ pgPool: pool });
+    const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+    const migrator = new Migrator({
+      db,
+      provider: { getMigrations: async () => migrations },
+      migrationTableName: "kule_migration",
+      migrationLockTableName: "kule_migration_lock",
+    });
+    const { error, results } = await migrator.migrateToLatest();
+    if (error !== undefined) throw error;
+    return (results ?? [])
+      .filter((result) => result.status === "Success")
+      .map((result) => result.migrationName);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** How many migrations this build knows; readiness compares it with what the database has. */
+export const latestMigration: string = Object.keys(migrations).at(-1) ?? "";
+
+function step(statements: string): Migration {
+  return { up: async (db) => void (await sql.raw(statements).execute(db)) };
+}
+
+/** Roles belong to the whole cluster, so another database of it may have made this one already, or be making it. */
+async function prepareRole(pool: pg.Pool, apiPassword: string | undefined): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    await client.query("select pg_advisory_xact_lock(7237001)");
+    const { rowCount } = await client.query("select 1 from pg_roles where rolname = 'kule_api'");
+    if (rowCount === 0) {
+      await client.query("create role kule_api login nosuperuser nocreatedb nocreaterole noinherit");
+    }
+    if (apiPassword !== undefined || rowCount === 0) {
+      const password = apiPassword ?? randomBytes(24).toString("base64url");
+      await client.query(`alter role kule_api password ${client.escapeLiteral(password)}`);
+    }
+    await client.query(
+      `do $$ begin execute format('grant connect on database %I to kule_api', current_database()); end $$`,
+    );
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
