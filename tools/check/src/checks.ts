@@ -1,8 +1,8 @@
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { findLayerBreaches } from "./layers.ts";
 import { runGenerators } from "./generators.ts";
+import { findLayerBreaches } from "./layers.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 import { copyTree, differingFiles, hashTree } from "./working-copy.ts";
 

@@ -22,7 +22,10 @@ export function runCommand(
       env: {
         ...process.env,
         PATH: [firstInPath, process.env.PATH].filter((part) => part).join(delimiter),
-        FORCE_COLOR: "0", NO_COLOR: "1", TURBO_TELEMETRY_DISABLED: "1" },
+        FORCE_COLOR: "0",
+        NO_COLOR: "1",
+        TURBO_TELEMETRY_DISABLED: "1",
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const chunks: Buffer[] = [];
