@@ -1,0 +1,11 @@
+/** One reason why the world is not ready for what was asked: the contract's precondition, in our words. */
+export type Refusal<Code extends string = string> = {
+  /** What must hold, such as `server_not_protected`. */
+  readonly name: string;
+  readonly code: Code;
+  readonly message: string;
+  /** Id of what stands in the way. */
+  readonly resource: string | null;
+  /** What would make it hold. */
+  readonly fix: string | null;
+};

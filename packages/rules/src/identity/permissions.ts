@@ -1,0 +1,86 @@
+/** The roles a member or a token can have in an organisation, from least to most. */
+export const organisationRoles = ["billing", "viewer", "member", "admin", "owner"] as const;
+export type OrganisationRole = (typeof organisationRoles)[number];
+
+/** Roles that are not of one organisation: the installation's operators and the regions' agents. */
+export type CallerRole = OrganisationRole | "operator" | "agent";
+
+const billing = ["catalog:read", "organisation:read", "usage:read"] as const;
+const viewer = [
+  ...billing,
+  "job:read",
+  "member:read",
+  "network:read",
+  "server:read",
+  "ssh_key:read",
+] as const;
+const member = [
+  ...viewer,
+  "job:cancel",
+  "job:retry",
+  "network:create",
+  "network:delete",
+  "network:update",
+  "server:create",
+  "server:delete",
+  "server:update",
+  "ssh_key:create",
+  "ssh_key:delete",
+  "ssh_key:update",
+] as const;
+const admin = [...member, "audit:read", "member:manage", "token:manage", "token:read"] as const;
+const operator = [...admin, "operator:organisations", "operator:regions"] as const;
+const agent = ["agent:health", "agent:jobs"] as const;
+
+export type Permission = (typeof operator)[number] | (typeof agent)[number];
+
+const permissionsByRole: { readonly [role in CallerRole]: readonly Permission[] } = {
+  billing,
+  viewer,
+  member,
+  admin,
+  // An owner differs from an admin in what an admin may not give away or take: see roleAtMost.
+  owner: admin,
+  operator,
+  agent,
+};
+
+/** What a role may do, before any scopes. */
+export function permissionsOf(role: CallerRole): readonly Permission[] {
+  return permissionsByRole[role];
+}
+
+/** Every permission there is, of people, operators and agents. */
+export function allPermissions(): readonly Permission[] {
+  return [...operator, ...agent];
+}
+
+/** True if `role` is not above `limit`: nobody can give, change or take a role above their own. */
+export function roleAtMost(role: OrganisationRole, limit: OrganisationRole): boolean {
+  return organisationRoles.indexOf(role) <= organisationRoles.indexOf(limit);
+}
+
+/** True if the scope (`server:create`, `server:*`, `*:read` or `*:*`) covers the permission. */
+export function scopeCovers(scope: string, permission: string): boolean {
+  const [scopeResource, scopeVerb, ...tooMuch] = scope.split(":");
+  const [resource, verb] = permission.split(":");
+  if (tooMuch.length > 0) return false;
+  return (scopeResource === "*" || scopeResource === resource) && (scopeVerb === "*" || scopeVerb === verb);
+}
+
+/**
+ * What a token may do: its role's permissions, cut down to its scopes.
+ *
+ * @param scopes null stands for everything the role may; an empty list for nothing
+ */
+export function effectivePermissions(role: CallerRole, scopes: readonly string[] | null): Permission[] {
+  const permissions = permissionsByRole[role];
+  if (scopes === null) return [...permissions];
+  return permissions.filter((permission) => scopes.some((scope) => scopeCovers(scope, permission)));
+}
+
+/** Scopes that cover no permission of the role: a token minted with them would not do what its maker thinks. */
+export function uselessScopes(role: CallerRole, scopes: readonly string[]): string[] {
+  const permissions = permissionsByRole[role];
+  return scopes.filter((scope) => !permissions.some((permission) => scopeCovers(scope, permission)));
+}
