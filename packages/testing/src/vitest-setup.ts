@@ -17,7 +17,5 @@ export async function setup(): Promise<() => Promise<void>> {
 }
 
 async function loadMigrate(): Promise<Migrate> {
-  const specifier = "@kule/database/migrate";
-  const { migrate } = (await import(specifier)) as { migrate: Migrate };
-  return migrate;
+  return (await import("@kule/database/migrate")).migrate;
 }

@@ -1,0 +1,71 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { build } from "esbuild";
+
+const root = resolve(import.meta.dirname, "../../..");
+
+/** What ships as a process of its own, by directory; each has `src/main.ts` and becomes `dist/main.js`. */
+export const bundledApps = ["apps/api", "apps/agent", "apps/console", "packages/lab"] as const;
+
+/** CommonJS code in the bundle still expects these three. */
+const commonJsNames = [
+  'import { createRequire as __createRequire } from "node:module";',
+  "const require = __createRequire(import.meta.url);",
+  "const __filename = import.meta.filename;",
+  "const __dirname = import.meta.dirname;",
+].join("\n");
+
+/**
+ * Imports of optional packages that we never install: pg's native binding, and the loaders with which
+ * graphile-worker's command line (not ours) reads configuration files. All of them are tried in a catch.
+ */
+const external = ["pg-native", "typescript"];
+
+/**
+ * Bundles apps to one file each (with a source map beside it) for Node 26, without dependencies. A file is
+ * replaced at once, and only when it changed, so a running process never sees half of one.
+ *
+ * @returns the paths of the bundles, in the order of `apps`.
+ * @throws esbuild's BuildFailure, which lists file, line and text of every error.
+ */
+export async function bundleApps(apps: readonly string[] = bundledApps): Promise<string[]> {
+  return Promise.all(apps.map(bundleApp));
+}
+
+async function bundleApp(app: string): Promise<string> {
+  const outfile = join(root, app, "dist/main.js");
+  const result = await build({
+    absWorkingDir: root,
+    entryPoints: [join(app, "src/main.ts")],
+    outfile,
+    bundle: true,
+    write: false,
+    platform: "node",
+    target: "node26",
+    format: "esm",
+    mainFields: ["module", "main"],
+    sourcemap: "linked",
+    sourcesContent: false,
+    legalComments: "none",
+    jsx: "automatic",
+    jsxImportSource: "hono/jsx",
+    banner: { js: commonJsNames },
+    external,
+    loader: { ".sql": "text", ".css": "text", ".svg": "text", ".woff2": "binary" },
+    logLevel: "silent",
+  });
+  await mkdir(dirname(outfile), { recursive: true });
+  // The map first: a process that starts between the two reads a map that is too new, not one that is absent.
+  for (const file of result.outputFiles.toSorted((a) => (a.path.endsWith(".map") ? -1 : 1))) {
+    await replaceFile(file.path, file.contents);
+  }
+  return relative(root, outfile);
+}
+
+async function replaceFile(path: string, contents: Uint8Array): Promise<void> {
+  const present = await readFile(path).catch(() => undefined);
+  if (present?.equals(contents)) return;
+  const draft = `${path}.${process.pid}`;
+  await writeFile(draft, contents);
+  await rename(draft, path);
+}
