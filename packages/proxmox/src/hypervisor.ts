@@ -84,6 +84,8 @@ export type ConfigureRequest = {
  */
 export type Hypervisor = {
   findVm(vmid: number, owner: Owner, template?: Template, signal?: AbortSignal): Promise<VmSighting>;
+  /** Where the template is; null when there is none, or it is no template. */
+  findTemplate(vmid: number, signal?: AbortSignal): Promise<Template | null>;
   /** Waits for a task somebody started earlier; its failure is the next look's business, not this one's. */
   waitForTask(upid: string, effect: EffectContext): Promise<void>;
   poolExists(pool: string, signal?: AbortSignal): Promise<boolean>;

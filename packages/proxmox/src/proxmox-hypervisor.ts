@@ -57,6 +57,19 @@ export class ProxmoxHypervisor implements Hypervisor {
     return observeVm({ client: this.#client, runtime: this.#runtime }, vmid, owner, template, signal);
   }
 
+  async findTemplate(vmid: number, signal?: AbortSignal): Promise<Template | null> {
+    const rows = await this.#client.call("GET /cluster/resources", { type: "vm" }, { signal });
+    const row = rows.find((each) => readNumber(each.vmid) === vmid);
+    if (!row?.node) return null;
+    // The list learns of a template up to 10 s late; the config knows.
+    const { template } = await this.#client.call(
+      "GET /nodes/{node}/qemu/{vmid}/config",
+      { node: row.node, vmid },
+      { signal },
+    );
+    return readBoolean(template) ? { vmid, node: row.node } : null;
+  }
+
   async waitForTask(upid: string, effect: EffectContext): Promise<void> {
     try {
       await this.#wait(upid, effect, CLONE_TIMEOUT_SECONDS);

@@ -45,7 +45,6 @@ export async function observeVm(
       };
     }
     if (row.type !== "qemu") return { state: "foreign", node: row.node, why: `VMID ${vmid} is a container` };
-    if (row.template) return { state: "foreign", node: row.node, why: `VMID ${vmid} is a template` };
     try {
       return await observeOnNode({ client, runtime }, vmid, row, owner, template, signal);
     } catch (error) {
@@ -55,7 +54,7 @@ export async function observeVm(
   }
 }
 
-type Row = { type: string; node: string; lock: string | null; pool: string | null; template: boolean };
+type Row = { type: string; node: string; lock: string | null; pool: string | null };
 
 async function findRow(client: ProxmoxClient, vmid: number, signal?: AbortSignal): Promise<Row | null> {
   const rows = await client.call("GET /cluster/resources", { type: "vm" }, { signal });
@@ -66,7 +65,6 @@ async function findRow(client: ProxmoxClient, vmid: number, signal?: AbortSignal
     node: row.node ?? "",
     lock: row.lock || null,
     pool: row.pool || null,
-    template: readBoolean(row.template),
   };
 }
 
@@ -98,6 +96,8 @@ async function observeOnNode(
   const config = normalConfig(raw);
   const lock = row.lock ?? config.lock ?? null;
   const marker = parseMarker(config.description);
+  if (readBoolean(config.template))
+    return { state: "foreign", node: row.node, why: `VMID ${vmid} is a template` };
   if (marker && !isOwner(marker, owner))
     return {
       state: "foreign",
@@ -236,7 +236,7 @@ export async function requireOwnVm(
           fix: null,
         });
       const marker = parseMarker(config.description);
-      if (row.type !== "qemu" || row.template || !marker || !isOwner(marker, owner))
+      if (row.type !== "qemu" || readBoolean(config.template) || !marker || !isOwner(marker, owner))
         throw new ProxmoxNotOurs({
           call,
           status: null,

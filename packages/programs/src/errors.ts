@@ -1,0 +1,69 @@
+// How a job can end badly. The first three say something about the job; the others end a run
+// without doing so.
+
+export type ProgramErrorFacts = {
+  /** Closed vocabulary of the job's error: `template_missing`, `vmid_taken` ... */
+  readonly code: string;
+  /** For the user. Says nothing of nodes, storages or other organisations. */
+  readonly message: string;
+  /** For operators: Proxmox' own words and the end of the task's log. */
+  readonly internal: string;
+};
+
+/** The region has trouble that passes: the same job is tried again later. */
+export class RetryLater extends Error {
+  readonly facts: ProgramErrorFacts;
+  step: string | null = null;
+  constructor(facts: ProgramErrorFacts, options?: ErrorOptions) {
+    super(`${facts.code}: ${facts.internal}`, options);
+    this.name = "RetryLater";
+    this.facts = facts;
+  }
+}
+
+/** The same job will fail again until somebody changes something. */
+export class Failed extends Error {
+  readonly facts: ProgramErrorFacts;
+  /** The VMID of the job can never be used for this server; the control plane takes another. */
+  readonly vmidUnusable: "taken" | "quarantined" | null;
+  step: string | null = null;
+  constructor(facts: ProgramErrorFacts, options?: ErrorOptions & { vmidUnusable?: "taken" | "quarantined" }) {
+    super(`${facts.code}: ${facts.internal}`, options);
+    this.name = "Failed";
+    this.facts = facts;
+    this.vmidUnusable = options?.vmidUnusable ?? null;
+  }
+}
+
+/** We are wrong, not the region. */
+export class Bug extends Error {
+  step: string | null = null;
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "Bug";
+  }
+}
+
+/** Somebody else may be running this job by now: nothing more is sent or reported. */
+export class StaleLease extends Error {
+  constructor(message = "the lease of this job is over") {
+    super(message);
+    this.name = "StaleLease";
+  }
+}
+
+/** The job's owner has called it off. */
+export class Cancelled extends Error {
+  constructor(message = "the job was cancelled") {
+    super(message);
+    this.name = "Cancelled";
+  }
+}
+
+/** The agent is stopping: the job goes back at once and another run takes it up. The reason to abort a run with. */
+export class Released extends Error {
+  constructor(message = "the agent is stopping") {
+    super(message);
+    this.name = "Released";
+  }
+}

@@ -1,0 +1,135 @@
+// From what went wrong to how the job ends.
+
+import type { Schemas } from "@kule/contract/schemas";
+import {
+  ProxmoxAlready,
+  ProxmoxBusy,
+  ProxmoxCapacity,
+  ProxmoxConflict,
+  ProxmoxError,
+  ProxmoxExists,
+  ProxmoxForbidden,
+  ProxmoxLocked,
+  ProxmoxNotFound,
+  ProxmoxNotOurs,
+  ProxmoxProtected,
+  ProxmoxRunning,
+} from "@kule/proxmox/errors";
+import { Bug, Cancelled, Failed, Released, RetryLater, StaleLease } from "./errors.ts";
+
+/** The world is not as it was when the plan was made, or we do not know how it is: look before doing anything. */
+export function meansLookAgain(error: unknown): error is ProxmoxError {
+  if (!(error instanceof ProxmoxError)) return false;
+  if (error.outcome === "unknown") return true;
+  return [
+    ProxmoxConflict,
+    ProxmoxExists,
+    ProxmoxNotFound,
+    ProxmoxLocked,
+    ProxmoxBusy,
+    ProxmoxRunning,
+    ProxmoxProtected,
+    ProxmoxAlready,
+  ].some((each) => error instanceof each);
+}
+
+function internalText(error: ProxmoxError): string {
+  const { fix, task } = error.facts;
+  return [error.message, fix, ...(task?.logTail ?? [])].filter((line) => line).join("\n");
+}
+
+export function retryLater(error: ProxmoxError): RetryLater {
+  return new RetryLater(
+    {
+      code: "hypervisor_unavailable",
+      message: "The region does not answer as it should; this is tried again.",
+      internal: internalText(error),
+    },
+    { cause: error },
+  );
+}
+
+/** The class of a job's end that an error from the hypervisor means. Other errors come back as Bug or as they are. */
+export function classifyFailure(
+  error: unknown,
+): RetryLater | Failed | Bug | StaleLease | Cancelled | Released {
+  if (
+    error instanceof RetryLater ||
+    error instanceof Failed ||
+    error instanceof Bug ||
+    error instanceof StaleLease ||
+    error instanceof Cancelled ||
+    error instanceof Released
+  )
+    return error;
+  if (!(error instanceof ProxmoxError))
+    return new Bug(error instanceof Error ? (error.stack ?? error.message) : String(error), { cause: error });
+  const internal = internalText(error);
+  if (error instanceof ProxmoxNotOurs)
+    return new Failed(
+      {
+        code: "vm_not_ours",
+        message: "The server's virtual machine was changed outside of Kule. An operator has to look at it.",
+        internal,
+      },
+      { cause: error },
+    );
+  if (error instanceof ProxmoxCapacity)
+    return new Failed(
+      { code: "region_capacity", message: "The region has no room for this at the moment.", internal },
+      { cause: error },
+    );
+  if (error instanceof ProxmoxForbidden)
+    return new Failed(
+      {
+        code: "hypervisor_forbidden",
+        message: "The region is not set up to do this. An operator has to look at it.",
+        internal,
+      },
+      { cause: error },
+    );
+  if (error.outcome !== "permanent" || meansLookAgain(error)) return retryLater(error);
+  return new Failed(
+    {
+      code: "hypervisor_refused",
+      message: "The region could not do this. An operator has to look at it.",
+      internal,
+    },
+    { cause: error },
+  );
+}
+
+const INTERNAL_CHARACTERS = 20_000;
+
+/**
+ * The outcome a run that threw is reported with. Null for StaleLease, after which nothing is reported. A Bug is
+ * given back for another try: a newer agent may be right, and after the last attempt it fails with its text.
+ */
+export function outcomeOfFailure(error: unknown): Schemas["JobOutcome"] | null {
+  const failure = classifyFailure(error);
+  if (failure instanceof StaleLease) return null;
+  if (failure instanceof Cancelled) return { status: "cancelled" };
+  if (failure instanceof Released) return { status: "released" };
+  const { step } = failure;
+  if (failure instanceof Bug) {
+    const internal = failure.message.slice(0, INTERNAL_CHARACTERS);
+    return {
+      status: "retry",
+      error: {
+        code: "internal",
+        message: "Something went wrong on our side; this is tried again.",
+        internal,
+        step,
+        retryable: true,
+      },
+    };
+  }
+  const { code, message, internal } = failure.facts;
+  const shown = { code, message, internal: internal.slice(0, INTERNAL_CHARACTERS), step };
+  if (failure instanceof RetryLater) return { status: "retry", error: { ...shown, retryable: true } };
+  return {
+    status: "failed",
+    error: { ...shown, retryable: failure.vmidUnusable !== null },
+    ...(failure.vmidUnusable === null ? {} : { observed: { vmid_unusable: failure.vmidUnusable } }),
+  };
+}

@@ -1,0 +1,80 @@
+// A job as four phases: observe what is there, plan what is missing, apply it step by step, verify by observing
+// again. Verified means that the plan for what we now see is empty. Resuming is the same thing: run again, and the
+// plan holds only what is missing. No list of completed steps is kept or trusted.
+
+import type { JobKind, PayloadOf, Schemas } from "@kule/contract/schemas";
+import type { EffectContext, Hypervisor } from "@kule/proxmox/hypervisor";
+import type { Runtime } from "@kule/proxmox/runtime";
+import type { CrashHook } from "./crash-points.ts";
+import type { RegionSettings } from "./region-settings.ts";
+
+/** A step is plain data: it can be logged, compared in a test, and carried out again. */
+export type Step = { readonly do: string };
+
+/** Everything outside the program: the region, its settings, time. */
+export type World = {
+  readonly hypervisor: Hypervisor;
+  readonly settings: RegionSettings;
+  readonly runtime: Runtime;
+  /** Opens what was sealed to this region's agent; throws when it was sealed to somebody else. */
+  readonly openSecret: (sealed: string, context: string) => string;
+};
+
+export type Job<Payload = Schemas["JobPayload"]> = { readonly id: string; readonly payload: Payload };
+
+/** What Verify read back, for the control plane to settle the records and the usage with. */
+export type Observed = {
+  readonly power_state: "on" | "off" | "unknown";
+  readonly node?: string;
+  readonly vmid?: number;
+  readonly vcpu?: number;
+  readonly memory_mb?: number;
+  readonly disk_bytes?: number;
+  readonly addresses?: readonly string[];
+  readonly vmid_unusable?: "taken" | "quarantined";
+};
+
+export type Program<Kind extends JobKind, Seen, S extends Step> = {
+  readonly kind: Kind;
+  /** Reads only. Waits, with a limit, for what is still being worked on. */
+  observe(job: Job<PayloadOf<Kind>>, world: World, effect: EffectContext): Promise<Seen>;
+  /** Pure. Throws Failed when what it sees can never become what is wanted. */
+  plan(job: Job<PayloadOf<Kind>>, seen: Seen, world: Pick<World, "settings" | "openSecret">): readonly S[];
+  /** One function for each step, checked by the compiler. Each makes its effect happen, or finds it has. */
+  readonly apply: {
+    readonly [Name in S["do"]]: (
+      step: Extract<S, { do: Name }>,
+      job: Job<PayloadOf<Kind>>,
+      world: World,
+      effect: EffectContext,
+    ) => Promise<void>;
+  };
+  observed(job: Job<PayloadOf<Kind>>, seen: Seen): Observed;
+  /** From the first of these steps on, cancelling is too late. */
+  readonly irreversible?: ReadonlySet<S["do"]>;
+};
+
+/** One line of a job's progress. */
+export type StepEvent = {
+  readonly phase: Schemas["JobPhase"];
+  readonly name: string;
+  readonly status: "running" | "succeeded" | "skipped" | "failed";
+  readonly message: string | null;
+  /** The hypervisor's task. */
+  readonly externalRef: string | null;
+  /** 0 to 100. */
+  readonly progress: number;
+  readonly irreversible: boolean;
+};
+
+/** Whoever runs a program: the agent, or the worker in direct mode. */
+export type Host = {
+  /** Tells the control plane and renews the lease. May throw StaleLease or Cancelled. */
+  report(event: StepEvent): Promise<void>;
+  readonly lease: {
+    /** 1 right after a renewal, 0 at its end. */
+    remainingFraction(): number;
+  };
+  readonly signal?: AbortSignal;
+  readonly crashPoint?: CrashHook;
+};

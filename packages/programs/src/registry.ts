@@ -1,0 +1,46 @@
+// Every kind of job and the program that does it. A kind without a program does not compile.
+
+import type { JobKind, JobPayload, PayloadOf } from "@kule/contract/schemas";
+import { RetryLater } from "./errors.ts";
+import type { Host, Job, Observed, Program, Step, World } from "./program.ts";
+import { runProgram } from "./run-program.ts";
+import { createServer } from "./servers/create-server/program.ts";
+import { destroyServer } from "./servers/destroy-server/program.ts";
+import { restoreServer } from "./servers/restore-server/program.ts";
+import { stopServer } from "./servers/stop-server/program.ts";
+
+type Runner<Kind extends JobKind> = (
+  job: Job<PayloadOf<Kind>>,
+  world: World,
+  host: Host,
+) => Promise<Observed>;
+
+function runnerOf<Kind extends JobKind, Seen, S extends Step>(program: Program<Kind, Seen, S>): Runner<Kind> {
+  return (job, world, host) => runProgram(program, job, world, host);
+}
+
+const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
+  ServerCreate: runnerOf(createServer),
+  ServerStop: runnerOf(stopServer),
+  ServerRestore: runnerOf(restoreServer),
+  ServerDestroy: runnerOf(destroyServer),
+};
+
+/** What an agent tells the control plane it can run. */
+export const JOB_KINDS = Object.keys(RUNNERS) as readonly JobKind[];
+
+/**
+ * Runs a claimed job. Throws as `runProgram` does; a kind that this build does not know is given back for a newer
+ * agent to take.
+ */
+export async function runJob(job: Job<JobPayload>, world: World, host: Host): Promise<Observed> {
+  const { kind } = job.payload;
+  const runner = (RUNNERS as Readonly<Record<string, Runner<JobKind> | undefined>>)[kind];
+  if (!runner)
+    throw new RetryLater({
+      code: "job_kind_unknown",
+      message: "The region's agent is too old for this; it is tried again.",
+      internal: `this agent does not know jobs of kind ${kind}`,
+    });
+  return runner(job as Job<never>, world, host);
+}

@@ -1,0 +1,242 @@
+// Runs a program to its end. An answer that never came leads to another look, never to the same call again.
+
+import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import type { EffectContext } from "@kule/proxmox/hypervisor";
+import { type CrashPoint, noCrash } from "./crash-points.ts";
+import { Failed, RetryLater, StaleLease } from "./errors.ts";
+import { classifyFailure, meansLookAgain, retryLater } from "./outcome.ts";
+import type { Host, Job, Observed, Program, Step, StepEvent, World } from "./program.ts";
+
+/** Looks at the world in one run; a healthy create needs three. */
+const MAX_ROUNDS = 10;
+/** No effect is begun in the last third of a lease: a slow call must end while the job is still ours. */
+const LEASE_FRACTION_FOR_EFFECTS = 1 / 3;
+/** While something takes long, the lease is renewed when this much of it is left. */
+const LEASE_FRACTION_FOR_RENEWAL = 2 / 3;
+/** A call whose answer was lost may still be arriving. */
+const LOOK_AGAIN_MILLISECONDS = [1_000, 2_000, 5_000, 10_000, 20_000];
+
+/** Switches of the engine that tests turn off to see that something notices. */
+export type EngineMutation = { readonly repeatInsteadOfLooking?: boolean; readonly ignoreLease?: boolean };
+
+/**
+ * Safe to call again after a crash at any point. Throws RetryLater, Failed, Bug, StaleLease or Cancelled, and what
+ * the crash hook throws, untouched.
+ */
+export async function runProgram<Kind extends JobKind, Seen, S extends Step>(
+  program: Program<Kind, Seen, S>,
+  job: Job<PayloadOf<Kind>>,
+  world: World,
+  host: Host,
+  mutation: EngineMutation = {},
+): Promise<Observed> {
+  const run = new Run(program, job, world, host, mutation);
+  return run.toTheEnd();
+}
+
+class Run<Kind extends JobKind, Seen, S extends Step> {
+  readonly #program: Program<Kind, Seen, S>;
+  readonly #job: Job<PayloadOf<Kind>>;
+  readonly #world: World;
+  readonly #host: Host;
+  readonly #mutation: EngineMutation;
+  #progress = 0;
+  #irreversible = false;
+  /** What the crash hook threw. It must reach the caller as it is, through code that handles errors. */
+  #crash: { readonly reason: unknown } | null = null;
+
+  constructor(
+    program: Program<Kind, Seen, S>,
+    job: Job<PayloadOf<Kind>>,
+    world: World,
+    host: Host,
+    mutation: EngineMutation,
+  ) {
+    this.#program = program;
+    this.#job = job;
+    this.#world = world;
+    this.#host = host;
+    this.#mutation = mutation;
+  }
+
+  async toTheEnd(): Promise<Observed> {
+    let lastPlan = "";
+    let looksAgain = 0;
+    for (let round = 1; round <= MAX_ROUNDS; round++) {
+      const phase = round === 1 ? "observe" : "verify";
+      await this.#report(phase, phase, "running", null);
+      const { seen, steps } = await this.#look(phase);
+      if (steps.length === 0) {
+        this.#progress = 100;
+        await this.#report("verify", "verify", "succeeded", null);
+        return this.#program.observed(this.#job, seen);
+      }
+      const plan = JSON.stringify(steps.map((step) => step.do));
+      if (plan === lastPlan) throw this.#notConverged(plan);
+      await this.#report("plan", "plan", "succeeded", steps.map((step) => step.do).join(", "));
+      const trouble = await this.#applyAll(steps);
+      // A plan that was carried out and comes back unchanged will come back for ever; one cut short may well.
+      lastPlan = trouble === null ? plan : "";
+      if (trouble !== null) {
+        const pause = LOOK_AGAIN_MILLISECONDS[looksAgain];
+        looksAgain += 1;
+        if (pause === undefined) throw trouble;
+        await this.#world.runtime.pause(pause, this.#host.signal);
+      }
+    }
+    throw new RetryLater({
+      code: "not_converged",
+      message: "The region keeps changing; this is tried again.",
+      internal: `the plan was not empty after ${MAX_ROUNDS} looks`,
+    });
+  }
+
+  async #look(phase: "observe" | "verify"): Promise<{ seen: Seen; steps: readonly S[] }> {
+    const effect = this.#effect(phase, phase);
+    return this.#classified(phase, async () => {
+      const seen = await this.#program.observe(this.#job, this.#world, effect);
+      return { seen, steps: this.#program.plan(this.#job, seen, this.#world) };
+    });
+  }
+
+  /** Null when every step was applied; otherwise the error after which we have to look again. */
+  async #applyAll(steps: readonly S[]): Promise<RetryLater | null> {
+    const share = (90 - this.#progress) / (steps.length + 1);
+    for (const step of steps) {
+      if (this.#program.irreversible?.has(step.do)) this.#irreversible = true;
+      await this.#mayGoOn(step.do);
+      await this.#report("apply", step.do, "running", null);
+      try {
+        await this.#applyOne(step);
+      } catch (error) {
+        this.#throwEndOfRun();
+        if (!meansLookAgain(error)) throw this.#withStep(classifyFailure(error), step.do);
+        await this.#report(
+          "apply",
+          step.do,
+          "running",
+          `looking again: ${error.outcome === "unknown" ? "the outcome is not known" : "the region is not as expected"}`,
+        );
+        return this.#withStep(retryLater(error), step.do);
+      }
+      this.#progress += share;
+      await this.#at(step.do, "reply-read");
+      await this.#report("apply", step.do, "succeeded", null);
+      await this.#at(step.do, "ack-lost");
+      await this.#at(step.do, "after-ack");
+    }
+    return null;
+  }
+
+  async #applyOne(step: S): Promise<void> {
+    const effect = this.#effect("apply", step.do);
+    const apply = this.#program.apply[step.do as S["do"]] as (
+      step: S,
+      job: Job<PayloadOf<Kind>>,
+      world: World,
+      effect: EffectContext,
+    ) => Promise<void>;
+    try {
+      await apply(step, this.#job, this.#world, effect);
+    } catch (error) {
+      if (!this.#mutation.repeatInsteadOfLooking || this.#crash || !meansLookAgain(error)) throw error;
+      await apply(step, this.#job, this.#world, effect);
+    }
+  }
+
+  #effect(phase: StepEvent["phase"], name: string): EffectContext {
+    return {
+      signal: this.#host.signal,
+      beforeCall: async () => {
+        await this.#mayGoOn(name, phase);
+        await this.#at(name, "before-send");
+      },
+      answered: () => this.#at(name, "effect-done"),
+      taskStarted: async (upid) => {
+        await this.#at(name, "reply-read");
+        await this.#report(phase, name, "running", null, upid);
+        await this.#at(name, "ack-lost");
+      },
+      stillRunning: async (milliseconds) => {
+        this.#host.signal?.throwIfAborted();
+        if (this.#host.lease.remainingFraction() < LEASE_FRACTION_FOR_RENEWAL)
+          await this.#report(phase, name, "running", `for ${Math.round(milliseconds / 1000)} s`);
+      },
+      note: (text) => {
+        this.#notes.push(text);
+      },
+    };
+  }
+
+  readonly #notes: string[] = [];
+
+  /** Throws unless the lease is ours for long enough to begin something. */
+  async #mayGoOn(name: string, phase: StepEvent["phase"] = "apply"): Promise<void> {
+    this.#host.signal?.throwIfAborted();
+    if (this.#mutation.ignoreLease) return;
+    const enough = () => this.#host.lease.remainingFraction() >= LEASE_FRACTION_FOR_EFFECTS;
+    if (enough()) return;
+    await this.#report(phase, name, "running", null);
+    if (!enough()) throw new StaleLease();
+  }
+
+  async #report(
+    phase: StepEvent["phase"],
+    name: string,
+    status: StepEvent["status"],
+    message: string | null,
+    externalRef: string | null = null,
+  ): Promise<void> {
+    const notes = this.#notes.splice(0).join("\n");
+    const text = [message, notes]
+      .filter((part) => part)
+      .join("\n")
+      .slice(0, 4000);
+    await this.#host.report({
+      phase,
+      name,
+      status,
+      message: text === "" ? null : text,
+      externalRef,
+      progress: Math.round(this.#progress),
+      irreversible: this.#irreversible,
+    });
+  }
+
+  async #at(name: string, point: CrashPoint): Promise<void> {
+    try {
+      await (this.#host.crashPoint ?? noCrash)(`${this.#program.kind}.${name}.${point}`);
+    } catch (reason) {
+      this.#crash = { reason };
+      throw reason;
+    }
+  }
+
+  async #classified<T>(name: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#throwEndOfRun();
+      throw this.#withStep(classifyFailure(error), name);
+    }
+  }
+
+  /** A crash under test and a stop of the agent look like failed calls on their way up. */
+  #throwEndOfRun(): void {
+    if (this.#crash) throw this.#crash.reason;
+    this.#host.signal?.throwIfAborted();
+  }
+
+  #withStep<E extends Error>(error: E, step: string): E {
+    if ("step" in error && error.step === null) error.step = step;
+    return error;
+  }
+
+  #notConverged(plan: string): Failed {
+    return new Failed({
+      code: "not_converged",
+      message: "The region accepted the change and does not show it. An operator has to look at it.",
+      internal: `after all steps had succeeded, these were still missing: ${plan}`,
+    });
+  }
+}

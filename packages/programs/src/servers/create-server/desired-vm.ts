@@ -1,0 +1,162 @@
+// Everything about the VM of a new server, worked out from the job and the region's settings alone. After a clone the
+// VM has all that its template has: what is not wanted is named here too, with null.
+
+import type { PayloadOf } from "@kule/contract/schemas";
+import type { DesiredConfig, Owner } from "@kule/proxmox/hypervisor";
+import { renderMarker } from "@kule/proxmox/marker";
+import { renderIpConfig, renderNetDevice } from "@kule/proxmox/property-string";
+import { CLOUD_INIT_USER, encodeSshKeys } from "@kule/proxmox/ssh-keys";
+import { renderTags } from "@kule/proxmox/tags";
+import { antiSpoofing, type DesiredFirewall } from "@kule/proxmox/vm-firewall";
+import { Failed } from "../../errors.ts";
+import type { Job, World } from "../../program.ts";
+import { type RegionSettings, targetNodeFor, templateVmidFor } from "../../region-settings.ts";
+
+export type DesiredVm = {
+  readonly vmid: number;
+  readonly owner: Owner;
+  readonly name: string;
+  readonly description: string;
+  readonly pool: string;
+  readonly templateVmid: number;
+  readonly targetNode: string | null;
+  readonly tags: readonly string[];
+  readonly diskBytes: number;
+  readonly config: DesiredConfig;
+  readonly firewall: DesiredFirewall;
+  readonly running: boolean;
+};
+
+const GIB = 2 ** 30;
+/** Without a nameserver of its own a guest gets the node's: resolving nothing is better than leaking that. */
+const NO_DNS = "127.0.0.1";
+/** Windows wants an upper-case name. */
+const WINDOWS_USER = /^[A-Za-z][A-Za-z0-9_-]{0,19}$/;
+
+type CreateJob = Job<PayloadOf<"ServerCreate">>;
+
+export function poolOf(settings: RegionSettings, pool: string): string {
+  return pool.replace(/^kule(?=-)/, settings.poolPrefix);
+}
+
+/** Throws Failed when the region does not have the image or the job holds what no guest may be given. */
+export function desiredVm(job: CreateJob, world: Pick<World, "settings" | "openSecret">): DesiredVm {
+  const { payload } = job;
+  const { settings } = world;
+  const { server, vmid } = payload;
+  const templateVmid = templateVmidFor(settings, payload.template, vmid);
+  if (templateVmid === null)
+    throw new Failed({
+      code: "template_missing",
+      message: `The region has no image ${payload.template}.`,
+      internal: `the region file of ${settings.region} has no template for ${payload.template}`,
+    });
+  return {
+    vmid,
+    owner: { serverId: server.id, region: settings.region },
+    name: server.name,
+    description: renderMarker({
+      serverId: server.id,
+      organisationId: server.organisation_id,
+      region: settings.region,
+      jobId: job.id,
+    }),
+    pool: poolOf(settings, payload.pool),
+    templateVmid,
+    targetNode: targetNodeFor(settings, vmid),
+    tags: payload.tags,
+    diskBytes: payload.package.disk_gb * GIB,
+    config: { ...hardware(job, settings), ...housekeeping(job), ...cloudInit(job, world) },
+    firewall: antiSpoofing(payload.interfaces.map(({ address }, index) => ({ index, addresses: [address] }))),
+    running: payload.start,
+  };
+}
+
+function hardware({ payload }: CreateJob, settings: RegionSettings): DesiredConfig {
+  const networks = payload.interfaces.map(
+    ({ mac, vlan }, index) =>
+      [
+        `net${index}`,
+        renderNetDevice({
+          model: "virtio",
+          mac,
+          bridge: settings.bridge,
+          vlan,
+          firewall: true,
+          extra: new Map(),
+        }),
+      ] as const,
+  );
+  return {
+    sockets: "1",
+    cores: String(payload.package.vcpu),
+    vcpus: null,
+    cpulimit: null,
+    cpuunits: null,
+    memory: String(payload.package.memory_mb),
+    balloon: "0",
+    ...Object.fromEntries(networks),
+    // The text console needs it; Windows has a screen instead.
+    ...(payload.os_family === "linux" ? { serial0: "socket" } : {}),
+  };
+}
+
+function housekeeping({ payload }: CreateJob): DesiredConfig {
+  return {
+    name: payload.server.name,
+    tags: renderTags(payload.tags),
+    onboot: "1",
+    autostart: null,
+    protection: null,
+    startup: null,
+    hookscript: null,
+    agent: "enabled=1",
+  };
+}
+
+function cloudInit(
+  { payload }: CreateJob,
+  { settings, openSecret }: Pick<World, "settings" | "openSecret">,
+): DesiredConfig {
+  const linux = payload.os_family === "linux";
+  if (!(linux ? CLOUD_INIT_USER : WINDOWS_USER).test(payload.default_user))
+    throw new Failed({
+      code: "invalid_payload",
+      message: "The image's login name cannot be used.",
+      internal: `${JSON.stringify(payload.default_user)} would change the meaning of cloud-init's YAML`,
+    });
+  if (linux && payload.password_hash !== null && !payload.password_hash.startsWith("$6$"))
+    throw new Failed({
+      code: "invalid_payload",
+      message: "The generated password cannot be used.",
+      internal: "password_hash is no $6$ crypt hash; Proxmox would take it for the password itself",
+    });
+  const servers = [...new Set(payload.interfaces.flatMap((each) => each.dns_servers))];
+  const domain = payload.interfaces.map((each) => each.search_domain).find((each) => each !== "");
+  const addresses = payload.interfaces.map(
+    ({ address, prefix_length, gateway }, index) =>
+      [`ipconfig${index}`, renderIpConfig({ address, prefix: prefix_length, gateway })] as const,
+  );
+  const password = linux
+    ? payload.password_hash
+    : payload.sealed_password === null
+      ? null
+      : openSecret(payload.sealed_password, payload.server.id);
+  return {
+    // The drive's format follows the system type: NoCloud for Linux, ConfigDrive for Windows.
+    citype: null,
+    // Snippets of the template would replace ours.
+    cicustom: null,
+    ciuser: payload.default_user,
+    // It stays in the config. Taking it out after the first boot would change the user-data's hash, which is the
+    // instance id: cloud-init would start over at the next boot and make new host keys, cloudbase-init would set a
+    // random password.
+    cipassword: password,
+    sshkeys: linux && payload.ssh_public_keys.length > 0 ? encodeSshKeys(payload.ssh_public_keys) : null,
+    ...Object.fromEntries(addresses),
+    nameserver: servers.length > 0 ? servers.join(" ") : NO_DNS,
+    searchdomain: domain ?? `${settings.region}.internal`,
+    // Without egress the upgrade at first boot only waits for time-outs.
+    ciupgrade: payload.egress ? "1" : "0",
+  };
+}

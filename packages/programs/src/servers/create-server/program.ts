@@ -1,0 +1,84 @@
+// ServerCreate: a VM of the size its owner bought, with the addresses chosen for it, running.
+
+import { bootDiskOf } from "@kule/proxmox/disks";
+import type { Program } from "../../program.ts";
+import { settledSighting } from "../settled-sighting.ts";
+import { desiredVm } from "./desired-vm.ts";
+import { type CreateStep, planCreate, type SeenServer } from "./plan.ts";
+
+export const createServer: Program<"ServerCreate", SeenServer, CreateStep> = {
+  kind: "ServerCreate",
+
+  async observe(job, world, effect) {
+    const want = desiredVm(job, world);
+    const { hypervisor } = world;
+    const template = await hypervisor.findTemplate(want.templateVmid, effect.signal);
+    const sighting = await settledSighting(world, want.vmid, want.owner, template ?? undefined, effect);
+    if (sighting.state === "absent")
+      return { state: "absent", template, poolExists: await hypervisor.poolExists(want.pool, effect.signal) };
+    if (sighting.state !== "present") return sighting;
+    return { ...sighting, firewall: await hypervisor.readFirewall(sighting.vm, effect.signal) };
+  },
+
+  plan: (job, seen, world) => planCreate(desiredVm(job, world), seen),
+
+  apply: {
+    pool: (_, job, world, effect) =>
+      world.hypervisor.ensurePool(
+        desiredVm(job, world).pool,
+        `Servers of ${job.payload.server.organisation_id}`,
+        effect,
+      ),
+    clone: ({ template }, job, world, effect) => {
+      const { vmid, name, description, pool, targetNode } = desiredVm(job, world);
+      const { diskStorage, fullClone } = world.settings;
+      return world.hypervisor.clone(
+        {
+          template,
+          vmid,
+          name,
+          description,
+          pool,
+          storage: fullClone ? diskStorage : null,
+          full: fullClone,
+          ...(targetNode === null || targetNode === template.node ? {} : { targetNode }),
+        },
+        effect,
+      );
+    },
+    "power-off": (_, job, world, effect) => {
+      const { vmid, owner } = desiredVm(job, world);
+      return world.hypervisor.stop(vmid, owner, effect);
+    },
+    resize: ({ disk }, job, world, effect) => {
+      const { vmid, owner, diskBytes } = desiredVm(job, world);
+      return world.hypervisor.resizeDisk(vmid, owner, disk, diskBytes, effect);
+    },
+    firewall: (_, job, world, effect) => {
+      const { vmid, owner, firewall } = desiredVm(job, world);
+      return world.hypervisor.setFirewall(vmid, owner, firewall, effect);
+    },
+    configure: ({ rewriteSecrets }, job, world, effect) => {
+      const { vmid, owner, config } = desiredVm(job, world);
+      return world.hypervisor.configure(vmid, owner, { desired: config, rewriteSecrets }, effect);
+    },
+    start: (_, job, world, effect) => {
+      const { vmid, owner } = desiredVm(job, world);
+      return world.hypervisor.start(vmid, owner, effect);
+    },
+  },
+
+  observed({ payload }, seen) {
+    if (seen.state !== "present") return { power_state: "unknown" };
+    const { vm } = seen;
+    return {
+      power_state: vm.power === "stopped" ? "off" : "on",
+      node: vm.node,
+      vmid: vm.vmid,
+      vcpu: Number(vm.config.cores) * Number(vm.config.sockets ?? 1),
+      memory_mb: Number(vm.config.memory),
+      disk_bytes: bootDiskOf(vm.config)?.bytes ?? 0,
+      addresses: payload.interfaces.map((each) => each.address),
+    };
+  },
+};

@@ -1,0 +1,56 @@
+// ServerDestroy: the VM and its disks are gone, and only if they were the server's.
+
+import { ProxmoxForbidden } from "@kule/proxmox/errors";
+import { Failed } from "../../errors.ts";
+import type { Program } from "../../program.ts";
+import { observeExisting, ownerOf } from "../existing-server.ts";
+import { type DestroyStep, planDestroy, type SeenRemains } from "./plan.ts";
+
+export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> = {
+  kind: "ServerDestroy",
+  irreversible: new Set(["destroy", "free-volumes"]),
+
+  async observe(job, world, effect) {
+    const seen = await observeExisting(job, world, effect);
+    if (seen.state === "present") return seen;
+    return {
+      state: "absent",
+      leftovers: await world.hypervisor.leftoverVolumes(job.payload.vmid, effect.signal),
+    };
+  },
+
+  plan: (_, seen) => planDestroy(seen),
+
+  apply: {
+    unprotect: (_, job, world, effect) =>
+      world.hypervisor.configure(
+        job.payload.vmid,
+        ownerOf(job, world),
+        { desired: { protection: null, onboot: null }, rewriteSecrets: false },
+        effect,
+      ),
+    "power-off": (_, job, world, effect) =>
+      world.hypervisor.stop(job.payload.vmid, ownerOf(job, world), effect),
+    destroy: (_, job, world, effect) =>
+      world.hypervisor.destroy(job.payload.vmid, ownerOf(job, world), effect),
+    "free-volumes": async ({ volumes }, job, world, effect) => {
+      try {
+        for (const volume of volumes) await world.hypervisor.freeVolume(job.payload.vmid, volume, effect);
+      } catch (error) {
+        if (!(error instanceof ProxmoxForbidden)) throw error;
+        const list = volumes.map((each) => `${each.volume} on ${each.node}, ${each.bytes} bytes`).join("\n");
+        throw new Failed(
+          {
+            code: "volumes_left",
+            message:
+              "The server is gone, but the region could not free all of its disks. An operator has to look at it.",
+            internal: `the token may not free these (Datastore.Allocate); pvesm free <volume>:\n${list}\n${error.message}`,
+          },
+          { cause: error },
+        );
+      }
+    },
+  },
+
+  observed: ({ payload }) => ({ power_state: "off", vmid: payload.vmid }),
+};

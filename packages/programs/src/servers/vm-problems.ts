@@ -1,0 +1,44 @@
+// What no program can put right, in the words of the job's error.
+
+import { Failed } from "../errors.ts";
+
+/** A clone died and left its lock. The VMID stays unusable until an operator has cleaned up. */
+export function quarantined(vmid: number, node: string): Failed {
+  return new Failed(
+    {
+      code: "vmid_quarantined",
+      message: "The region left a half-made virtual machine behind. An operator has to remove it.",
+      internal: `VM ${vmid} on ${node} is locked by a clone that no longer runs; an API token cannot clear that. On ${node}: qm unlock ${vmid} && qm destroy ${vmid} --purge`,
+    },
+    { vmidUnusable: "quarantined" },
+  );
+}
+
+/** Somebody else's guest has the VMID of a server that is to be made. */
+export function vmidTaken(vmid: number, why: string): Failed {
+  return new Failed(
+    {
+      code: "vmid_taken",
+      message: "The region has given this server's place to somebody else.",
+      internal: `${why}; the region's VMID range must belong to Kule alone`,
+    },
+    { vmidUnusable: "taken" },
+  );
+}
+
+/** A guest that is not recognisable as the server's. It is never touched. */
+export function notOurs(vmid: number, why: string): Failed {
+  return new Failed({
+    code: "vm_not_ours",
+    message: "The server's virtual machine was changed outside of Kule. An operator has to look at it.",
+    internal: `${why}; nothing was changed at VMID ${vmid}`,
+  });
+}
+
+export function vmMissing(vmid: number): Failed {
+  return new Failed({
+    code: "vm_missing",
+    message: "The server's virtual machine is gone.",
+    internal: `no node has VM ${vmid}`,
+  });
+}
