@@ -1,0 +1,32 @@
+/** One thing that is wrong with a region file, and what to do about it. Never quotes a secret. */
+export type RegionFileFinding = {
+  /** From 1; null when the file could not be read at all. */
+  readonly line: number | null;
+  readonly column: number | null;
+  /** "hypervisor.tls", or "" for the whole file. */
+  readonly key: string;
+  readonly message: string;
+  readonly fix: string;
+};
+
+/** The region file cannot be used. `message` lists every finding the way compilers do: file:line:column. */
+export class RegionFileError extends Error {
+  readonly path: string;
+  readonly findings: readonly RegionFileFinding[];
+
+  constructor(path: string, findings: readonly RegionFileFinding[]) {
+    super(formatFindings(path, findings));
+    this.name = "RegionFileError";
+    this.path = path;
+    this.findings = findings;
+  }
+}
+
+function formatFindings(path: string, findings: readonly RegionFileFinding[]): string {
+  const count = findings.length === 1 ? "1 problem" : `${findings.length} problems`;
+  const lines = findings.map(({ line, column, key, message, fix }) => {
+    const place = line === null ? path : `${path}:${line}:${column ?? 1}`;
+    return `${place}: ${key === "" ? "" : `${key}: `}${message}\n    fix: ${fix}`;
+  });
+  return [`${path} cannot be used: ${count}`, ...lines].join("\n");
+}
