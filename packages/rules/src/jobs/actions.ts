@@ -1,0 +1,61 @@
+import type { ServerStatus } from "../servers/lifecycle.ts";
+
+export type JobStatus = "queued" | "running" | "succeeded" | "failed" | "cancelled";
+
+/** True once nothing more will happen to the job by itself. */
+export function isDone(status: JobStatus): boolean {
+  return status === "succeeded" || status === "failed" || status === "cancelled";
+}
+
+export type JobActionDecision =
+  | { readonly allowed: true }
+  | { readonly allowed: false; readonly reason: string };
+
+const yes: JobActionDecision = { allowed: true };
+const no = (reason: string): JobActionDecision => ({ allowed: false, reason });
+
+/**
+ * Whether a job may be asked to stop. Only creating can be given up half-way: to stop a removal there is
+ * cancel-deletion, and a destroy that has begun cannot be undone.
+ */
+export function decideCancel(job: {
+  readonly kind: string;
+  readonly status: JobStatus;
+  readonly irreversible: boolean;
+}): JobActionDecision {
+  if (isDone(job.status)) return no(`The job has ${job.status}`);
+  if (job.kind === "ServerStop") return no("Use cancel-deletion to stop the removal of the server");
+  if (job.kind === "ServerRestore") return no("Delete the server instead: it will be stopped again");
+  if (job.kind !== "ServerCreate") return no("A destroy cannot be undone");
+  if (job.status === "running" && job.irreversible) return no("The job has done what cannot be undone");
+  return yes;
+}
+
+/** In which state a server must be for a job of that kind to be tried again. */
+const retryNeeds: {
+  readonly [kind: string]: { readonly statuses: readonly ServerStatus[]; created?: boolean };
+} = {
+  ServerCreate: { statuses: ["error"], created: false },
+  ServerRestore: { statuses: ["error"], created: true },
+  ServerStop: { statuses: ["pending_deletion"] },
+  ServerDestroy: { statuses: ["deleting"] },
+};
+
+/** Whether a job that ended without success may be queued again. */
+export function decideRetry(
+  job: { readonly kind: string; readonly status: JobStatus; readonly isNewestOfKind: boolean },
+  server: {
+    readonly status: ServerStatus | "deleted";
+    readonly wasCreated: boolean;
+    readonly hasOpenJob: boolean;
+  },
+): JobActionDecision {
+  if (job.status !== "failed" && job.status !== "cancelled") return no(`The job is ${job.status}`);
+  if (server.hasOpenJob) return no("Another job of the server is open");
+  const needs = retryNeeds[job.kind];
+  const fits =
+    needs?.statuses.some((status) => status === server.status) === true &&
+    (needs.created === undefined || needs.created === server.wasCreated);
+  if (!fits || !job.isNewestOfKind) return no("The server has moved on");
+  return yes;
+}

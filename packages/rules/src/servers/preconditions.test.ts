@@ -1,0 +1,108 @@
+import { describe, expect, test } from "vitest";
+import { type CreateFacts, decideCreate, decideServerAction } from "./preconditions.ts";
+
+const ready: CreateFacts = {
+  region: { slug: "ist1", maintenance: false, hasFreeVmid: true, hasAgentKey: true },
+  needsSealedPassword: false,
+  name: "web-1",
+  nameTakenBy: null,
+  subnet: { id: "sub_1", deleting: false, hasFreeAddress: true, taken: null },
+  hasFreeVlan: true,
+};
+const codes = (facts: CreateFacts) => decideCreate(facts).map((refusal) => refusal.code);
+
+describe("creating", () => {
+  test("nothing stands in the way in a world that is ready", () => {
+    expect(decideCreate(ready)).toEqual([]);
+    expect(decideCreate({ ...ready, subnet: null })).toEqual([]);
+  });
+
+  test.each<[string, CreateFacts, string]>([
+    ["maintenance", { ...ready, region: { ...ready.region, maintenance: true } }, "region_unavailable"],
+    [
+      "no agent key for a Windows password",
+      { ...ready, needsSealedPassword: true, region: { ...ready.region, hasAgentKey: false } },
+      "region_unavailable",
+    ],
+    ["a name in use", { ...ready, nameTakenBy: "srv_2" }, "name_taken"],
+    [
+      "a subnet on its way out",
+      { ...ready, subnet: { id: "sub_1", deleting: true, hasFreeAddress: true, taken: null } },
+      "resource_deleting",
+    ],
+    [
+      "a full subnet",
+      { ...ready, subnet: { id: "sub_1", deleting: false, hasFreeAddress: false, taken: null } },
+      "subnet_exhausted",
+    ],
+    [
+      "an address in use",
+      {
+        ...ready,
+        subnet: {
+          id: "sub_1",
+          deleting: false,
+          hasFreeAddress: true,
+          taken: { address: "10.0.0.9", serverId: "srv_2" },
+        },
+      },
+      "address_in_use",
+    ],
+    ["no VM number", { ...ready, region: { ...ready.region, hasFreeVmid: false } }, "vmid_exhausted"],
+    ["no VLAN for the default network", { ...ready, subnet: null, hasFreeVlan: false }, "vlan_exhausted"],
+  ])("%s is the one refusal", (_what, facts, code) => {
+    expect(codes(facts)).toEqual([code]);
+  });
+
+  test("a VLAN is needed only for a new network, an agent key only for a sealed password", () => {
+    expect(codes({ ...ready, hasFreeVlan: false })).toEqual([]);
+    expect(codes({ ...ready, region: { ...ready.region, hasAgentKey: false } })).toEqual([]);
+  });
+
+  test("all refusals come at once", () => {
+    const facts: CreateFacts = {
+      ...ready,
+      region: { slug: "ist1", maintenance: true, hasFreeVmid: false, hasAgentKey: false },
+      needsSealedPassword: true,
+      nameTakenBy: "srv_2",
+      subnet: {
+        id: "sub_1",
+        deleting: true,
+        hasFreeAddress: false,
+        taken: { address: "10.0.0.9", serverId: null },
+      },
+    };
+    expect(codes(facts)).toEqual([
+      "region_unavailable",
+      "region_unavailable",
+      "name_taken",
+      "resource_deleting",
+      "address_in_use",
+      "subnet_exhausted",
+      "vmid_exhausted",
+    ]);
+  });
+});
+
+describe("acting on a server", () => {
+  test("a refused delete names what would allow it", () => {
+    expect(
+      decideServerAction("delete", { id: "srv_1", status: "running", deleteProtected: true }),
+    ).toMatchObject([{ code: "protected", fix: 'PATCH /servers/srv_1 {"protection":{"delete":false}}' }]);
+  });
+
+  test("what the removal buffer forbids can be had by leaving it", () => {
+    expect(
+      decideServerAction("update", { id: "srv_1", status: "pending_deletion", deleteProtected: false }),
+    ).toMatchObject([{ code: "resource_deleting", fix: "POST /servers/srv_1/cancel-deletion" }]);
+    expect(
+      decideServerAction("update", { id: "srv_1", status: "deleting", deleteProtected: false }),
+    ).toMatchObject([{ code: "resource_deleting", fix: null }]);
+  });
+
+  test("what is allowed has no refusals", () => {
+    expect(decideServerAction("delete", { id: "srv_1", status: "error", deleteProtected: false })).toEqual(
+      [],
+    );
+  });
+});

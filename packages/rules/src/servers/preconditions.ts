@@ -1,0 +1,138 @@
+import type { Refusal } from "../decision.ts";
+import { type ActionCode, decideAction, type ServerAction, type ServerState } from "./lifecycle.ts";
+
+export type CreateCode =
+  | "region_unavailable"
+  | "name_taken"
+  | "resource_deleting"
+  | "subnet_exhausted"
+  | "address_in_use"
+  | "vmid_exhausted"
+  | "vlan_exhausted";
+
+/** What must be known of the world before a server can be placed in it. */
+export type CreateFacts = {
+  readonly region: {
+    readonly slug: string;
+    readonly maintenance: boolean;
+    readonly hasFreeVmid: boolean;
+    /** The agent has told its public key, so that a secret can be sealed to it. */
+    readonly hasAgentKey: boolean;
+  };
+  /** A generated password has to be sealed to the region's agent (Windows). */
+  readonly needsSealedPassword: boolean;
+  readonly name: string;
+  /** Id of the live server (the removal buffer counts) that has the name. */
+  readonly nameTakenBy: string | null;
+  /** The subnet it goes to; null when the default network is made along with it. */
+  readonly subnet: {
+    readonly id: string;
+    readonly deleting: boolean;
+    readonly hasFreeAddress: boolean;
+    /** The address that was asked for and is not free, and whose it is. */
+    readonly taken: { readonly address: string; readonly serverId: string | null } | null;
+  } | null;
+  /** Whether the region has a VLAN left; asked only when a network is made. */
+  readonly hasFreeVlan: boolean;
+};
+
+/** Everything that stands in the way of creating the server; an empty list lets it through. */
+export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
+  const { region, subnet } = facts;
+  const refusals: Refusal<CreateCode>[] = [];
+  if (region.maintenance)
+    refusals.push({
+      name: "region_open",
+      code: "region_unavailable",
+      message: `Region ${region.slug} is in maintenance`,
+      resource: region.slug,
+      fix: "Create the server when the maintenance is over, or in another region",
+    });
+  if (facts.needsSealedPassword && !region.hasAgentKey)
+    refusals.push({
+      name: "region_agent_key_known",
+      code: "region_unavailable",
+      message: `The agent of region ${region.slug} has not reported its public key, so a Windows password cannot be handed to it safely`,
+      resource: region.slug,
+      fix: "Wait until the region's agent has reported its health",
+    });
+  if (facts.nameTakenBy !== null)
+    refusals.push({
+      name: "server_name_free",
+      code: "name_taken",
+      message: `A server named ${facts.name} exists in region ${region.slug}`,
+      resource: facts.nameTakenBy,
+      fix: "Choose another name; the name of a removed server is free once its removal is over",
+    });
+  if (subnet?.deleting === true)
+    refusals.push({
+      name: "subnet_not_deleting",
+      code: "resource_deleting",
+      message: "The subnet is being deleted",
+      resource: subnet.id,
+      fix: "Choose another subnet",
+    });
+  if (subnet?.taken != null)
+    refusals.push({
+      name: "address_free",
+      code: "address_in_use",
+      message: `The address ${subnet.taken.address} is not free`,
+      resource: subnet.taken.serverId ?? subnet.id,
+      fix: "Choose another address, or leave private_ip out",
+    });
+  if (subnet?.hasFreeAddress === false)
+    refusals.push({
+      name: "subnet_has_free_address",
+      code: "subnet_exhausted",
+      message: "The subnet has no free address",
+      resource: subnet.id,
+      fix: `POST /networks/{network_id}/subnets to make another subnet`,
+    });
+  if (subnet === null && !facts.hasFreeVlan)
+    refusals.push({
+      name: "region_has_free_vlan",
+      code: "vlan_exhausted",
+      message: `Region ${region.slug} has no VLAN left for the default network`,
+      resource: region.slug,
+      fix: "An operator must widen the region's vlan_range",
+    });
+  if (!region.hasFreeVmid)
+    refusals.push({
+      name: "region_has_free_vmid",
+      code: "vmid_exhausted",
+      message: `Region ${region.slug} has no VM number left`,
+      resource: region.slug,
+      fix: "An operator must widen the region's vmid_range",
+    });
+  return refusals;
+}
+
+const preconditionNames: { readonly [code in ActionCode]: string } = {
+  protected: "server_not_protected",
+  resource_deleting: "server_not_deleting",
+  invalid_state: "server_in_removal_buffer",
+};
+
+const fixOf = (code: ActionCode, id: string): string | null => {
+  if (code === "protected") return `PATCH /servers/${id} {"protection":{"delete":false}}`;
+  return null;
+};
+
+/** What stands in the way of an action on an existing server; an empty list lets it through. */
+export function decideServerAction(
+  action: ServerAction,
+  server: ServerState & { readonly id: string },
+): Refusal<ActionCode>[] {
+  const decision = decideAction(action, server);
+  if (decision.allowed) return [];
+  const canUndo = decision.code === "resource_deleting" && server.status === "pending_deletion";
+  return [
+    {
+      name: preconditionNames[decision.code],
+      code: decision.code,
+      message: decision.reason,
+      resource: server.id,
+      fix: canUndo ? `POST /servers/${server.id}/cancel-deletion` : fixOf(decision.code, server.id),
+    },
+  ];
+}

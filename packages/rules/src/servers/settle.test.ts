@@ -1,0 +1,228 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type ServerStatus, serverStatuses } from "./lifecycle.ts";
+import {
+  type FinalOutcome,
+  type ServerJobKind,
+  type SettleFacts,
+  settleServer,
+  type UsageKind,
+} from "./settle.ts";
+
+const facts = (status: ServerStatus, more: Partial<SettleFacts> = {}): SettleFacts => ({
+  status,
+  powerState: "unknown",
+  wantsRunning: true,
+  runIsCounted: false,
+  diskIsCounted: false,
+  ...more,
+});
+const made = { powerState: "on", runIsCounted: true, diskIsCounted: true } as const;
+const outcome = (status: FinalOutcome["status"], power: FinalOutcome["power"] = null): FinalOutcome => ({
+  status,
+  power,
+  message: "because",
+});
+
+describe("ServerCreate", () => {
+  test("a created server runs, and its disk and run are counted from now on", () => {
+    expect(settleServer("ServerCreate", facts("creating"), outcome("succeeded", "on"))).toMatchObject({
+      status: "running",
+      powerState: "on",
+      wipesSecret: true,
+      isApplied: true,
+      usage: ["disk.allocated", "server.started"],
+    });
+  });
+
+  test("one that was not to be started is stopped and only its disk is counted", () => {
+    const settled = settleServer(
+      "ServerCreate",
+      facts("creating", { wantsRunning: false }),
+      outcome("succeeded"),
+    );
+    expect(settled).toMatchObject({ status: "stopped", powerState: "off", usage: ["disk.allocated"] });
+  });
+
+  test("what the region saw counts more than what was wanted", () => {
+    expect(settleServer("ServerCreate", facts("creating"), outcome("succeeded", "off"))).toMatchObject({
+      status: "stopped",
+      usage: ["disk.allocated"],
+    });
+  });
+
+  test("a server deleted while it was made stays in the buffer and can now be restored", () => {
+    expect(settleServer("ServerCreate", facts("pending_deletion"), outcome("succeeded", "on"))).toMatchObject(
+      {
+        status: "pending_deletion",
+        restoresTo: "running",
+        usage: ["disk.allocated", "server.started"],
+      },
+    );
+  });
+
+  test.each([
+    ["failed", "create_failed"],
+    ["cancelled", "create_cancelled"],
+  ] as const)("a create that %s leaves an error, its allocations and its password", (status, code) => {
+    expect(settleServer("ServerCreate", facts("creating"), outcome(status))).toMatchObject({
+      status: "error",
+      reason: { code, message: "because" },
+      releasesAllocations: false,
+      wipesSecret: false,
+      usage: [],
+    });
+  });
+});
+
+describe("ServerStop", () => {
+  test("a stopped server stays in the buffer and its run ends", () => {
+    expect(settleServer("ServerStop", facts("pending_deletion", made), outcome("succeeded"))).toMatchObject({
+      status: "pending_deletion",
+      powerState: "off",
+      usage: ["server.stopped"],
+    });
+  });
+
+  test("a stop of what never ran counts nothing", () => {
+    expect(settleServer("ServerStop", facts("pending_deletion"), outcome("succeeded")).usage).toEqual([]);
+  });
+
+  test("a failed stop says so and keeps the server marked", () => {
+    expect(settleServer("ServerStop", facts("pending_deletion", made), outcome("failed"))).toMatchObject({
+      status: "pending_deletion",
+      reason: { code: "stop_failed" },
+      powerState: "on",
+      usage: [],
+    });
+  });
+
+  test("a stop that ends after the removal was cancelled does not mark the server again", () => {
+    expect(settleServer("ServerStop", facts("starting", made), outcome("succeeded"))).toMatchObject({
+      status: "starting",
+      powerState: "off",
+      usage: ["server.stopped"],
+    });
+  });
+});
+
+describe("ServerRestore", () => {
+  const stopped = { powerState: "off", runIsCounted: false, diskIsCounted: true } as const;
+
+  test("a restored server runs again and its run is counted", () => {
+    expect(
+      settleServer("ServerRestore", facts("starting", stopped), outcome("succeeded", "on")),
+    ).toMatchObject({
+      status: "running",
+      reason: null,
+      usage: ["server.started"],
+    });
+  });
+
+  test("one that was stopped before stays stopped", () => {
+    const before = facts("stopped", { ...stopped, wantsRunning: false });
+    expect(settleServer("ServerRestore", before, outcome("succeeded", "off"))).toMatchObject({
+      status: "stopped",
+      usage: [],
+    });
+  });
+
+  test("a failed restore is an error of the server", () => {
+    expect(settleServer("ServerRestore", facts("starting", stopped), outcome("failed"))).toMatchObject({
+      status: "error",
+      reason: { code: "restore_failed" },
+    });
+  });
+});
+
+describe("ServerDestroy", () => {
+  test("a destroyed server gives everything back and all its usage ends", () => {
+    expect(settleServer("ServerDestroy", facts("deleting", made), outcome("succeeded"))).toMatchObject({
+      status: "deleted",
+      releasesAllocations: true,
+      wipesSecret: true,
+      usage: ["server.stopped", "disk.released", "server.purged"],
+    });
+  });
+
+  test.each(["failed", "cancelled"] as const)(
+    "one that could not be destroyed (%s) keeps everything",
+    (status) => {
+      expect(settleServer("ServerDestroy", facts("deleting", made), outcome(status))).toMatchObject({
+        status: "deleting",
+        reason: { code: "destroy_failed" },
+        releasesAllocations: false,
+        usage: [],
+      });
+    },
+  );
+});
+
+const anyKind = fc.constantFrom<ServerJobKind>(
+  "ServerCreate",
+  "ServerStop",
+  "ServerRestore",
+  "ServerDestroy",
+);
+const anyFacts = fc
+  .record({
+    status: fc.constantFrom(...serverStatuses),
+    powerState: fc.constantFrom("on" as const, "off" as const, "unknown" as const),
+    wantsRunning: fc.boolean(),
+    runIsCounted: fc.boolean(),
+    diskIsCounted: fc.boolean(),
+  })
+  // A run is only ever counted of a server that has a disk.
+  .map((found): SettleFacts => ({ ...found, runIsCounted: found.runIsCounted && found.diskIsCounted }));
+const anyOutcome = fc.record({
+  status: fc.constantFrom("succeeded" as const, "failed" as const, "cancelled" as const),
+  power: fc.constantFrom("on" as const, "off" as const, "unknown" as const, null),
+  message: fc.string(),
+});
+
+describe("every job, whatever the server came to meanwhile", () => {
+  test("counts each run and each disk at most once, and closes only what is open", () => {
+    fc.assert(
+      fc.property(anyKind, anyFacts, anyOutcome, (kind, before, ended) => {
+        const open = { "server.started": before.runIsCounted, "disk.allocated": before.diskIsCounted };
+        const closes: { readonly [kind in UsageKind]?: "server.started" | "disk.allocated" } = {
+          "server.stopped": "server.started",
+          "disk.released": "disk.allocated",
+        };
+        for (const usage of settleServer(kind, before, ended).usage) {
+          const closed = closes[usage];
+          if (usage === "server.started" || usage === "disk.allocated") {
+            expect(open[usage]).toBe(false);
+            open[usage] = true;
+          }
+          if (closed !== undefined) {
+            expect(open[closed]).toBe(true);
+            open[closed] = false;
+          }
+        }
+        if (open["server.started"]) expect(open["disk.allocated"]).toBe(true);
+      }),
+    );
+  });
+
+  test("frees allocations only with a destroy that succeeded, and then leaves nothing counted", () => {
+    fc.assert(
+      fc.property(anyKind, anyFacts, anyOutcome, (kind, before, ended) => {
+        const settled = settleServer(kind, before, ended);
+        const isDestroyed = kind === "ServerDestroy" && ended.status === "succeeded";
+        expect(settled.releasesAllocations).toBe(isDestroyed);
+        expect(settled.status === "deleted").toBe(isDestroyed);
+        if (isDestroyed) expect(settled.usage.includes("disk.released")).toBe(before.diskIsCounted);
+      }),
+    );
+  });
+
+  test("never brings back a server that is on its way out", () => {
+    fc.assert(
+      fc.property(anyKind, anyFacts, anyOutcome, (kind, before, ended) => {
+        fc.pre(before.status === "pending_deletion" || before.status === "deleting");
+        expect([before.status, "deleted"]).toContain(settleServer(kind, before, ended).status);
+      }),
+    );
+  });
+});

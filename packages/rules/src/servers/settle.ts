@@ -1,0 +1,178 @@
+import type { RestoresTo, ServerStatus } from "./lifecycle.ts";
+
+export type ServerJobKind = "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy";
+export type PowerState = "on" | "off" | "unknown";
+export type UsageKind =
+  | "server.started"
+  | "server.stopped"
+  | "server.purge_scheduled"
+  | "server.purged"
+  | "disk.allocated"
+  | "disk.released";
+
+/** A server as it is when one of its jobs ends. */
+export type SettleFacts = {
+  readonly status: ServerStatus;
+  readonly powerState: PowerState;
+  /** What the ended job was to leave behind: a server that runs. */
+  readonly wantsRunning: boolean;
+  /** Usage says that it runs: a `server.started` without its `server.stopped`. */
+  readonly runIsCounted: boolean;
+  /** Usage says that it has a disk. */
+  readonly diskIsCounted: boolean;
+};
+
+/** How a job ended for good, and what the region read back. */
+export type FinalOutcome = {
+  readonly status: "succeeded" | "failed" | "cancelled";
+  readonly power: PowerState | null;
+  /** For the server's status_reason; the job keeps its own error. */
+  readonly message: string;
+};
+
+/** What the end of a job does to its server. Everything here is written in the transaction that ends the job. */
+export type Settlement = {
+  readonly status: ServerStatus | "deleted";
+  /** The server's status_reason; "keep" leaves it as it is. */
+  readonly reason: { readonly code: string; readonly message: string } | null | "keep";
+  readonly powerState: PowerState;
+  /** What cancel-deletion leads to from now on; null leaves it as it is. */
+  readonly restoresTo: RestoresTo | null;
+  /** Addresses go into quarantine, the VM number becomes a tombstone, the name is free. */
+  readonly releasesAllocations: boolean;
+  /** The password hash or sealed password is of no more use. */
+  readonly wipesSecret: boolean;
+  /** The region has what is wanted. */
+  readonly isApplied: boolean;
+  readonly usage: readonly UsageKind[];
+};
+
+/** Decides what the end of a job means for its server. The server may have moved on while the job ran. */
+export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  switch (kind) {
+    case "ServerCreate":
+      return outcome.status === "succeeded" ? created(facts, outcome) : notCreated(facts, outcome);
+    case "ServerStop":
+      return stopEnded(facts, outcome);
+    case "ServerRestore":
+      return outcome.status === "succeeded" ? restored(facts, outcome) : notRestored(facts, outcome);
+    case "ServerDestroy":
+      return outcome.status === "succeeded" ? destroyed(facts) : notDestroyed(facts, outcome);
+  }
+}
+
+const onItsWayOut = (status: ServerStatus) => status === "pending_deletion" || status === "deleting";
+
+function created(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  return {
+    ...present(facts, outcome),
+    wipesSecret: true,
+    usage: [
+      ...(facts.diskIsCounted ? [] : (["disk.allocated"] as const)),
+      ...runUsage(facts.runIsCounted, powerAfter(facts, outcome)),
+    ],
+  };
+}
+
+function restored(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  return {
+    ...present(facts, outcome),
+    usage: facts.diskIsCounted ? runUsage(facts.runIsCounted, powerAfter(facts, outcome)) : [],
+  };
+}
+
+/** The VM is there as wanted. A server that was deleted meanwhile stays on its way out, but now has more to lose. */
+function present(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  const powerState = powerAfter(facts, outcome);
+  const steady = powerState === "on" ? "running" : "stopped";
+  return {
+    ...unchanged(facts),
+    status: onItsWayOut(facts.status) ? facts.status : steady,
+    reason: onItsWayOut(facts.status) ? "keep" : null,
+    powerState,
+    restoresTo: facts.status === "pending_deletion" ? steady : null,
+    isApplied: true,
+  };
+}
+
+function powerAfter(facts: SettleFacts, outcome: FinalOutcome): PowerState {
+  if (outcome.power === "on" || outcome.power === "off") return outcome.power;
+  return facts.wantsRunning ? "on" : "off";
+}
+
+function notCreated(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  if (facts.status !== "creating")
+    return { ...unchanged(facts), powerState: outcome.power ?? facts.powerState };
+  const code = outcome.status === "cancelled" ? "create_cancelled" : "create_failed";
+  return {
+    ...unchanged(facts),
+    status: "error",
+    reason: { code, message: outcome.message },
+    powerState: outcome.power ?? facts.powerState,
+  };
+}
+
+function notRestored(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  const seen = { ...unchanged(facts), ...observed(facts, outcome) };
+  if (onItsWayOut(facts.status)) return seen;
+  const code = outcome.status === "cancelled" ? "restore_cancelled" : "restore_failed";
+  return { ...seen, status: "error", reason: { code, message: outcome.message } };
+}
+
+function stopEnded(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  const power = outcome.status === "succeeded" ? "off" : outcome.power;
+  const seen = { ...unchanged(facts), ...observed(facts, { ...outcome, power }) };
+  if (facts.status !== "pending_deletion" || outcome.status === "cancelled") return seen;
+  if (outcome.status === "succeeded") return { ...seen, reason: null };
+  return { ...seen, reason: { code: "stop_failed", message: outcome.message } };
+}
+
+function destroyed(facts: SettleFacts): Settlement {
+  return {
+    ...unchanged(facts),
+    status: "deleted",
+    reason: null,
+    powerState: "off",
+    releasesAllocations: true,
+    wipesSecret: true,
+    isApplied: true,
+    usage: [
+      ...runUsage(facts.runIsCounted, "off"),
+      ...(facts.diskIsCounted ? (["disk.released"] as const) : []),
+      "server.purged",
+    ],
+  };
+}
+
+function notDestroyed(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  return {
+    ...unchanged(facts),
+    ...observed(facts, outcome),
+    reason: { code: "destroy_failed", message: outcome.message },
+  };
+}
+
+/** What the region saw is true even if the job failed; a server that was never made is not counted as running. */
+function observed(facts: SettleFacts, outcome: FinalOutcome): Pick<Settlement, "powerState" | "usage"> {
+  const powerState = outcome.power ?? facts.powerState;
+  return { powerState, usage: facts.diskIsCounted ? runUsage(facts.runIsCounted, powerState) : [] };
+}
+
+function runUsage(isCounted: boolean, power: PowerState): UsageKind[] {
+  if (power === "on" && !isCounted) return ["server.started"];
+  if (power === "off" && isCounted) return ["server.stopped"];
+  return [];
+}
+
+function unchanged(facts: SettleFacts): Settlement {
+  return {
+    status: facts.status,
+    reason: "keep",
+    powerState: facts.powerState,
+    restoresTo: null,
+    releasesAllocations: false,
+    wipesSecret: false,
+    isApplied: false,
+    usage: [],
+  };
+}
