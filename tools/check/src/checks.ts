@@ -21,6 +21,7 @@ export function listChecks(root: string): Check[] {
       "--colors=off",
       "--error-on-warnings",
       "--diagnostic-level=warn",
+      "--max-diagnostics=200",
       ".",
     ]),
     command("contract (redocly)", "redocly", ["lint", "docs/api/openapi.yaml"]),

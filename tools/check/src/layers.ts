@@ -8,13 +8,20 @@ import { dirname, join } from "node:path";
 const mayUse: Record<string, readonly string[]> = {
   "@kule/rules": [],
   "@kule/contract": [],
+  "@kule/sealed-secret": [],
   "@kule/proxmox": [],
   "@kule/region-config": [],
   "@kule/lab": [],
   "@kule/database": [],
   "@kule/postgres": [],
-  "@kule/programs": ["@kule/contract", "@kule/rules", "@kule/proxmox"],
-  "@kule/agent": ["@kule/contract", "@kule/programs", "@kule/proxmox", "@kule/region-config"],
+  "@kule/programs": ["@kule/contract", "@kule/rules", "@kule/proxmox", "@kule/sealed-secret"],
+  "@kule/agent": [
+    "@kule/contract",
+    "@kule/programs",
+    "@kule/proxmox",
+    "@kule/region-config",
+    "@kule/sealed-secret",
+  ],
   "@kule/api": [
     "@kule/contract",
     "@kule/rules",
@@ -22,6 +29,7 @@ const mayUse: Record<string, readonly string[]> = {
     "@kule/programs",
     "@kule/proxmox",
     "@kule/region-config",
+    "@kule/sealed-secret",
   ],
   "@kule/console": ["@kule/contract", "@kule/rules"],
 };

@@ -142,6 +142,6 @@ test("one failing check fails the command, which prints its output", { timeout: 
   plant("packages/rules/src/planted.ts", 'export const planted: number = "text";\n');
   const result = await runCommand(process.execPath, [join(copy, "tools/check/src/main.ts")], copy);
   expect(result.succeeded).toBe(false);
-  expect(result.output).toMatch(/FAILED .*types \(tsc\)\n {4}packages\/rules\/src\/planted\.ts/);
+  expect(result.output).toMatch(/FAILED .*types \(tsc\)\n[\s\S]* {4}packages\/rules\/src\/planted\.ts/);
   expect(result.output).toMatch(/checks failed: .*types \(tsc\)/);
 });

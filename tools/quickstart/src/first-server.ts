@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { type ApiClient, asProblem } from "@kule/contract/client";
+import type { Schemas } from "@kule/contract/schemas";
+import { readJsonFile, writePrivateFile } from "./private-file.ts";
+
+type Job = Schemas["Job"];
+
+interface FirstServerNote {
+  /** Chosen before the first attempt: a start that was killed meanwhile asks for the same server again. */
+  idempotencyKey: string;
+  jobId?: string;
+  serverId?: string;
+}
+
+export interface FirstServer {
+  name: string;
+  /** Absent when an earlier start created it. */
+  job?: Job;
+  /** Only in the start that created it. */
+  consolePassword?: string;
+}
+
+const firstServer = { name: "first-tower", image: "ubuntu-24.04", package: "s", start: true } as const;
+
+/** A call that the API refused, in its own words. */
+export class Refused extends Error {
+  override name = "Refused";
+}
+
+/**
+ * Creates the first server through the public API and follows its job to the end, once per installation: a start
+ * that was killed in between goes on with the same server, and one that was later removed is not made again.
+ */
+export async function createFirstServer(
+  client: ApiClient,
+  home: string,
+  onProgress: (job: Job) => void,
+): Promise<FirstServer> {
+  const file = join(home, "first-server.json");
+  let note = readJsonFile<FirstServerNote>(file);
+  if (note === undefined) {
+    note = { idempotencyKey: randomUUID() };
+    writePrivateFile(file, JSON.stringify(note));
+  }
+  let consolePassword: string | undefined;
+  if (note.jobId === undefined) {
+    const asked = await askForServer(client, note.idempotencyKey);
+    note = { ...note, serverId: asked.serverId, jobId: asked.jobId };
+    writePrivateFile(file, JSON.stringify(note));
+    consolePassword = asked.consolePassword;
+  }
+  const job = await followJob(client, note.jobId ?? "", onProgress);
+  return {
+    name: firstServer.name,
+    ...(job !== undefined && { job }),
+    ...(consolePassword !== undefined && { consolePassword }),
+  };
+}
+
+async function askForServer(client: ApiClient, idempotencyKey: string) {
+  const { data, error } = await client.POST("/servers", {
+    params: { header: { "Idempotency-Key": idempotencyKey } },
+    body: { ...firstServer },
+  });
+  if (data !== undefined && "job" in data) {
+    return {
+      serverId: data.server.id,
+      jobId: data.job.id,
+      consolePassword: data.console_password ?? undefined,
+    };
+  }
+  // The key is remembered for a day; after that the name tells that the server is there.
+  if (asProblem(error)?.code === "name_taken") {
+    const found = await client.GET("/servers", { params: { query: { name: firstServer.name } } });
+    const server = found.data?.items[0];
+    if (server?.job_id != null)
+      return { serverId: server.id, jobId: server.job_id, consolePassword: undefined };
+  }
+  throw new Refused(`the API refused the first server: ${asProblem(error)?.detail ?? JSON.stringify(error)}`);
+}
+
+/** Waits until the job is over, as any client would: by `wait`, which answers when something changed. */
+async function followJob(
+  client: ApiClient,
+  jobId: string,
+  onProgress: (job: Job) => void,
+): Promise<Job | undefined> {
+  for (;;) {
+    const { data, error, response } = await client.GET("/jobs/{job_id}", {
+      params: { path: { job_id: jobId }, query: { wait: 20 } },
+    });
+    if (response.status === 404) return undefined;
+    if (data === undefined) throw new Refused(`the API does not tell the job: ${asProblem(error)?.detail}`);
+    onProgress(data);
+    if (data.done) return data;
+  }
+}

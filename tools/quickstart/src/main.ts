@@ -1,0 +1,114 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join, relative } from "node:path";
+import { createApiClient } from "@kule/contract/client";
+import { PostgresError } from "@kule/postgres/errors";
+import { createFirstServer, type FirstServer, Refused } from "./first-server.ts";
+import { ProgressLine } from "./progress-line.ts";
+import { AlreadyRunning, takeHome } from "./run-record.ts";
+import { readSettings, type Settings, SettingsError } from "./settings.ts";
+import { type Stack, StackRun } from "./stack.ts";
+import { ProcessFailed } from "./supervised-process.ts";
+
+/** Errors whose message says all that the reader needs; anything else shows where it comes from. */
+const explained = [SettingsError, AlreadyRunning, PostgresError, ProcessFailed, Refused];
+
+// A terminal that went away must not take the product with it.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
+const begin = performance.now();
+let run: StackRun | undefined;
+let ending = false;
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => end(signal));
+process.on("disconnect", () => end("SIGTERM"));
+process.channel?.unref();
+
+try {
+  await main();
+} catch (error) {
+  if (!ending) {
+    ending = true;
+    console.error(explained.some((kind) => error instanceof kind) ? (error as Error).message : error);
+    await run?.stop();
+    process.exit(1);
+  }
+}
+
+async function main(): Promise<void> {
+  const settings = readSettings(process.env, process.env.INIT_CWD ?? process.cwd());
+  mkdirSync(settings.home, { recursive: true });
+  // Postgres may run under another account, which must pass; what is secret in here is 0600.
+  chmodSync(settings.home, 0o711);
+  const log = (line: string) => console.log(`  ${line}`);
+  console.log(`Starting Kule in ${shortPath(settings.home)}`);
+  run = new StackRun(settings, await takeHome(settings.home, log), log);
+  const stack = await run.start();
+  console.log(`Ready after ${((performance.now() - begin) / 1000).toFixed(1)} s. The first server:`);
+  const client = createApiClient({
+    baseUrl: stack.apiUrl,
+    token: stack.seeded.organisation_token,
+    timeoutMs: 60_000,
+    readRetries: 10,
+  });
+  const progress = new ProgressLine(process.stdout);
+  const first = await createFirstServer(client, settings.home, (job) => progress.show(job));
+  progress.end();
+  console.log(describeResult(settings, stack, first));
+}
+
+function end(signal: NodeJS.Signals): void {
+  if (ending) {
+    if (signal === "SIGINT") {
+      run?.kill();
+      process.exit(130);
+    }
+    return;
+  }
+  ending = true;
+  console.log("\nStopping …");
+  const stopped = run?.stop() ?? Promise.resolve();
+  stopped.then(
+    () => process.exit(0),
+    (error) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+}
+
+function describeResult(settings: Settings, stack: Stack, first: FirstServer): string {
+  const { users } = stack.seeded;
+  const file = shortPath(join(settings.home, "quickstart.json"));
+  const outcome =
+    first.job === undefined
+      ? `The first server, ${first.name}, is gone; its job is no longer kept.`
+      : first.job.status === "succeeded"
+        ? `${first.name} runs.`
+        : `${first.name}: its job ended ${first.job.status}${first.job.error === null ? "" : ` (${first.job.error.message})`}.`;
+  return [
+    "",
+    outcome,
+    ...(first.consolePassword === undefined
+      ? []
+      : [`Its console password, shown only now: ${first.consolePassword}`]),
+    "",
+    `Open       ${stack.consoleUrl}`,
+    `  sign in  ${users.organisation.email}  ${users.organisation.password}`,
+    `  operator ${users.operator.email}  ${users.operator.password}`,
+    `API        ${stack.apiUrl} (reference: ${stack.apiUrl}/docs)`,
+    `Tokens     ${file}`,
+    `Logs       ${shortPath(join(settings.home, "logs"))}`,
+    "",
+    "Try next, another server by the API:",
+    `  TOKEN=$(node -p 'JSON.parse(fs.readFileSync("${file}")).organisation_token')`,
+    `  curl -s ${stack.apiUrl}/servers -H "Authorization: Bearer $TOKEN" \\`,
+    `    -H 'Content-Type: application/json' -d '{"name":"web-1","image":"debian-13","package":"m"}'`,
+    "",
+    "Ctrl-C stops everything; the next `npm start` goes on with the same data.",
+  ].join("\n");
+}
+
+function shortPath(path: string): string {
+  const short = relative(process.env.INIT_CWD ?? process.cwd(), path);
+  return short.startsWith("..") || short === "" ? path : short;
+}

@@ -1,0 +1,47 @@
+import { writeFileSync } from "node:fs";
+
+/** What the lab tells about itself in lab.json. */
+export interface LabDescription {
+  url: string;
+  /** Of its TLS certificate, as pairs of hexadecimal digits with colons. */
+  fingerprint256: string;
+  /** USER@REALM!NAME=SECRET */
+  token: string;
+}
+
+export const labRegion = "lab1";
+
+/** Numbers of the lab's templates (packages/lab), by image of the catalogue. */
+const templates: Record<string, number> = {
+  "ubuntu-24.04": 9000,
+  "ubuntu-22.04": 9001,
+  "debian-12": 9002,
+  "debian-13": 9003,
+  "rocky-9": 9004,
+  "windows-2022": 9005,
+  "windows-2025": 9006,
+};
+
+/** Writes the region file with which the agent drives the lab; it is what an operator would write by hand. */
+export function writeRegionFile(path: string, apiUrl: string, lab: LabDescription): void {
+  const lines = [
+    "# The lab region of `npm start`, written at every start. docs/region-file.md explains every key.",
+    `region: ${labRegion}`,
+    `control_plane: ${apiUrl}`,
+    "hypervisor:",
+    "  kind: proxmox",
+    `  endpoints: [${lab.url}]`,
+    "  token_env: KULE_PVE_TOKEN",
+    `  tls: { fingerprints: ["${lab.fingerprint256}"] }`,
+    "  pool_prefix: kule",
+    "  vmid_range: 20000-29999",
+    "storage: { disks: ceph-vm, cloudinit: ceph-vm }",
+    "network:",
+    "  bridge: vmbr1",
+    "  vlan_range: 100-999",
+    "  public: { bridge: vmbr0, vlan: 10 }",
+    "templates:",
+    ...Object.entries(templates).map(([image, vmid]) => `  ${image}: { vmid: ${vmid} }`),
+  ];
+  writeFileSync(path, `${lines.join("\n")}\n`);
+}

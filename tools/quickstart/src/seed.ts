@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+export interface SeededAccount {
+  email: string;
+  password: string;
+}
+
+/** What the seed of apps/api prints: who may do what in a new installation. */
+export interface Seeded {
+  operator_token: string;
+  organisation_token: string;
+  agent_token: string;
+  organisation_id: string;
+  users: { operator: SeededAccount; organisation: SeededAccount };
+}
+
+/**
+ * Runs the API's seed, which makes an operator, an organisation, the lab region and their tokens, or finds them.
+ * Tokens are stored only as hashes, so `keptFile` hands it those of an earlier start to keep.
+ */
+export async function runSeed(
+  bundle: string,
+  keptFile: string,
+  env: Record<string, string>,
+): Promise<Seeded> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--enable-source-maps", bundle, "seed", "--keep", keptFile],
+    { env, maxBuffer: 1_000_000 },
+  );
+  const line = stdout.trim().split("\n").at(-1) ?? "";
+  return JSON.parse(line) as Seeded;
+}

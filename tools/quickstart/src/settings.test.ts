@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { readSettings, SettingsError } from "./settings.ts";
+
+test("without settings the usual ports are used and everything is kept in .kule", () => {
+  expect(readSettings({}, "/work/kule")).toMatchObject({
+    home: "/work/kule/.kule",
+    apiPort: 8080,
+    consolePort: 3000,
+    labPort: 8006,
+    databaseUrl: undefined,
+  });
+});
+
+test("settings overrule, and an empty one counts as absent", () => {
+  const env = {
+    KULE_HOME: "elsewhere",
+    KULE_API_PORT: "9000",
+    KULE_LAB_PORT: "",
+    DATABASE_URL: "postgres://db",
+  };
+  expect(readSettings(env, "/work")).toMatchObject({
+    home: "/work/elsewhere",
+    apiPort: 9000,
+    labPort: 8006,
+    databaseUrl: "postgres://db",
+  });
+});
+
+test("every setting that is wrong is named, with what it was", () => {
+  const read = () =>
+    readSettings({ KULE_API_PORT: "eighty", KULE_LAB_PORT: "70000", KULE_LAB_TIME_SCALE: "-1" }, "/");
+  expect(read).toThrow(SettingsError);
+  expect(read).toThrow(
+    /KULE_API_PORT .*"eighty"[\s\S]*KULE_LAB_PORT .*"70000"[\s\S]*KULE_LAB_TIME_SCALE .*"-1"/,
+  );
+});
+
+test("two uses cannot share a port", () => {
+  expect(() => readSettings({ KULE_API_PORT: "3000" }, "/")).toThrow(/must differ/);
+});

@@ -1,0 +1,64 @@
+import { resolve } from "node:path";
+
+export interface Settings {
+  /** Absolute directory that keeps everything: data, secrets, logs. */
+  home: string;
+  apiPort: number;
+  consolePort: number;
+  labPort: number;
+  /** An external Postgres to use instead of the embedded one. */
+  databaseUrl: string | undefined;
+  /** How long the simulated hypervisor takes: 1 is lifelike, 0 immediate. */
+  labTimeScale: number;
+  /** How long a deleted server can be brought back. */
+  removalBufferSeconds: number;
+}
+
+/** A setting of the environment has no usable value; the message names it. */
+export class SettingsError extends Error {
+  override name = "SettingsError";
+}
+
+/**
+ * Reads the settings of `npm start`. Relative paths count from `workingDir`.
+ *
+ * @throws SettingsError naming every variable that is wrong.
+ */
+export function readSettings(env: NodeJS.ProcessEnv, workingDir: string): Settings {
+  const faults: string[] = [];
+  const number = (
+    name: string,
+    fallback: number,
+    accepts: (value: number) => boolean,
+    rule: string,
+  ): number => {
+    const text = env[name];
+    if (text === undefined || text === "") return fallback;
+    const value = Number(text);
+    if (text.trim() !== "" && accepts(value)) return value;
+    faults.push(`${name} must be ${rule}, not ${JSON.stringify(text)}`);
+    return fallback;
+  };
+  const isPort = (value: number) => Number.isInteger(value) && value >= 1 && value <= 65535;
+  const port = (name: string, fallback: number) => number(name, fallback, isPort, "a port from 1 to 65535");
+  const settings: Settings = {
+    home: resolve(workingDir, env.KULE_HOME || ".kule"),
+    apiPort: port("KULE_API_PORT", 8080),
+    consolePort: port("KULE_CONSOLE_PORT", 3000),
+    labPort: port("KULE_LAB_PORT", 8006),
+    databaseUrl: env.DATABASE_URL || undefined,
+    labTimeScale: number("KULE_LAB_TIME_SCALE", 0.2, (value) => value >= 0 && value <= 100, "from 0 to 100"),
+    removalBufferSeconds: number(
+      "KULE_REMOVAL_BUFFER_SECONDS",
+      259_200,
+      (value) => Number.isInteger(value) && value >= 0,
+      "a whole number of seconds",
+    ),
+  };
+  const ports = [settings.apiPort, settings.consolePort, settings.labPort];
+  if (faults.length === 0 && new Set(ports).size < ports.length) {
+    faults.push("KULE_API_PORT, KULE_CONSOLE_PORT and KULE_LAB_PORT must differ");
+  }
+  if (faults.length > 0) throw new SettingsError(faults.join("\n"));
+  return settings;
+}

@@ -1,0 +1,200 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { bundleApps } from "@kule/build/bundle-apps";
+import { migrate } from "@kule/database/migrate";
+import { isPortBusy } from "@kule/postgres/free-port";
+import { type KeptDatabase, keepDatabase } from "./kept-database.ts";
+import { readJsonFile, writePrivateFile } from "./private-file.ts";
+import { acceptsConnections, answersHttp } from "./probes.ts";
+import { type LabDescription, writeRegionFile } from "./region-file.ts";
+import type { RunNotes } from "./run-record.ts";
+import { loadSecrets } from "./secrets.ts";
+import { runSeed, type Seeded } from "./seed.ts";
+import { type Settings, SettingsError } from "./settings.ts";
+import { SupervisedProcess } from "./supervised-process.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+
+export interface Stack {
+  seeded: Seeded;
+  apiUrl: string;
+  consoleUrl: string;
+  labUrl: string;
+}
+
+/** Everything that `npm start` runs, and the way to end it. */
+export class StackRun {
+  readonly #settings: Settings;
+  readonly #notes: RunNotes;
+  readonly #log: (line: string) => void;
+  readonly #processes = new Map<string, SupervisedProcess>();
+  #database: KeptDatabase | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(settings: Settings, notes: RunNotes, log: (line: string) => void) {
+    this.#settings = settings;
+    this.#notes = notes;
+    this.#log = log;
+  }
+
+  /**
+   * Starts the database, migrates it, and starts lab, API, worker, console and agent, each a process of its own.
+   *
+   * @throws SettingsError for a busy port, ProcessFailed, PostgresError, or what the migration or seed threw.
+   */
+  async start(): Promise<Stack> {
+    const { home, apiPort, consolePort, labPort } = this.#settings;
+    await this.#refuseBusyPorts();
+    mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
+    const secrets = loadSecrets(home);
+    const [database] = await Promise.all([this.#openDatabase(), this.#build()]);
+
+    const labDir = join(home, "lab");
+    // What an earlier lab wrote must not be taken for this one's.
+    rmSync(join(labDir, "lab.json"), { force: true });
+    const lab = this.#run("lab", ["packages/lab/dist/main.js"], {
+      KULE_LAB_DIR: labDir,
+      KULE_LAB_HOST: "127.0.0.1",
+      KULE_LAB_PORT: String(labPort),
+      KULE_LAB_TIME_SCALE: String(this.#settings.labTimeScale),
+    });
+    await migrate(database.ownerUrl, { apiPassword: secrets.apiDatabasePassword });
+
+    const apiUrl = `http://127.0.0.1:${apiPort}/api/v1`;
+    const consoleUrl = `http://127.0.0.1:${consolePort}`;
+    const apiEnv = {
+      KULE_OWNER_DATABASE_URL: database.ownerUrl,
+      KULE_DATABASE_URL: apiDatabaseUrl(database.ownerUrl, secrets.apiDatabasePassword),
+      KULE_API_HOST: "127.0.0.1",
+      KULE_API_PORT: String(apiPort),
+      KULE_PUBLIC_URL: `http://127.0.0.1:${apiPort}`,
+      KULE_REMOVAL_BUFFER_SECONDS: String(this.#settings.removalBufferSeconds),
+    };
+    const quickstartFile = join(home, "quickstart.json");
+    const seeded = await runSeed("apps/api/dist/main.js", quickstartFile, this.#env(apiEnv));
+
+    const labDescription = await this.#labDescription(lab, labDir);
+    writeQuickstartFile(quickstartFile, seeded, { apiUrl, consoleUrl, labUrl: labDescription.url });
+    const api = this.#run("api", ["apps/api/dist/main.js", "serve"], apiEnv);
+    this.#run("worker", ["apps/api/dist/main.js", "worker"], apiEnv);
+    const console = this.#run("console", ["apps/console/dist/main.js"], {
+      KULE_API_URL: apiUrl,
+      KULE_CONSOLE_HOST: "127.0.0.1",
+      KULE_CONSOLE_PORT: String(consolePort),
+      KULE_CONSOLE_SECRET: secrets.consoleSecret,
+    });
+    await api.untilReady(() => answersHttp(`${apiUrl}/readyz`));
+    writeRegionFile(join(home, "region.yaml"), apiUrl, labDescription);
+    this.#run("agent", ["apps/agent/dist/main.js", "run", join(home, "region.yaml")], {
+      KULE_AGENT_TOKEN: seeded.agent_token,
+      KULE_PVE_TOKEN: labDescription.token,
+      KULE_AGENT_STATE: join(home, "agent"),
+    });
+    await console.untilReady(() => answersHttp(consoleUrl));
+    return { seeded, apiUrl, consoleUrl, labUrl: labDescription.url };
+  }
+
+  /** Ends everything in order: those who use something before it. Within ten seconds. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stopInOrder();
+    return this.#stopped;
+  }
+
+  /** Ends everything at once; the data survives it, like any kill. */
+  kill(): void {
+    for (const one of this.#processes.values()) one.kill();
+  }
+
+  async #stopInOrder(): Promise<void> {
+    await this.#stopProcesses(["agent", "console", "worker"], 4_000);
+    await this.#stopProcesses(["api", "lab"], 3_000);
+    await this.#database?.stop();
+  }
+
+  async #stopProcesses(names: string[], patienceMs: number): Promise<void> {
+    await Promise.all(names.map((name) => this.#processes.get(name)?.stop(patienceMs)));
+  }
+
+  async #refuseBusyPorts(): Promise<void> {
+    const { apiPort, consolePort, labPort } = this.#settings;
+    const wanted = [
+      { port: apiPort, use: "the API", variable: "KULE_API_PORT" },
+      { port: consolePort, use: "the console", variable: "KULE_CONSOLE_PORT" },
+      { port: labPort, use: "the lab region", variable: "KULE_LAB_PORT" },
+    ];
+    const busy = await Promise.all(
+      wanted.map(async (one) => ((await isPortBusy(one.port)) ? one : undefined)),
+    );
+    const faults = busy
+      .filter((one) => one !== undefined)
+      .map(({ port, use, variable }) => `Port ${port} for ${use} is in use: set ${variable} to a free one.`);
+    if (faults.length > 0) throw new SettingsError(faults.join("\n"));
+  }
+
+  async #openDatabase(): Promise<KeptDatabase> {
+    const begin = performance.now();
+    this.#database = await keepDatabase(this.#settings, this.#log);
+    this.#log(`database ready (${seconds(begin)})`);
+    return this.#database;
+  }
+
+  async #build(): Promise<void> {
+    const begin = performance.now();
+    await bundleApps();
+    this.#log(`apps built (${seconds(begin)})`);
+  }
+
+  async #labDescription(lab: SupervisedProcess, labDir: string): Promise<LabDescription> {
+    let description: LabDescription | undefined;
+    await lab.untilReady(async () => {
+      description = readJsonFile<LabDescription>(join(labDir, "lab.json"));
+      return description !== undefined && (await acceptsConnections(this.#settings.labPort));
+    });
+    if (description === undefined) throw new Error("stopped while the lab started");
+    return description;
+  }
+
+  #run(name: string, args: string[], env: Record<string, string>): SupervisedProcess {
+    if (this.#stopped !== undefined) throw new Error("stopped while starting");
+    const started = new SupervisedProcess({
+      name,
+      args,
+      env: this.#env(env),
+      cwd: root,
+      logFile: join(this.#settings.home, "logs", `${name}.log`),
+      started: (pid) => this.#notes.noteChild(name, pid),
+      log: this.#log,
+    });
+    this.#processes.set(name, started);
+    return started;
+  }
+
+  /** Only what a process needs: no setting of the caller's shell leaks in. */
+  #env(own: Record<string, string>): Record<string, string> {
+    const { PATH = "", HOME = "/", TZ, LANG } = process.env;
+    return { PATH, HOME, ...(TZ !== undefined && { TZ }), ...(LANG !== undefined && { LANG }), ...own };
+  }
+}
+
+function seconds(begin: number): string {
+  return `${((performance.now() - begin) / 1000).toFixed(1)} s`;
+}
+
+function apiDatabaseUrl(ownerUrl: string, password: string): string {
+  const url = new URL(ownerUrl);
+  url.username = "kule_api";
+  url.password = password;
+  return url.href;
+}
+
+function writeQuickstartFile(
+  path: string,
+  seeded: Seeded,
+  urls: { apiUrl: string; consoleUrl: string; labUrl: string },
+): void {
+  const { users, ...tokens } = seeded;
+  writePrivateFile(
+    path,
+    `${JSON.stringify({ api_url: urls.apiUrl, console_url: urls.consoleUrl, ...tokens, lab_pve_url: urls.labUrl, users }, null, 2)}\n`,
+  );
+}
