@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import { badParameters, failure } from "../api-error.ts";
+import { type Call, flag, type Handlers, number, required, text } from "../call.ts";
+import type { VmDocument } from "../documents.ts";
+import { vmOn } from "../region.ts";
+import { isWindows } from "../vm/cloud-init.ts";
+import { guestInterfaces, requireAgent } from "../vm/guest.ts";
+
+interface GuestProcess {
+  readonly exitcode: number;
+  readonly output: string;
+}
+
+/** Processes that exec started, per VM: the guest's memory, gone with the lab. */
+const processes = new WeakMap<object, Map<string, GuestProcess>>();
+
+/** The VM, with an agent that answers; otherwise the 500 that says who is missing. */
+function guestOf(call: Call): VmDocument {
+  const vm = vmOn(call.region, call.node, required(call, "vmid"));
+  requireAgent(call.region, vm);
+  return vm;
+}
+
+function osInfo(call: Call): unknown {
+  const vm = guestOf(call);
+  if (isWindows(vm.config)) {
+    return {
+      result: {
+        id: "mswindows",
+        name: "Microsoft Windows",
+        "pretty-name": "Windows Server",
+        version: "Microsoft Windows Server",
+      },
+    };
+  }
+  return {
+    result: {
+      id: "linux",
+      name: "Linux",
+      "pretty-name": "Simulated Linux",
+      "kernel-release": "6.8.0",
+      machine: "x86_64",
+    },
+  };
+}
+
+/** A few harmless programs; everything else is "not found". */
+function runInGuest(vm: VmDocument, command: readonly string[], input: string): GuestProcess {
+  const [program = "", ...args] = command;
+  const name = program.split("/").at(-1) ?? "";
+  if (name === "echo") return { exitcode: 0, output: `${args.join(" ")}\n` };
+  if (name === "hostname") return { exitcode: 0, output: `${vm.config.name ?? ""}\n` };
+  if (name === "cat") return { exitcode: 0, output: input };
+  if (name === "true" || name === "cloud-init") return { exitcode: 0, output: "" };
+  return { exitcode: name === "false" ? 1 : 127, output: "" };
+}
+
+function exec(call: Call): unknown {
+  const vm = guestOf(call);
+  const { region } = call;
+  const given = call.params.command;
+  const command = Array.isArray(given) ? given : given === undefined ? [] : [given];
+  if (command.length === 0) throw failure("empty command");
+  const pid = 500 + Math.floor(region.runtime.random() * 30_000);
+  const known = processes.get(region) ?? new Map<string, GuestProcess>();
+  processes.set(region, known);
+  known.set(`${vm.vmid}:${pid}`, runInGuest(vm, command, text(call, "input-data") ?? ""));
+  region.store.commit(
+    {
+      op: "guest-exec",
+      node: call.node,
+      vmid: vm.vmid,
+      user: call.authUser,
+      detail: { program: command[0] },
+    },
+    [],
+  );
+  return { pid };
+}
+
+function execStatus(call: Call): unknown {
+  const vm = guestOf(call);
+  const pid = number(call, "pid") ?? 0;
+  const process = processes.get(call.region)?.get(`${vm.vmid}:${pid}`);
+  if (process === undefined) throw failure(`Agent error: Invalid parameter 'pid'`);
+  return {
+    exited: 1,
+    exitcode: process.exitcode,
+    ...(process.output === "" ? {} : { "out-data": process.output }),
+  };
+}
+
+function setPassword(call: Call): unknown {
+  const { region, node } = call;
+  const vm = guestOf(call);
+  const username = required(call, "username");
+  const password = required(call, "password");
+  const crypted = flag(call, "crypted");
+  if (crypted && isWindows(vm.config))
+    throw failure("Agent error: Windows does not support crypted passwords");
+  const entry = { at: region.runtime.nowMs(), crypted };
+  const guest = { ...vm.guest, passwords: { ...vm.guest.passwords, [username]: entry } };
+  // A digest, so that a test can see which password was set without the journal holding it.
+  const digest = createHash("sha256").update(password).digest("hex");
+  region.store.commit(
+    {
+      op: "guest-password-set",
+      node,
+      vmid: vm.vmid,
+      user: call.authUser,
+      detail: { username, crypted, sha256: digest },
+    },
+    [["vm", String(vm.vmid), { ...vm, guest }]],
+  );
+  return { result: {} };
+}
+
+export const vmAgentHandlers: Handlers = {
+  "GET /nodes/{node}/qemu/{vmid}/agent": (call) => {
+    vmOn(call.region, call.node, required(call, "vmid"));
+    return [
+      "exec",
+      "exec-status",
+      "get-host-name",
+      "get-osinfo",
+      "network-get-interfaces",
+      "ping",
+      "set-user-password",
+    ].map((name) => ({ name }));
+  },
+  "POST /nodes/{node}/qemu/{vmid}/agent/ping": (call) => {
+    guestOf(call);
+    return { result: {} };
+  },
+  "GET /nodes/{node}/qemu/{vmid}/agent/info": (call) => {
+    guestOf(call);
+    return {
+      result: {
+        version: "9.2.0",
+        supported_commands: [{ name: "guest-ping", enabled: true, "success-response": true }],
+      },
+    };
+  },
+  "GET /nodes/{node}/qemu/{vmid}/agent/get-osinfo": osInfo,
+  "GET /nodes/{node}/qemu/{vmid}/agent/get-host-name": (call) => ({
+    result: { "host-name": guestOf(call).config.name ?? "" },
+  }),
+  "GET /nodes/{node}/qemu/{vmid}/agent/network-get-interfaces": (call) => ({
+    result: guestInterfaces(guestOf(call)),
+  }),
+  "POST /nodes/{node}/qemu/{vmid}/agent/exec": exec,
+  "GET /nodes/{node}/qemu/{vmid}/agent/exec-status": execStatus,
+  "POST /nodes/{node}/qemu/{vmid}/agent/set-user-password": (call) => {
+    if (required(call, "password").length < 5)
+      throw badParameters({ password: "value must be at least 5 characters long" });
+    return setPassword(call);
+  },
+};

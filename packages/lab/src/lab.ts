@@ -1,0 +1,172 @@
+import { mkdirSync } from "node:fs";
+import type { Server } from "node:net";
+import { serverIdentity } from "./certificate.ts";
+import { controlServer } from "./control-server.ts";
+import type { VmDocument } from "./documents.ts";
+import { handlers } from "./handlers.ts";
+import { type HttpFaults, makeHttpFaults } from "./http/http-faults.ts";
+import { apiServer } from "./http/server.ts";
+import { type JournalEntry, readJournal } from "./journal.ts";
+import { makeRegion, type Region } from "./region.ts";
+import { type Runtime, systemRuntime } from "./runtime.ts";
+import type { ProxmoxVersion } from "./schema/api-schema.ts";
+import { AGENT_TOKEN, OPERATOR_TOKEN, refreshRoles, seedRegion } from "./seed.ts";
+import { openStore } from "./store.ts";
+import type { TaskFaults } from "./tasks/task-faults.ts";
+import { makeWorld, type World } from "./world.ts";
+
+export interface LabOptions {
+  /** State, certificate and secrets live here; made when missing. */
+  readonly dataDir: string;
+  /** 0 (the default) takes any free port. */
+  readonly port?: number;
+  /** 127.0.0.1 when absent. */
+  readonly host?: string;
+  /** Port of the control server on 127.0.0.1; no control server when absent, any free port when 0. */
+  readonly controlPort?: number;
+  /** 0 (the default): tasks end at once, though asynchronously; 1: lifelike. */
+  readonly timeScale?: number;
+  /** 9.2 when absent. */
+  readonly version?: ProxmoxVersion;
+  /** Seeds MAC addresses, UUIDs, process numbers. Secrets never depend on it. */
+  readonly seed?: number;
+  /** Replaces clock and chance altogether. */
+  readonly runtime?: Runtime;
+}
+
+/** A running lab region. */
+export interface Lab {
+  /** https://127.0.0.1:PORT */
+  readonly url: string;
+  /** SHA-256 of the certificate, "AB:CD:...", as Node's getPeerCertificate() prints it. */
+  readonly fingerprint256: string;
+  /** The agent's token, with exactly the roles it needs. */
+  readonly tokenId: string;
+  readonly tokenSecret: string;
+  /** root@pam's token without privilege separation: may do everything a token may. */
+  readonly operatorTokenId: string;
+  readonly operatorTokenSecret: string;
+  /** http://127.0.0.1:PORT of the control server, when there is one. */
+  readonly controlUrl: string | undefined;
+  /** What happens without anybody asking: drift, broken nodes, lost quorum. */
+  readonly control: World & {
+    /** Every VM as it is. */
+    vms(): VmDocument[];
+    vm(vmid: number): VmDocument | undefined;
+    /** Ids of the volumes that carry this VM id. */
+    volumes(vmid: number): string[];
+    /** Resolves when no task is running. */
+    settled(): Promise<void>;
+  };
+  /** Faults between client and API, and of tasks to come. */
+  readonly faults: HttpFaults & { readonly tasks: TaskFaults };
+  /** Every effect since the data directory was made, oldest first. */
+  journal(): JournalEntry[];
+  /** Stops serving. Tasks that run are cut off, as by a power failure; guests go on running. */
+  stop(): Promise<void>;
+}
+
+/** A port somebody else has. The message names it. */
+export class PortTaken extends Error {
+  readonly port: number;
+  constructor(port: number) {
+    super(`port ${port} is taken`);
+    this.port = port;
+  }
+}
+
+async function listen(server: Server, port: number, host: string): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      reject(error.code === "EADDRINUSE" ? new PortTaken(port) : error);
+    });
+    server.listen(port, host, resolve);
+  });
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+function countBoot(region: Region): void {
+  const boots = (region.store.get("meta", "meta")?.boots ?? 0) + 1;
+  region.store.commit({ op: "lab-started", detail: { boots, version: region.version } }, [
+    ["meta", "meta", { boots }],
+  ]);
+}
+
+function tokenSecret(region: Region, tokenid: string): string {
+  const token = region.store.get("token", tokenid);
+  if (token === undefined) throw new Error(`the data directory has no token ${tokenid}`);
+  return token.secret;
+}
+
+/**
+ * Starts a region on the state in `dataDir`, seeding it when it is empty.
+ *
+ * Throws {@link PortTaken} when a port is not free.
+ */
+export async function startLab(options: LabOptions): Promise<Lab> {
+  const { dataDir, port = 0, host = "127.0.0.1", timeScale = 0, version = "9.2", seed = 1 } = options;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // The number of earlier starts is part of the seed: a restart must not hand out the same MACs again.
+  const boots = readJournal(dataDir).filter(({ op }) => op === "lab-started").length;
+  const runtime = options.runtime ?? systemRuntime(timeScale, seed + boots * 7919);
+  const store = openStore(dataDir, runtime);
+  const fresh = store.empty;
+  const region = makeRegion(runtime, store, version);
+  if (fresh) seedRegion(region);
+  else refreshRoles(region);
+  countBoot(region);
+
+  const faults = makeHttpFaults();
+  const world = makeWorld(region);
+  const hosts = ["localhost", "127.0.0.1", "::1", "pve1", "pve2", ...(host === "127.0.0.1" ? [] : [host])];
+  const identity = serverIdentity(dataDir, hosts, new Date(runtime.nowMs()));
+  const api = apiServer(region, handlers, faults, identity);
+  const control =
+    options.controlPort === undefined ? undefined : controlServer(region, world, faults, dataDir);
+  const closeAll = async (): Promise<void> => {
+    region.rrd.stop();
+    for (const task of region.live.values()) task.kill();
+    store.close();
+    for (const server of [api, control]) {
+      if (server === undefined) continue;
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    }
+  };
+  let apiPort: number;
+  let controlPort: number | undefined;
+  try {
+    apiPort = await listen(api, port, host);
+    if (control !== undefined) controlPort = await listen(control, options.controlPort ?? 0, "127.0.0.1");
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+  const settled = async (): Promise<void> => {
+    while (region.live.size > 0) await Promise.all([...region.live.values()].map(({ ended }) => ended));
+  };
+  return {
+    url: `https://${host.includes(":") ? `[${host}]` : host}:${apiPort}`,
+    fingerprint256: identity.fingerprint256,
+    tokenId: AGENT_TOKEN,
+    tokenSecret: tokenSecret(region, AGENT_TOKEN),
+    operatorTokenId: OPERATOR_TOKEN,
+    operatorTokenSecret: tokenSecret(region, OPERATOR_TOKEN),
+    controlUrl: controlPort === undefined ? undefined : `http://127.0.0.1:${controlPort}`,
+    control: {
+      ...world,
+      vms: () => store.all("vm"),
+      vm: (vmid) => store.get("vm", String(vmid)),
+      volumes: (vmid) =>
+        store
+          .all("volume")
+          .filter((volume) => volume.vmid === vmid)
+          .map(({ volid }) => volid),
+      settled,
+    },
+    faults: { ...faults, tasks: region.taskFaults },
+    journal: () => readJournal(dataDir),
+    stop: closeAll,
+  };
+}

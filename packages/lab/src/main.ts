@@ -1,0 +1,70 @@
+/** The lab as a process of its own: `node src/main.ts`, configured by KULE_LAB_* variables. */
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PortTaken, startLab } from "./lab.ts";
+import type { ProxmoxVersion } from "./schema/api-schema.ts";
+
+const VERSIONS: readonly ProxmoxVersion[] = ["8.2", "8.4", "9.0", "9.2"];
+
+function fail(message: string): never {
+  process.stderr.write(`lab: ${message}\n`);
+  process.exit(1);
+}
+
+function numberFrom(name: string, absent: number, valid: (value: number) => boolean, what: string): number {
+  const text = process.env[name];
+  if (text === undefined || text === "") return absent;
+  const value = Number(text);
+  return Number.isFinite(value) && valid(value) ? value : fail(`${name}=${text}: ${what}`);
+}
+
+const isPort = (value: number): boolean => Number.isInteger(value) && value >= 0 && value <= 65535;
+const dataDir =
+  process.env.KULE_LAB_DIR ?? fail("KULE_LAB_DIR says where to keep the region's state; it is not set");
+const port = numberFrom("KULE_LAB_PORT", 8006, isPort, "a port is 0 to 65535");
+const controlPort = numberFrom("KULE_LAB_CONTROL_PORT", -1, isPort, "a port is 0 to 65535");
+const timeScale = numberFrom("KULE_LAB_TIME_SCALE", 1, (v) => v >= 0, "0 = immediate, 1 = lifelike");
+const seed = numberFrom("KULE_LAB_SEED", 1, Number.isInteger, "a whole number");
+const version = VERSIONS.find((known) => known === (process.env.KULE_LAB_VERSION ?? "9.2"));
+if (version === undefined) fail(`KULE_LAB_VERSION is one of ${VERSIONS.join(", ")}`);
+const host = process.env.KULE_LAB_HOST ?? "127.0.0.1";
+
+try {
+  const lab = await startLab({
+    dataDir,
+    port,
+    host,
+    timeScale,
+    version,
+    seed,
+    ...(controlPort < 0 ? {} : { controlPort }),
+  });
+  const file = join(dataDir, "lab.json");
+  const token = { id: lab.tokenId, secret: lab.tokenSecret };
+  const operatorToken = { id: lab.operatorTokenId, secret: lab.operatorTokenSecret };
+  const { url, fingerprint256, controlUrl } = lab;
+  writeFileSync(
+    `${file}.tmp`,
+    `${JSON.stringify({ url, fingerprint256, controlUrl, token: `${token.id}=${token.secret}`, operatorToken: `${operatorToken.id}=${operatorToken.secret}` }, null, 2)}\n`,
+    { mode: 0o600 },
+  );
+  renameSync(`${file}.tmp`, file);
+  // The line on standard output holds no secret: it may end up in a log.
+  process.stdout.write(
+    `${JSON.stringify({ ready: true, url, fingerprint256, controlUrl, version, file })}\n`,
+  );
+  const end = (): void => {
+    lab.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.once("SIGTERM", end);
+  process.once("SIGINT", end);
+} catch (error) {
+  if (error instanceof PortTaken) {
+    const variable = error.port === port ? "KULE_LAB_PORT" : "KULE_LAB_CONTROL_PORT";
+    fail(`port ${error.port} is taken; set ${variable} to another one`);
+  }
+  throw error;
+}

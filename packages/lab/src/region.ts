@@ -1,0 +1,82 @@
+import { makePermissions, type Permissions } from "./access/permissions.ts";
+import { failure } from "./api-error.ts";
+import type { ClusterDocument, NodeDocument, StorageDocument, VmDocument } from "./documents.ts";
+import { type Locks, makeLocks } from "./locks.ts";
+import { makeRrd, type Rrd } from "./rrd.ts";
+import type { Runtime } from "./runtime.ts";
+import { type ApiSchema, apiSchema, type ProxmoxVersion } from "./schema/api-schema.ts";
+import type { Store } from "./store.ts";
+import { makeTaskFaults, type TaskFaults } from "./tasks/task-faults.ts";
+import type { LiveTask } from "./tasks/worker.ts";
+
+/** The simulated cluster: state, rules and what is only in memory. Knows nothing of HTTP. */
+export interface Region {
+  readonly runtime: Runtime;
+  readonly store: Store;
+  readonly version: ProxmoxVersion;
+  readonly schema: ApiSchema;
+  readonly permissions: Permissions;
+  readonly locks: Locks;
+  readonly rrd: Rrd;
+  readonly taskFaults: TaskFaults;
+  /** Tasks whose worker process is alive; a task without one and without an end was killed. */
+  readonly live: Map<string, LiveTask>;
+  /** Worker slots in use per node daemon: three, as pvedaemon has. */
+  readonly daemons: Map<string, { busy: number; readonly waiting: (() => void)[] }>;
+}
+
+export function makeRegion(runtime: Runtime, store: Store, version: ProxmoxVersion): Region {
+  return {
+    runtime,
+    store,
+    version,
+    schema: apiSchema(version),
+    permissions: makePermissions(store, version),
+    locks: makeLocks(runtime),
+    rrd: makeRrd(runtime, store),
+    taskFaults: makeTaskFaults(),
+    live: new Map(),
+    daemons: new Map(),
+  };
+}
+
+export const isVersion8 = (region: Region): boolean => region.version.startsWith("8");
+
+/** The VM, or the 500 that says its file is not on `node`: it may be on another one. */
+export function vmOn(region: Region, node: string, vmid: number | string): VmDocument {
+  const vm = region.store.get("vm", String(vmid));
+  if (vm === undefined || vm.node !== node) {
+    throw failure(`Configuration file 'nodes/${node}/qemu-server/${vmid}.conf' does not exist`);
+  }
+  return vm;
+}
+
+/** The same question asked by check_running, which has a text of its own. */
+export function runningCheck(region: Region, node: string, vmid: number | string): VmDocument {
+  const vm = region.store.get("vm", String(vmid));
+  if (vm === undefined || vm.node !== node) {
+    throw failure(`unable to find configuration file for VM ${vmid} on node '${node}'`);
+  }
+  return vm;
+}
+
+export function storageOf(region: Region, name: string): StorageDocument {
+  const storage = region.store.get("storage", name);
+  if (storage === undefined) throw failure(`storage '${name}' does not exist`);
+  return storage;
+}
+
+export function clusterOf(region: Region): ClusterDocument {
+  const cluster = region.store.get("cluster", "cluster");
+  if (cluster === undefined) throw new Error("the region was never seeded");
+  return cluster;
+}
+
+export function nodesOf(region: Region): NodeDocument[] {
+  return region.store.all("node").sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Every write to /etc/pve needs a quorum. */
+export function requireQuorum(region: Region): void {
+  if (!clusterOf(region).quorate) throw failure("cluster not ready - no quorum?");
+}

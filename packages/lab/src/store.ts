@@ -1,0 +1,68 @@
+import type { CollectionName, Collections } from "./documents.ts";
+import { type Change, type Effect, openJournal } from "./journal.ts";
+import type { Runtime } from "./runtime.ts";
+
+type AnyDocument = Collections[CollectionName];
+
+/** A replacement for one document; null removes it. */
+export type DocumentChange = {
+  [C in CollectionName]: readonly [collection: C, id: string, document: Collections[C] | null];
+}[CollectionName];
+
+/** All state of the lab. Reading is a look-up; every change goes through {@link Store.commit}. */
+export interface Store {
+  get<C extends CollectionName>(collection: C, id: string): Collections[C] | undefined;
+  all<C extends CollectionName>(collection: C): Collections[C][];
+  /** Writes the effect and its documents to the journal, then makes them visible. Synchronous. */
+  commit(effect: Effect, changes: readonly DocumentChange[]): void;
+  /** Called after each commit that touched documents. */
+  onCommit(listener: (changes: readonly DocumentChange[]) => void): void;
+  readonly empty: boolean;
+  close(): void;
+}
+
+/** Opens the store in `dataDir`, replaying what the journal holds. */
+export function openStore(dataDir: string, runtime: Runtime): Store {
+  const collections = new Map<string, Map<string, AnyDocument>>();
+  const collection = (name: string): Map<string, AnyDocument> => {
+    let found = collections.get(name);
+    if (found === undefined) {
+      found = new Map();
+      collections.set(name, found);
+    }
+    return found;
+  };
+  const apply = ([name, id, document]: Change): void => {
+    if (document === null) collection(name).delete(id);
+    else collection(name).set(id, document as AnyDocument);
+  };
+  const everything = (): Change[] =>
+    [...collections].flatMap(([name, documents]) =>
+      [...documents].map(([id, document]): Change => [name, id, document]),
+    );
+  const journal = openJournal(dataDir, apply);
+  if (journal.big) journal.compact(everything);
+  const listeners: ((changes: readonly DocumentChange[]) => void)[] = [];
+  let closed = false;
+  return {
+    get: <C extends CollectionName>(name: C, id: string) =>
+      collections.get(name)?.get(id) as Collections[C] | undefined,
+    all: <C extends CollectionName>(name: C) => [...collection(name).values()] as Collections[C][],
+    commit: (effect, changes) => {
+      // After stop() a task may still be unwinding; like a killed process, it changes nothing any more.
+      if (closed) return;
+      journal.append(runtime.nowMs(), effect, changes);
+      for (const change of changes) apply(change);
+      if (changes.length > 0) for (const listener of listeners) listener(changes);
+      if (journal.big) journal.compact(everything);
+    },
+    onCommit: (listener) => listeners.push(listener),
+    get empty() {
+      return collections.size === 0;
+    },
+    close: () => {
+      closed = true;
+      journal.close();
+    },
+  };
+}

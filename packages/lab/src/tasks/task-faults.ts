@@ -1,0 +1,57 @@
+/** How a coming task shall go wrong. */
+export interface TaskFault {
+  /** Task type such as qmclone; any when absent. */
+  readonly type?: string;
+  /** The id of the task (for a clone: the source VM). */
+  readonly id?: string;
+  readonly action: "warnings" | "never-ends" | "ok-without-effect" | "log-missing" | "error" | "killed";
+  /** For "error": the text the task ends with, before it does anything. */
+  readonly text?: string;
+  /** For "killed": the stage at whose beginning the worker dies; the first one when absent. */
+  readonly stage?: string;
+  /** How many tasks it hits; 1 when absent. */
+  readonly count?: number;
+}
+
+export interface TaskFaults {
+  add(fault: TaskFault): void;
+  /** The fault for a task that starts now, used up by asking. */
+  take(type: string, id: string): TaskFault | undefined;
+  list(): readonly TaskFault[];
+  clear(): void;
+  /** Guests that ignore every request to shut down. */
+  readonly deafGuests: Set<number>;
+  /** Guests whose agent never answers. */
+  readonly agentless: Set<number>;
+  /** Volumes whose removal fails. */
+  readonly stuckVolumes: Set<string>;
+}
+
+export function makeTaskFaults(): TaskFaults {
+  let faults: { fault: TaskFault; left: number }[] = [];
+  const deafGuests = new Set<number>();
+  const agentless = new Set<number>();
+  const stuckVolumes = new Set<string>();
+  return {
+    deafGuests,
+    agentless,
+    stuckVolumes,
+    add: (fault) => {
+      faults.push({ fault, left: fault.count ?? 1 });
+    },
+    take: (type, id) => {
+      const hit = faults.find(({ fault }) => (fault.type ?? type) === type && (fault.id ?? id) === id);
+      if (hit === undefined) return undefined;
+      hit.left -= 1;
+      if (hit.left <= 0) faults = faults.filter((entry) => entry !== hit);
+      return hit.fault;
+    },
+    list: () => faults.map(({ fault, left }) => ({ ...fault, count: left })),
+    clear: () => {
+      faults = [];
+      deafGuests.clear();
+      agentless.clear();
+      stuckVolumes.clear();
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import { failure } from "./api-error.ts";
+import type { VmDocument } from "./documents.ts";
+import { bareVm } from "./endpoints/vm-clone.ts";
+import { clusterOf, type Region } from "./region.ts";
+import type { DocumentChange } from "./store.ts";
+import { referencedVolumes, withStorageLock } from "./vm/drives.ts";
+
+/** Who does what the lab does behind a driver's back. */
+const SOMEONE = "admin@pam";
+
+/**
+ * Things that happen to a cluster without anybody asking through the API: broken nodes, lost quorum, and
+ * people who edit, move and delete.
+ */
+export interface World {
+  nodeDown(node: string): void;
+  nodeUp(node: string): void;
+  loseQuorum(): void;
+  regainQuorum(): void;
+  /** Edits a VM's config as the web interface would: `set` and `delete` apply at once. */
+  editConfig(vmid: number, set: Readonly<Record<string, string>>, remove?: readonly string[]): void;
+  /** Changes nothing that matters, but the digest. */
+  touchConfig(vmid: number): void;
+  migrateVm(vmid: number, node: string): void;
+  /** Puts a stranger's VM under this id. */
+  stealVmid(vmid: number, node?: string): void;
+  deleteVm(vmid: number): void;
+  /** Powers a VM on or off from outside. */
+  setPower(vmid: number, running: boolean): void;
+  /** What `qm unlock` does on the node: the cure for a stale lock. */
+  unlock(vmid: number): void;
+  /** Holds a storage's lock until the returned function is called. */
+  holdStorageLock(storage: string, node?: string): () => void;
+  /** Puts a volume that nobody refers to on a storage. */
+  leaveVolume(storage: string, vmid: number): string;
+}
+
+export function makeWorld(region: Region): World {
+  const { store, runtime } = region;
+  const vmOf = (vmid: number): VmDocument => {
+    const vm = store.get("vm", String(vmid));
+    if (vm === undefined) throw failure(`there is no VM ${vmid}`);
+    return vm;
+  };
+  const put = (op: string, vm: VmDocument, detail: Record<string, unknown> = {}): void => {
+    store.commit({ op, node: vm.node, vmid: vm.vmid, user: SOMEONE, detail }, [["vm", String(vm.vmid), vm]]);
+  };
+  const setOnline = (name: string, online: boolean): void => {
+    const node = store.get("node", name);
+    if (node === undefined) throw failure(`there is no node ${name}`);
+    const changes: DocumentChange[] = [["node", name, { ...node, online }]];
+    if (!online) {
+      // Workers and guests of a node that loses power are gone; locks in files stay.
+      for (const task of region.live.values()) if (task.upid.startsWith(`UPID:${name}:`)) task.kill();
+      for (const vm of store.all("vm")) {
+        if (vm.node === name && vm.process !== null)
+          changes.push(["vm", String(vm.vmid), { ...vm, process: null }]);
+      }
+    }
+    store.commit({ op: online ? "world-node-up" : "world-node-down", node: name, user: SOMEONE }, changes);
+  };
+  const setQuorum = (quorate: boolean): void => {
+    store.commit({ op: quorate ? "world-quorum-regained" : "world-quorum-lost", user: SOMEONE }, [
+      ["cluster", "cluster", { ...clusterOf(region), quorate }],
+    ]);
+  };
+  return {
+    nodeDown: (node) => setOnline(node, false),
+    nodeUp: (node) => setOnline(node, true),
+    loseQuorum: () => setQuorum(false),
+    regainQuorum: () => setQuorum(true),
+    editConfig: (vmid, set, remove = []) => {
+      const vm = vmOf(vmid);
+      const config = { ...vm.config, ...set };
+      for (const key of remove) delete config[key];
+      put("world-config-edited", { ...vm, config }, { set, remove });
+    },
+    touchConfig: (vmid) => {
+      const vm = vmOf(vmid);
+      const count = Number(vm.config.migrate_speed ?? 0) + 1;
+      put("world-config-touched", { ...vm, config: { ...vm.config, migrate_speed: String(count) } });
+    },
+    migrateVm: (vmid, node) => put("world-vm-migrated", { ...vmOf(vmid), node }, { node }),
+    stealVmid: (vmid, node = "pve1") => {
+      if (store.get("vm", String(vmid)) !== undefined) throw failure(`VM ${vmid} already exists`);
+      const config = { name: `stranger-${vmid}`, memory: "2048", cores: "2", ostype: "l26" };
+      put("world-vmid-stolen", bareVm(region, node, vmid, config));
+    },
+    deleteVm: (vmid) => {
+      const vm = vmOf(vmid);
+      store.commit({ op: "world-vm-deleted", node: vm.node, vmid, user: SOMEONE }, [
+        ["vm", String(vmid), null],
+        ["firewall", String(vmid), null],
+        ...referencedVolumes(vm.config)
+          .filter((volid) => store.get("volume", volid)?.vmid === vmid)
+          .map((volid): DocumentChange => ["volume", volid, null]),
+        ...store
+          .all("pool")
+          .filter(({ vms }) => vms.includes(vmid))
+          .map(
+            (pool): DocumentChange => [
+              "pool",
+              pool.poolid,
+              { ...pool, vms: pool.vms.filter((id) => id !== vmid) },
+            ],
+          ),
+      ]);
+    },
+    setPower: (vmid, running) => {
+      const vm = vmOf(vmid);
+      const now = runtime.nowMs();
+      const pid = 1000 + Math.floor(runtime.random() * 4_000_000);
+      const process = running ? { pid, startedAt: now, paused: false, guestBootAt: now } : null;
+      put(running ? "world-powered-on" : "world-powered-off", { ...vm, process });
+    },
+    unlock: (vmid) => {
+      const vm = vmOf(vmid);
+      const { lock, ...config } = vm.config;
+      put("world-unlocked", { ...vm, temporary: false, config }, { lock });
+    },
+    holdStorageLock: (storage, node = "pve1") => {
+      let release: () => void = () => undefined;
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      withStorageLock(region, node, storage, () => released).catch(() => undefined);
+      return release;
+    },
+    leaveVolume: (storage, vmid) => {
+      const volid = `${storage}:vm-${vmid}-disk-99`;
+      const shared = store.get("storage", storage)?.shared === true;
+      store.commit({ op: "world-volume-left", vmid, user: SOMEONE, detail: { volid } }, [
+        [
+          "volume",
+          volid,
+          {
+            volid,
+            storage,
+            name: `vm-${vmid}-disk-99`,
+            vmid,
+            sizeBytes: 1024 ** 3,
+            format: "raw",
+            content: "images",
+            node: shared ? null : "pve1",
+            parent: null,
+            createdAt: Math.floor(runtime.nowMs() / 1000),
+          },
+        ],
+      ]);
+      return volid;
+    },
+  };
+}
