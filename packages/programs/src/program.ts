@@ -76,5 +76,7 @@ export type Host = {
     remainingFraction(): number;
   };
   readonly signal?: AbortSignal;
+  /** Asked before each effect; what it throws ends the run. The signal also ends calls that are under way. */
+  readonly beforeEffect?: () => void;
   readonly crashPoint?: CrashHook;
 };

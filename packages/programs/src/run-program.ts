@@ -173,6 +173,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
   /** Throws unless the lease is ours for long enough to begin something. */
   async #mayGoOn(name: string, phase: StepEvent["phase"] = "apply"): Promise<void> {
     this.#host.signal?.throwIfAborted();
+    this.#host.beforeEffect?.();
     if (this.#mutation.ignoreLease) return;
     const enough = () => this.#host.lease.remainingFraction() >= LEASE_FRACTION_FOR_EFFECTS;
     if (enough()) return;
