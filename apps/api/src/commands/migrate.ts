@@ -1,0 +1,20 @@
+import { stdout } from "node:process";
+import { migrate } from "@kule/database/migrate";
+import { BadSettings } from "../platform/settings.ts";
+
+/** Brings the database to this version. Safe to run again, and beside a running API of the version before. */
+export async function migrateCommand(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  const ownerUrl = environment.KULE_OWNER_DATABASE_URL;
+  if (ownerUrl === undefined || ownerUrl === "")
+    throw new BadSettings(
+      "KULE_OWNER_DATABASE_URL is not set: a role that may create tables and roles is needed",
+    );
+  const apiPassword = environment.KULE_API_DATABASE_PASSWORD;
+  const applied = await migrate(
+    ownerUrl,
+    apiPassword === undefined || apiPassword === "" ? {} : { apiPassword },
+  );
+  stdout.write(`${JSON.stringify({ applied })}\n`);
+}

@@ -1,0 +1,82 @@
+import { createServer, type Server } from "node:http";
+import { type ServerType, serve } from "@hono/node-server";
+import { createApp } from "../app.ts";
+import type { Logger } from "../platform/log.ts";
+import { openDeps } from "../platform/open-deps.ts";
+import { BadSettings, type Settings } from "../platform/settings.ts";
+import { onceToldToStop } from "./stop-signal.ts";
+
+/** How long running requests may take to end after SIGTERM, in milliseconds; the whole stop stays under 10 s. */
+const drainMs = 7_000;
+
+/**
+ * Answers requests until SIGTERM or SIGINT; then takes no new ones, lets the running ones end, and closes.
+ *
+ * @throws BadSettings when the port is taken
+ */
+export async function serveCommand(settings: Settings, log: Logger): Promise<void> {
+  const stop = onceToldToStop();
+  const open = await openDeps(settings, log);
+  const app = createApp(open.deps);
+  const server = serve({ fetch: app.fetch, hostname: settings.host, port: settings.port });
+  await listening(server, settings);
+  const metrics =
+    settings.metricsPort === null ? null : await serveMetrics(settings, () => open.deps.metrics.registry);
+  log.info({ host: settings.host, port: portOf(server), url: settings.publicUrl }, "serving");
+
+  log.info({ signal: await stop }, "stopping");
+  open.stop();
+  await drained(server);
+  metrics?.close();
+  await open.close();
+  log.info("stopped");
+}
+
+function listening(server: ServerType | Server, settings: Settings): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("listening", resolve);
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const place = `${settings.host}:${settings.port}`;
+      reject(
+        error.code === "EADDRINUSE"
+          ? new BadSettings(`port ${place} is in use; set KULE_API_PORT to another one`)
+          : new BadSettings(`cannot listen on ${place}: ${error.message}`),
+      );
+    });
+  });
+}
+
+function drained(server: ServerType): Promise<void> {
+  return new Promise((resolve) => {
+    const closable = server as Server;
+    const deadline = setTimeout(() => closable.closeAllConnections(), drainMs);
+    closable.close(() => {
+      clearTimeout(deadline);
+      resolve();
+    });
+    closable.closeIdleConnections();
+  });
+}
+
+function portOf(server: ServerType): number | null {
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : null;
+}
+
+async function serveMetrics(
+  settings: Settings,
+  registry: () => { metrics(): Promise<string>; contentType: string },
+): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.url !== "/metrics") return void response.writeHead(404).end();
+    registry()
+      .metrics()
+      .then(
+        (text) => response.writeHead(200, { "Content-Type": registry().contentType }).end(text),
+        () => response.writeHead(500).end(),
+      );
+  });
+  server.listen(settings.metricsPort ?? 0, settings.host);
+  await listening(server, { ...settings, port: settings.metricsPort ?? 0 });
+  return server;
+}

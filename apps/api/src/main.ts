@@ -1,0 +1,40 @@
+import { argv, env, stderr } from "node:process";
+import { migrateCommand } from "./commands/migrate.ts";
+import { seedCommand } from "./commands/seed.ts";
+import { serveCommand } from "./commands/serve.ts";
+import { workerCommand } from "./commands/worker.ts";
+import { createLog } from "./platform/log.ts";
+import { BadSettings, readSettings } from "./platform/settings.ts";
+
+const usage = `usage: kule-api <command>
+  serve     answer requests (KULE_DATABASE_URL, KULE_API_HOST, KULE_API_PORT, …)
+  worker    run the control plane's own tasks (KULE_DATABASE_URL, KULE_OWNER_DATABASE_URL)
+  migrate   bring the database to this version (KULE_OWNER_DATABASE_URL, KULE_API_DATABASE_PASSWORD)
+  seed      make a first operator, organisation, user and region, and print their secrets as JSON
+`;
+
+async function main(command: string | undefined, options: readonly string[]): Promise<void> {
+  switch (command) {
+    case "serve": {
+      const settings = readSettings(env);
+      return serveCommand(settings, createLog(settings.logLevel));
+    }
+    case "worker": {
+      const settings = readSettings(env);
+      return workerCommand(settings, env, createLog(settings.logLevel));
+    }
+    case "migrate":
+      return migrateCommand(env);
+    case "seed":
+      return seedCommand(env, options);
+    default:
+      throw new BadSettings(usage);
+  }
+}
+
+main(argv[2], argv.slice(3)).catch((error: unknown) => {
+  stderr.write(
+    `${error instanceof BadSettings ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
+  );
+  process.exitCode = 1;
+});

@@ -1,0 +1,65 @@
+import type { ApiRequest } from "./api-request.ts";
+import { type Database, systemQuery, type Tx } from "./database.ts";
+import { Invalid, type Refusal } from "./errors.ts";
+import { newId } from "./ids.ts";
+
+export type AuditNote = {
+  readonly resource: string | null;
+  readonly outcome: "succeeded" | "refused" | "failed";
+  readonly httpStatus: number;
+  readonly code: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+};
+
+/** Body fields that are secrets themselves and are never noted. */
+const secretFields = new Set(["password"]);
+const maxDetailCharacters = 4_000;
+
+/** Writes who did what and how it ended; in the transaction of what was done. */
+export async function writeAudit(
+  connection: Database | Tx,
+  request: ApiRequest,
+  note: AuditNote,
+): Promise<void> {
+  const caller = request.established.caller;
+  const action = request.operation.audit;
+  if (action === null) throw new Error(`${request.operation.id} has no audit action`);
+  const onBehalf = caller?.isOperator === true && request.organisationOrNull !== null;
+  await systemQuery(connection, "the audit trail holds rows of no organisation too")
+    .insertInto("audit")
+    .values({
+      id: newId("aud"),
+      organisation_id: request.organisationOrNull?.id ?? null,
+      region: caller?.region ?? null,
+      actor_type: caller?.actor.type ?? "anonymous",
+      actor_id: caller?.actor.id ?? null,
+      actor_name: caller?.actor.name ?? null,
+      action,
+      resource: note.resource,
+      outcome: note.outcome,
+      http_status: note.httpStatus,
+      code: note.code,
+      request_id: request.id,
+      source_address: request.sourceAddress,
+      details: JSON.stringify({ ...note.details, ...(onBehalf ? { on_behalf: true } : {}) }),
+    })
+    .execute();
+  request.established.audited = true;
+}
+
+/** What was asked, without secrets and not longer than a note should be. */
+export function askedDetails(request: ApiRequest): Record<string, unknown> {
+  const body = request.established.body;
+  if (typeof body !== "object" || body === null) return {};
+  const details = Object.fromEntries(Object.entries(body).filter(([name]) => !secretFields.has(name)));
+  if (JSON.stringify(details).length <= maxDetailCharacters) return details;
+  return { fields: Object.keys(details), too_long: true };
+}
+
+/** Which fields were refused and why; never their values, which nobody has checked. */
+export function refusalDetails(refusal: Refusal): Record<string, unknown> {
+  if (!(refusal instanceof Invalid)) return {};
+  return {
+    errors: refusal.errors.slice(0, 20).map(({ field, code }) => ({ field: field.slice(0, 200), code })),
+  };
+}

@@ -1,0 +1,83 @@
+import type { ApiRequest } from "./api-request.ts";
+import { Forbidden, fieldError, Invalid, RateLimited, Unauthorized } from "./errors.ts";
+import { isId } from "./ids.ts";
+import type { Limit } from "./rate-limit.ts";
+
+/** Agents have a region to run: whatever users do, their bucket is their own and ten times as large. */
+const agentFactor = 10;
+
+/**
+ * Finds out who calls, and counts the call.
+ *
+ * @param headers gets the RateLimit headers
+ * @throws Unauthorized without a valid token
+ * @throws RateLimited when the caller's bucket is empty
+ */
+export async function authenticate(request: ApiRequest, headers: Record<string, string>): Promise<void> {
+  const { settings, limiter, tokens } = request.deps;
+  const usual: Limit = { perHour: settings.rateLimitPerHour, burst: settings.rateLimitBurst };
+  const take = (key: string, limit: Limit) => {
+    const allowance = limiter.take(key, limit);
+    Object.assign(headers, allowance.headers);
+    if (!allowance.allowed) throw new RateLimited(allowance.retryAfterSeconds);
+  };
+  const byAddress = `address ${request.sourceAddress ?? "local"}`;
+
+  if (request.operation.permission === "public") {
+    // Probes of an orchestrator are not callers.
+    if (request.operation.tag !== "meta") take(byAddress, usual);
+    return;
+  }
+  const bearer = /^Bearer +(\S+)$/i.exec(request.header("Authorization") ?? "")?.[1];
+  const caller = bearer === undefined ? null : await tokens.callerOf(bearer);
+  if (caller === null) {
+    take(byAddress, usual);
+    throw new Unauthorized(bearer === undefined ? undefined : "the token is unknown, expired or revoked");
+  }
+  const isAgent = caller.kind === "agent";
+  take(`token ${caller.tokenId}`, isAgent ? scaled(usual, agentFactor) : usual);
+  request.established.caller = caller;
+  request.established.organisation = caller.organisation;
+}
+
+/** @throws Forbidden naming what is missing */
+export function requirePermission(request: ApiRequest): void {
+  const { permission } = request.operation;
+  if (permission === "public" || permission === "authenticated") return;
+  if (!request.caller.permissions.has(permission)) throw new Forbidden([permission]);
+}
+
+/**
+ * Settles in which organisation the request acts: the token's, or the one an operator names.
+ *
+ * @throws Invalid when an operator names none or an unknown one, or somebody else names another than their own
+ */
+export async function chooseOrganisation(request: ApiRequest, isOptional: boolean): Promise<void> {
+  const { operation, established } = request;
+  if (operation.permission === "public" || !operation.headerParameters.includes("Kule-Organisation")) {
+    // Operations of the installation act in no organisation, whoever calls.
+    if (operation.permission.startsWith("operator:")) established.organisation = null;
+    return;
+  }
+  const { caller } = request;
+  const named = request.header("Kule-Organisation");
+  if (named === undefined) {
+    if (caller.organisation !== null || (caller.isOperator && isOptional)) return;
+    throw wrongOrganisation("required", "is required: name the organisation to act in");
+  }
+  if (!caller.isOperator) {
+    if (named === caller.organisation?.id) return;
+    throw wrongOrganisation("not_found", "no such organisation");
+  }
+  const organisation = isId("org", named) ? await request.deps.tokens.organisation(named) : null;
+  if (organisation === null) throw wrongOrganisation("not_found", "no such organisation");
+  established.organisation = organisation;
+}
+
+function wrongOrganisation(code: "required" | "not_found", message: string): Invalid {
+  return new Invalid([fieldError("Kule-Organisation", code, message)]);
+}
+
+function scaled(limit: Limit, factor: number): Limit {
+  return { perHour: limit.perHour * factor, burst: limit.burst * factor };
+}

@@ -1,0 +1,115 @@
+import type { DB } from "@kule/database/generated/rows";
+import { Kysely, PostgresDialect, type PostgresPool, type Transaction } from "kysely";
+import pg from "pg";
+import { DatabaseAway } from "./database-errors.ts";
+import { tenantGuard } from "./tenant-guard.ts";
+
+export type Database = Kysely<DB>;
+export type Tx = Transaction<DB>;
+
+export type DatabaseOptions = {
+  readonly url: string;
+  readonly poolSize: number;
+  /** Longest any one statement may take, in milliseconds. */
+  readonly statementTimeoutMs?: number;
+  /** Refuse queries on tenant tables without organisation_id; for tests. */
+  readonly guardTenants: boolean;
+  readonly onIdleError?: (error: Error) => void;
+};
+
+export type OpenDatabase = {
+  readonly db: Database;
+  /** Connections in use, idle, and requests waiting for one. */
+  poolUse(): { total: number; idle: number; waiting: number };
+  close(): Promise<void>;
+};
+
+/** Names of prepared statements by their text: the same for all connections of the process. */
+const statementNames = new Map<string, string>();
+const maxStatements = 1000;
+
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text);
+  if (known !== undefined) return known;
+  if (statementNames.size >= maxStatements) return undefined;
+  const name = `kule_${statementNames.size}`;
+  statementNames.set(text, name);
+  return name;
+}
+
+/**
+ * Sends what has parameters as a named prepared statement, so that Postgres parses and plans each text once a
+ * connection; and tells a broken connection from an answer of Postgres, so that nobody has to read error texts.
+ */
+class PreparingClient extends pg.Client {
+  // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg cannot be restated; calls in other shapes pass.
+  override query(...args: any[]): any {
+    const [text, values, callback] = args;
+    if (typeof text !== "string" || callback !== undefined || typeof values === "function") {
+      return super.query(...(args as [string]));
+    }
+    const name = Array.isArray(values) && values.length > 0 ? statementName(text) : undefined;
+    const answer = name === undefined ? super.query(text, values) : super.query({ name, text, values });
+    return answer.catch((error: unknown) => {
+      throw error instanceof pg.DatabaseError || error instanceof TypeError ? error : new DatabaseAway(error);
+    });
+  }
+}
+
+/**
+ * Opens the pool. Nothing is connected yet: a database that is away is a 503 of the request that needs it, and the
+ * next request after it is back works again without a restart.
+ */
+export function openDatabase(options: DatabaseOptions): OpenDatabase {
+  const onError = options.onIdleError ?? (() => {});
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    Client: PreparingClient,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    statement_timeout: options.statementTimeoutMs ?? 10_000,
+    idle_in_transaction_session_timeout: 30_000,
+    application_name: "kule-api",
+  });
+  pool.on("error", onError);
+  pool.on("connect", (client) => client.on("error", onError));
+  const connecting: PostgresPool = {
+    options: pool.options,
+    connect: () =>
+      pool.connect().catch((error: unknown) => {
+        throw error instanceof pg.DatabaseError ? error : new DatabaseAway(error);
+      }) as ReturnType<PostgresPool["connect"]>,
+    end: () => pool.end(),
+  };
+  const db = new Kysely<DB>({
+    dialect: new PostgresDialect({ pool: connecting }),
+    plugins: options.guardTenants ? [tenantGuard] : [],
+  });
+  return {
+    db,
+    poolUse: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close: () => db.destroy(),
+  };
+}
+
+const reasons = new Set<string>();
+
+/**
+ * The same database without the tenant guard: for queries that are of no one organisation (by region, by token, of
+ * the worker). The reason is kept, so that a test can list the exemptions.
+ */
+export function systemQuery<Connection extends Database | Tx>(
+  connection: Connection,
+  reason: string,
+): Connection {
+  reasons.add(reason);
+  return connection.withoutPlugins() as Connection;
+}
+
+/** Reasons given to systemQuery so far in this process. */
+export function systemQueryReasons(): readonly string[] {
+  return [...reasons];
+}

@@ -1,0 +1,24 @@
+import type { Hono } from "hono";
+import type { Database } from "./database.ts";
+import type { Logger } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Notifications } from "./notifications.ts";
+import type { RateLimiter } from "./rate-limit.ts";
+import type { Settings } from "./settings.ts";
+import type { TokenCache } from "./token-cache.ts";
+
+/** What every operation may lean on; one object a process (or a test). */
+export type Deps = {
+  readonly settings: Settings;
+  readonly db: Database;
+  readonly tokens: TokenCache;
+  readonly notifications: Notifications;
+  readonly limiter: RateLimiter;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** Ends when the process is told to stop: long polls answer at once then. */
+  readonly stopping: AbortSignal;
+};
+
+/** What products are mounted on. */
+export type Api = { readonly hono: Hono; readonly deps: Deps };

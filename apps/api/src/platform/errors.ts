@@ -1,0 +1,177 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { Schemas } from "@kule/contract/schemas";
+
+export type ErrorCode = Schemas["ErrorCode"];
+export type Precondition = Schemas["Precondition"];
+
+/**
+ * What a request can be refused with. The one place that turns these into HTTP is problem.ts; anything that is not
+ * one of them is a bug and answers 500 with nothing but the request id.
+ */
+export abstract class Refusal extends Error {
+  abstract readonly status: number;
+  abstract readonly code: ErrorCode;
+  /** Members of the problem document beyond the standard ones. */
+  extra(): Partial<Schemas["Problem"]> {
+    return {};
+  }
+  headers(): Record<string, string> {
+    return {};
+  }
+}
+
+export class Unauthorized extends Refusal {
+  readonly status = 401;
+  readonly code = "unauthorized";
+  constructor(message = "a valid token is needed: Authorization: Bearer kule_…") {
+    super(message);
+  }
+  override headers() {
+    return { "WWW-Authenticate": "Bearer" };
+  }
+}
+
+export class Forbidden extends Refusal {
+  readonly status = 403;
+  readonly code = "forbidden";
+  readonly required: readonly string[];
+  constructor(required: readonly string[], message?: string) {
+    super(message ?? `this needs the permission ${required.join(", ")}`);
+    this.required = required;
+  }
+  override extra() {
+    return { required: [...this.required] };
+  }
+}
+
+/** Also for what belongs to others: the answer to both is the same. */
+export class NotFound extends Refusal {
+  readonly status = 404;
+  readonly code = "not_found";
+  constructor(message = "no such resource") {
+    super(message);
+  }
+}
+
+export class MethodNotAllowed extends Refusal {
+  readonly status = 405;
+  readonly code = "method_not_allowed";
+  readonly allowed: readonly string[];
+  constructor(allowed: readonly string[]) {
+    super(`this path takes ${allowed.join(", ")}`);
+    this.allowed = allowed;
+  }
+  override headers() {
+    return { Allow: this.allowed.join(", ") };
+  }
+}
+
+export class Malformed extends Refusal {
+  readonly status = 400;
+  readonly code = "malformed_json";
+}
+
+export class PayloadTooLarge extends Refusal {
+  readonly status = 413;
+  readonly code = "payload_too_large";
+}
+
+export class UnsupportedMediaType extends Refusal {
+  readonly status = 415;
+  readonly code = "unsupported_media_type";
+}
+
+/** The request is wrong; lists every offending field. */
+export class Invalid extends Refusal {
+  readonly status = 422;
+  readonly code: ErrorCode;
+  readonly errors: readonly FieldError[];
+  constructor(errors: readonly FieldError[], code: ErrorCode = "validation_failed") {
+    super(errors.map((error) => `${error.field} ${error.message}`).join("; "));
+    this.errors = errors;
+    this.code = code;
+  }
+  override extra() {
+    return { errors: [...this.errors] };
+  }
+}
+
+/** If-Match names another generation than the current one. */
+export class PreconditionFailed extends Refusal {
+  readonly status = 412;
+  readonly code = "precondition_failed";
+}
+
+/** The request is right but the world is not ready. */
+export class Conflict extends Refusal {
+  readonly status = 409;
+  readonly code: ErrorCode;
+  readonly precondition: Precondition | undefined;
+  readonly currentStatus: string | undefined;
+
+  /** @param currentStatus the status that forbids the action, for `invalid_state` */
+  constructor(precondition: Precondition, currentStatus?: string) {
+    super(precondition.message);
+    this.code = precondition.code;
+    this.precondition = precondition;
+    this.currentStatus = currentStatus;
+  }
+  override extra() {
+    return {
+      ...(this.precondition === undefined ? {} : { precondition: this.precondition }),
+      ...(this.currentStatus === undefined ? {} : { current_status: this.currentStatus }),
+    };
+  }
+}
+
+/** A conflict in few words: what must hold, what stands in the way and what would help. */
+export function conflict(
+  code: ErrorCode,
+  name: string,
+  message: string,
+  more: { resource?: string | null; fix?: string | null; currentStatus?: string } = {},
+): Conflict {
+  const { resource = null, fix = null, currentStatus } = more;
+  return new Conflict({ name, code, message, resource, fix }, currentStatus);
+}
+
+export class RateLimited extends Refusal {
+  readonly status = 429;
+  readonly code = "rate_limited";
+  readonly retryAfterSeconds: number;
+  constructor(retryAfterSeconds: number, message = "too many requests") {
+    super(message);
+    this.retryAfterSeconds = Math.max(1, Math.ceil(retryAfterSeconds));
+  }
+  override headers() {
+    return { "Retry-After": String(this.retryAfterSeconds) };
+  }
+}
+
+/** Something we lean on is away for the moment. */
+export class Unavailable extends Refusal {
+  readonly status = 503;
+  readonly code = "unavailable";
+  readonly retryAfterSeconds: number;
+  constructor(
+    message = "the service is not available for the moment",
+    retryAfterSeconds = 2,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+  override headers() {
+    return { "Retry-After": String(this.retryAfterSeconds) };
+  }
+}
+
+/** One offending field of a body (`pointer` like `/ssh_key_ids/1`) or a parameter (`Kule-Organisation`). */
+export function fieldError(pointer: string, code: FieldError["code"], message: string): FieldError {
+  if (!pointer.startsWith("/")) return { field: pointer, code, message, pointer };
+  const field = pointer
+    .slice(1)
+    .split("/")
+    .reduce((name, part) => (/^\d+$/.test(part) ? `${name}[${part}]` : name ? `${name}.${part}` : part), "");
+  return { field, code, message, pointer };
+}

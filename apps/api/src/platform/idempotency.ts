@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import { sql } from "kysely";
+import type { ApiRequest } from "./api-request.ts";
+import { type Database, systemQuery, type Tx } from "./database.ts";
+import { isLockTimeout } from "./database-errors.ts";
+import { conflict, fieldError, Invalid } from "./errors.ts";
+import type { Reply } from "./reply.ts";
+
+/*
+ * A key belongs to one caller, method and path, and is stored in the transaction of what it did: the effect and its
+ * record exist together or not at all, so a client that lost the answer (even to COMMIT) can always ask again. Only
+ * answers that did something are stored; a refusal is evaluated anew.
+ */
+
+const keptFor = sql<Date>`now() - interval '24 hours'`;
+
+/**
+ * The answer this key already got, or null.
+ *
+ * @throws Invalid `idempotency_key_reused` when the key was used for another request
+ */
+export async function findReplay(
+  connection: Database | Tx,
+  request: ApiRequest,
+  key: string,
+): Promise<Reply | null> {
+  const scope = scopeOf(request, key);
+  const record = await keysOf(connection)
+    .selectFrom("idempotency_key")
+    .select(["request_hash", "status", "headers", "body"])
+    .where("organisation_id", "=", scope.organisation_id)
+    .where("subject", "=", scope.subject)
+    .where("method", "=", scope.method)
+    .where("path", "=", scope.path)
+    .where("key", "=", scope.key)
+    .where("created_at", ">=", keptFor)
+    .executeTakeFirst();
+  if (record === undefined) return null;
+  if (!hashOf(request).equals(record.request_hash)) {
+    const error = fieldError("Idempotency-Key", "duplicate", "was used for another request; take a new key");
+    throw new Invalid([error], "idempotency_key_reused");
+  }
+  return {
+    status: record.status,
+    body: record.body,
+    headers: { ...(record.headers as Record<string, string>), "Idempotency-Replayed": "true" },
+  };
+}
+
+/**
+ * Takes the key for this transaction. A concurrent request with the same key waits here for the first one to end,
+ * and then replays what that one answered.
+ *
+ * @returns the stored answer when somebody else was first, null when the key is ours now
+ */
+export async function takeKey(tx: Tx, request: ApiRequest, key: string): Promise<Reply | null> {
+  const values = { request_hash: hashOf(request), status: 0, headers: "{}", body: null };
+  const taken = await keysOf(tx)
+    .insertInto("idempotency_key")
+    .values({ ...scopeOf(request, key), ...values })
+    .onConflict((on) =>
+      on
+        .columns(["organisation_id", "subject", "method", "path", "key"])
+        .doUpdateSet({ ...values, created_at: sql<Date>`now()` })
+        .where("idempotency_key.created_at", "<", keptFor),
+    )
+    .returning("key")
+    .executeTakeFirst()
+    .catch((error: unknown) => {
+      if (!isLockTimeout(error)) throw error;
+      throw conflict(
+        "idempotency_in_progress",
+        "idempotency_key_free",
+        "a request with this key is still running",
+        {
+          fix: "ask again with the same key in a few seconds",
+        },
+      );
+    });
+  return taken === undefined ? findReplay(tx, request, key) : null;
+}
+
+/** Keeps the answer, with its secrets taken out. */
+export async function storeAnswer(
+  tx: Tx,
+  request: ApiRequest,
+  key: string,
+  answer: Reply,
+  secretFields: readonly string[],
+): Promise<void> {
+  const body = withoutSecrets(answer.body, secretFields);
+  const scope = scopeOf(request, key);
+  await keysOf(tx)
+    .updateTable("idempotency_key")
+    .set({
+      status: answer.status,
+      headers: JSON.stringify(answer.headers ?? {}),
+      body: body === null ? null : JSON.stringify(body),
+    })
+    .where("organisation_id", "=", scope.organisation_id)
+    .where("subject", "=", scope.subject)
+    .where("method", "=", scope.method)
+    .where("path", "=", scope.path)
+    .where("key", "=", scope.key)
+    .execute();
+}
+
+function withoutSecrets(body: unknown, secretFields: readonly string[]): unknown {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
+  const held = body as Record<string, unknown>;
+  const shown = secretFields.filter((name) => held[name] !== null && held[name] !== undefined);
+  if (shown.length === 0) return body;
+  return { ...held, ...Object.fromEntries(shown.map((name) => [name, null])), secret_withheld: true };
+}
+
+function scopeOf(request: ApiRequest, key: string) {
+  return {
+    organisation_id: request.organisationOrNull?.id ?? "",
+    subject: request.caller.subject,
+    method: request.context.req.method,
+    path: request.context.req.path,
+    key,
+  };
+}
+
+/** Of the bytes as sent and the query: the same request again is the same bytes. */
+function hashOf(request: ApiRequest): Buffer {
+  const url = request.context.req.url;
+  const query = url.includes("?") ? url.slice(url.indexOf("?") + 1) : "";
+  return createHash("sha256")
+    .update(`${query.length}:${query}`)
+    .update(request.established.bytes ?? "")
+    .digest();
+}
+
+function keysOf<Connection extends Database | Tx>(connection: Connection): Connection {
+  return systemQuery(connection, "idempotency keys of callers without an organisation");
+}

@@ -1,0 +1,42 @@
+import { randomUUIDv7 } from "node:crypto";
+
+/** Prefixes of the identifiers this process makes. */
+export type IdPrefix =
+  | "org"
+  | "usr"
+  | "mem"
+  | "tok"
+  | "aud"
+  | "key"
+  | "net"
+  | "sub"
+  | "srv"
+  | "nic"
+  | "job"
+  | "use"
+  | "req";
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+
+/** A new identifier such as `key_06ex2v3m8n4k6q1r5s7t9w0y2z`: sortable by time, not guessable. */
+export function newId(prefix: IdPrefix): string {
+  return `${prefix}_${newIdBody()}`;
+}
+
+/** 26 characters of Crockford's base32 over a UUIDv7. */
+export function newIdBody(): string {
+  let value = BigInt(`0x${randomUUIDv7().replaceAll("-", "")}`);
+  let text = "";
+  for (let index = 0; index < 26; index += 1) {
+    text = alphabet[Number(value & 31n)] + text;
+    value >>= 5n;
+  }
+  return text;
+}
+
+const body = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+/** Whether text could be an identifier of that kind. What cannot reads as absent and never reaches the database. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && body.test(text.slice(prefix.length + 1));
+}

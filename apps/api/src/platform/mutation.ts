@@ -1,0 +1,92 @@
+import { sql } from "kysely";
+import type { ApiRequest } from "./api-request.ts";
+import { askedDetails, writeAudit } from "./audit.ts";
+import type { Tx } from "./database.ts";
+import { isCollision } from "./database-errors.ts";
+import { conflict } from "./errors.ts";
+import { storeAnswer, takeKey } from "./idempotency.ts";
+import type { Reply } from "./reply.ts";
+
+export type Outcome = {
+  readonly reply: Reply;
+  /** Id of what was changed, for the audit trail. */
+  readonly resource: string | null;
+  /** More for the audit trail than the body that was sent. Never secrets. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Top-level fields of the answer that a replay must not hold. */
+  readonly secretFields?: readonly string[];
+};
+
+/** Carries the answer of a dry run out of the transaction that it undoes. */
+class DryRun extends Error {
+  readonly reply: Reply;
+  constructor(reply: Reply) {
+    super("dry run");
+    this.reply = reply;
+  }
+}
+
+const maxAttempts = 3;
+
+/**
+ * Does `work` and everything that must be true together with it in one transaction: the row-level security of the
+ * acting organisation, the idempotency record, and the audit row. A collision with another transaction runs all of
+ * it again, so `work` changes nothing outside the transaction.
+ *
+ * With `dry_run` the same work is done and undone.
+ */
+export async function mutation(request: ApiRequest, work: (tx: Tx) => Promise<Outcome>): Promise<Reply> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await attemptMutation(request, work);
+    } catch (error) {
+      if (error instanceof DryRun) {
+        request.established.audited = true;
+        return error.reply;
+      }
+      if (attempt >= maxAttempts || !isCollision(error)) throw error;
+    }
+  }
+}
+
+function attemptMutation(request: ApiRequest, work: (tx: Tx) => Promise<Outcome>): Promise<Reply> {
+  const key = request.dryRun ? undefined : request.idempotencyKey;
+  return request.db.transaction().execute(async (tx) => {
+    const organisation = request.organisationOrNull;
+    if (organisation !== null) await actAs(tx, organisation.id);
+    if (key !== undefined) {
+      const replayed = await takeKey(tx, request, key);
+      if (replayed !== null) {
+        request.established.audited = true;
+        request.established.checkedGeneration = true;
+        return replayed;
+      }
+    }
+    if (organisation?.status === "suspended")
+      throw conflict(
+        "organisation_suspended",
+        "organisation_active",
+        "the organisation is suspended; it can only read",
+        {
+          resource: organisation.id,
+          fix: 'an operator resumes it: PATCH /organisations/{id} {"status":"active"}',
+        },
+      );
+    const { reply, resource, details, secretFields } = await work(tx);
+    if (request.dryRun) throw new DryRun(reply);
+    await writeAudit(tx, request, {
+      resource,
+      outcome: "succeeded",
+      httpStatus: reply.status,
+      code: null,
+      details: { ...askedDetails(request), ...details },
+    });
+    if (key !== undefined) await storeAnswer(tx, request, key, reply, secretFields ?? []);
+    return reply;
+  });
+}
+
+/** From here to its end the transaction sees and writes this organisation's rows only, whatever its queries say. */
+export async function actAs(tx: Tx, organisationId: string): Promise<void> {
+  await sql`select set_config('app.organisation', ${organisationId}, true)`.execute(tx);
+}

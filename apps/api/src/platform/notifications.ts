@@ -1,0 +1,106 @@
+import pg from "pg";
+import type { Logger } from "./log.ts";
+
+/** Called with the payload of a NOTIFY, or null when some may have been missed: look for yourself. */
+export type Listener = (payload: string | null) => void;
+
+/**
+ * One connection that listens for the whole process. A NOTIFY is a hint to look, never the news itself, so a broken
+ * connection costs promptness only: after it is back every listener is called once with null.
+ */
+export class Notifications {
+  readonly #url: string;
+  readonly #log: Logger;
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #client: pg.Client | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #stopped = true;
+  #failures = 0;
+
+  constructor(url: string, log: Logger) {
+    this.#url = url;
+    this.#log = log;
+  }
+
+  /** True while a NOTIFY would reach us. */
+  get connected(): boolean {
+    return this.#client !== null;
+  }
+
+  /** @returns a function that ends the subscription */
+  subscribe(channel: "kule_job" | "kule_region" | "kule_token", listener: Listener): () => void {
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    const isNew = listeners.size === 0;
+    listeners.add(listener);
+    this.#listeners.set(channel, listeners);
+    if (isNew) this.#client?.query(`listen ${channel}`).catch(() => {});
+    return () => {
+      listeners.delete(listener);
+    };
+  }
+
+  /** Connects; failing that, goes on trying until `stop`. */
+  async start(): Promise<void> {
+    this.#stopped = false;
+    await this.#connect();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    const client = this.#client;
+    this.#client = null;
+    await client?.end().catch(() => {});
+  }
+
+  async #connect(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.#url,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      connectionTimeoutMillis: 5_000,
+      application_name: "kule-api-listen",
+    });
+    client.on("error", (error) => this.#lost(client, error));
+    client.on("end", () => this.#lost(client, null));
+    client.on("notification", ({ channel, payload }) => this.#emit(channel, payload ?? ""));
+    try {
+      await client.connect();
+      for (const channel of this.#listeners.keys()) await client.query(`listen ${channel}`);
+    } catch (error) {
+      this.#later(error);
+      client.end().catch(() => {});
+      return;
+    }
+    if (this.#stopped) return void client.end().catch(() => {});
+    this.#client = client;
+    // Subscribed while we were connecting.
+    for (const channel of this.#listeners.keys()) client.query(`listen ${channel}`).catch(() => {});
+    if (this.#failures > 0) this.#log.info("notifications are back");
+    this.#failures = 0;
+    for (const channel of this.#listeners.keys()) this.#emit(channel, null);
+  }
+
+  #lost(client: pg.Client, error: unknown): void {
+    if (this.#client !== client) return;
+    this.#client = null;
+    client.end().catch(() => {});
+    this.#later(error);
+  }
+
+  #later(error: unknown): void {
+    if (this.#stopped || this.#retry !== null) return;
+    this.#failures += 1;
+    if (this.#failures === 1) this.#log.warn({ err: error }, "notifications are away; trying again");
+    const delayMs = Math.min(5_000, 100 * 2 ** this.#failures);
+    this.#retry = setTimeout(() => {
+      this.#retry = null;
+      void this.#connect();
+    }, delayMs);
+    this.#retry.unref();
+  }
+
+  #emit(channel: string, payload: string | null): void {
+    for (const listener of this.#listeners.get(channel) ?? []) listener(payload);
+  }
+}

@@ -1,0 +1,51 @@
+import { type OpenDatabase, openDatabase } from "./database.ts";
+import type { Deps } from "./deps.ts";
+import type { Logger } from "./log.ts";
+import { createMetrics } from "./metrics.ts";
+import { Notifications } from "./notifications.ts";
+import { RateLimiter } from "./rate-limit.ts";
+import type { Settings } from "./settings.ts";
+import { TokenCache } from "./token-cache.ts";
+
+export type OpenDeps = {
+  readonly deps: Deps;
+  readonly database: OpenDatabase;
+  /** Ends parked requests, so that the server can drain. */
+  stop(): void;
+  /** Closes connections; after the last request. */
+  close(): Promise<void>;
+};
+
+/** Everything a process or a test needs to run the API; the database may still be away. */
+export async function openDeps(settings: Settings, log: Logger): Promise<OpenDeps> {
+  const database = openDatabase({
+    url: settings.databaseUrl,
+    poolSize: settings.poolSize,
+    guardTenants: settings.testBuild,
+    onIdleError: (error) => log.warn({ err: error }, "a database connection broke"),
+  });
+  const notifications = new Notifications(settings.databaseUrl, log);
+  const tokens = new TokenCache(database.db, notifications, log);
+  const stopping = new AbortController();
+  await notifications.start();
+  return {
+    database,
+    deps: {
+      settings,
+      db: database.db,
+      tokens,
+      notifications,
+      limiter: new RateLimiter(),
+      metrics: createMetrics(database.poolUse),
+      log,
+      stopping: stopping.signal,
+    },
+    stop: () => stopping.abort(),
+    async close() {
+      stopping.abort();
+      await tokens.close();
+      await notifications.stop();
+      await database.close();
+    },
+  };
+}

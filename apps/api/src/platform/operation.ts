@@ -1,0 +1,276 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import { operations } from "@kule/contract/generated/operations";
+import type { operations as ContractOperations } from "@kule/contract/generated/schema";
+import type { OperationId, OperationInfo, RequestBody } from "@kule/contract/schemas";
+import { validateBody, validateParameters } from "@kule/contract/validate";
+import type { Context } from "hono";
+import { ApiRequest } from "./api-request.ts";
+import { refusalDetails, writeAudit } from "./audit.ts";
+import { authenticate, chooseOrganisation, requirePermission } from "./authorise.ts";
+import type { Tx } from "./database.ts";
+import type { Api } from "./deps.ts";
+import { fieldError, Invalid, NotFound } from "./errors.ts";
+import { findReplay } from "./idempotency.ts";
+import { newId } from "./ids.ts";
+import { mutation, type Outcome } from "./mutation.ts";
+import { refusalOf, renderProblem } from "./problem.ts";
+import type { Reply } from "./reply.ts";
+import { etagOf } from "./reply.ts";
+import { parseJson, readBytes } from "./request-body.ts";
+import { checkAnswer } from "./test-build.ts";
+
+/*
+ * The only way to mount an operation of the contract. It makes the order of checks a matter of structure:
+ *
+ *   401  authenticate          429  rate limit           403  permission of the contract
+ *   422  acting organisation   404  `find`               400, 413, 415  the body is JSON
+ *   422  contract and `check`, all fields at once        412, 409  `mutate` or `handle`
+ */
+
+type HasPath<Id extends OperationId> = ContractOperations[Id]["parameters"] extends { path: object }
+  ? true
+  : false;
+
+type Work<Id extends OperationId, Found> =
+  | {
+      /** Reads, agents' calls, and mutations that have something to do before their transaction. */
+      handle: (request: ApiRequest<Id>, found: Found) => Promise<Reply | Response>;
+    }
+  | {
+      /** Runs in the mutation's transaction (see mutation.ts). */
+      mutate: (request: ApiRequest<Id>, tx: Tx, found: Found) => Promise<Outcome>;
+    };
+
+export type Handler<Id extends OperationId, Found> = Work<Id, Found> & {
+  /**
+   * What the body has wrong beyond the contract. It gets the fields that are right by the contract, and its findings
+   * are answered together with the contract's.
+   */
+  check?: (
+    request: ApiRequest<Id>,
+    body: Partial<RequestBody<Id>>,
+    found: Found,
+  ) => readonly FieldError[] | Promise<readonly FieldError[]>;
+  /** Operators may leave Kule-Organisation out. */
+  organisation?: "optional";
+} & (HasPath<Id> extends true
+    ? {
+        /** Loads what the path names. Null reads as 404, also for what belongs to others. */
+        find: (request: ApiRequest<Id>) => Promise<Found | null>;
+      }
+    : { find?: never });
+
+/** A handler once its operation's types have done their work. */
+type AnyHandler = Work<OperationId, unknown> & {
+  check?: (
+    request: ApiRequest,
+    body: object,
+    found: unknown,
+  ) => readonly FieldError[] | Promise<readonly FieldError[]>;
+  organisation?: "optional";
+  find?: (request: ApiRequest) => Promise<unknown>;
+};
+
+/** Mounts an operation: its route, its checks, its answer. */
+export function operation<Id extends OperationId, Found = undefined>(
+  api: Api,
+  id: Id,
+  handler: Handler<Id, Found>,
+): void {
+  const info = operations[id];
+  const path = info.path.replaceAll(/\{(\w+)\}/g, ":$1");
+  api.hono.on(info.method.toUpperCase(), path, (context) =>
+    answer(api, info, handler as unknown as AnyHandler, context),
+  );
+}
+
+async function answer(
+  api: Api,
+  info: OperationInfo,
+  handler: AnyHandler,
+  context: Context,
+): Promise<Response> {
+  const startedAt = performance.now();
+  const { deps } = api;
+  const request = new ApiRequest(deps, info, context, requestIdOf(context));
+  const headers: Record<string, string> = { ...secureHeaders, "X-Request-Id": request.id };
+  let result: Reply | Response;
+  try {
+    result = await run(request, handler, headers);
+    if (deps.settings.testBuild) await checkAnswer(request, result);
+  } catch (error) {
+    result = await refuse(request, error);
+  }
+  deps.metrics.observeRequest(info.id, result.status, (performance.now() - startedAt) / 1000);
+  context.set("operation", info.id);
+  return render(result, headers);
+}
+
+async function run(
+  request: ApiRequest,
+  handler: AnyHandler,
+  headers: Record<string, string>,
+): Promise<Reply | Response> {
+  const { operation: info, established } = request;
+  await authenticate(request, headers);
+  requirePermission(request);
+  await chooseOrganisation(request, handler.organisation === "optional");
+
+  if (info.body !== null) established.bytes = await readBytes(request.context.req.raw);
+  const key = request.idempotencyKey;
+  const replay = key === undefined ? null : await findReplay(request.db, request, key);
+  if (replay !== null) return replayed(request, replay);
+
+  let found: unknown;
+  if (handler.find !== undefined) {
+    found = await handler.find(request);
+    if (found === null) {
+      // A delete that ran under this key a moment ago, beside this request.
+      const late = key === undefined ? null : await findReplay(request.db, request, key);
+      if (late !== null) return replayed(request, late);
+      throw new NotFound();
+    }
+  }
+  await checkInput(request, handler, found);
+  return "mutate" in handler
+    ? mutation(request, (tx) => handler.mutate(request, tx, found))
+    : handler.handle(request, found);
+}
+
+function replayed(request: ApiRequest, replay: Reply): Reply {
+  request.established.audited = true;
+  request.established.checkedGeneration = true;
+  return replay;
+}
+
+/** Query, headers, body and `check`: everything that is wrong with the request, in one answer. */
+async function checkInput(request: ApiRequest, handler: AnyHandler, found: unknown): Promise<void> {
+  const { operation: info, established } = request;
+  const errors: FieldError[] = [];
+  // An operation that documents no 422 has no parameters to be wrong about.
+  if (info.statuses.includes(422)) {
+    const query = validateParameters(info.id, "query", queryOf(request.context));
+    if (query.ok) established.query = query.value;
+    else errors.push(...query.errors.map((error) => ({ ...error, pointer: error.field })));
+    errors.push(...headerErrors(request));
+  } else established.query = {};
+
+  let draft: Record<string, unknown> = {};
+  if (info.body !== null) {
+    const bytes = established.bytes ?? new Uint8Array();
+    const isLeftOut = info.body === "optional" && bytes.length === 0;
+    const json = isLeftOut ? {} : parseJson(bytes, request.context.req.header("Content-Type") ?? null);
+    const body = validateBody(info.id, json);
+    if (!body.ok) errors.push(...body.errors);
+    else established.body = body.value;
+    draft = rightFields(json, body.ok ? [] : body.errors);
+  }
+  if (handler.check !== undefined) {
+    const found422 = await handler.check(request, draft, found);
+    for (const error of found422)
+      if (!errors.some((known) => known.pointer === error.pointer && known.code === error.code))
+        errors.push(error);
+  }
+  if (errors.length > 0) throw new Invalid(errors);
+}
+
+/** The top-level fields of a body that the contract has nothing against. */
+function rightFields(json: unknown, errors: readonly FieldError[]): Record<string, unknown> {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return {};
+  const wrong = new Set(errors.map((error) => error.pointer.split("/")[1]));
+  return Object.fromEntries(Object.entries(json).filter(([name]) => !wrong.has(name)));
+}
+
+function headerErrors(request: ApiRequest): FieldError[] {
+  const given: Record<string, unknown> = {};
+  const canonical = new Map<string, string>();
+  for (const name of request.operation.headerParameters) {
+    const value = request.header(name);
+    if (value === undefined) continue;
+    given[name.toLowerCase()] = value;
+    canonical.set(name.toLowerCase(), name);
+  }
+  const checked = validateParameters(request.operation.id, "header", given);
+  if (checked.ok) return [];
+  return checked.errors.map((error) =>
+    fieldError(canonical.get(error.field) ?? error.field, error.code, error.message),
+  );
+}
+
+function queryOf(context: Context): Record<string, unknown> {
+  const query: Record<string, unknown> = {};
+  for (const [name, values] of Object.entries(context.req.queries()))
+    Object.defineProperty(query, name, {
+      value: values.length === 1 ? values[0] : values,
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  return query;
+}
+
+const auditedStatuses = new Set([400, 403, 404, 409, 412, 413, 415, 422]);
+
+/** Turns an error into its problem document, and notes refused mutations outside of what was rolled back. */
+async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
+  const { deps, operation: info } = request;
+  const refusal = refusalOf(error);
+  const problem = renderProblem(error, { requestId: request.id, path: request.context.req.path });
+  if (refusal === null) deps.log.error({ err: error, requestId: request.id, operation: info.id }, "a bug");
+  else if (refusal.status === 503)
+    deps.log.warn({ err: error, requestId: request.id, operation: info.id }, "something is away");
+  const isDue =
+    info.audit !== null &&
+    (refusal === null ||
+      auditedStatuses.has(refusal.status) ||
+      (info.id === "login" && refusal.status === 401)) &&
+    (request.established.caller !== undefined || info.permission === "public");
+  if (isDue) {
+    await writeAudit(deps.db, request, {
+      resource: Object.values(request.context.req.param()).at(-1)?.slice(0, 100) ?? null,
+      outcome: refusal === null ? "failed" : "refused",
+      httpStatus: problem.status,
+      code: problem.body.code,
+      details: refusal === null ? {} : refusalDetails(refusal),
+    }).catch((failure: unknown) =>
+      deps.log.error(
+        { err: failure, requestId: request.id },
+        "a refusal could not be noted in the audit trail",
+      ),
+    );
+  }
+  if (deps.settings.testBuild && refusal !== null)
+    await checkAnswer(request, problem).catch((defect: unknown) => {
+      deps.log.error({ err: defect, requestId: request.id }, "the answer does not fit the contract");
+      throw defect;
+    });
+  return problem;
+}
+
+const secureHeaders = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+};
+
+function render(result: Reply | Response, headers: Record<string, string>): Response {
+  if (result instanceof Response) {
+    for (const [name, value] of Object.entries(headers)) result.headers.set(name, value);
+    return result;
+  }
+  const all: Record<string, string> = { ...headers, ...result.headers };
+  if (result.status === 204 || result.body === null)
+    return new Response(null, { status: result.status, headers: all });
+  const generation = (result.body as { generation?: unknown }).generation;
+  if (typeof generation === "number" && all.ETag === undefined) all.ETag = etagOf(generation);
+  all["Content-Type"] ??= "application/json";
+  return new Response(JSON.stringify(result.body), { status: result.status, headers: all });
+}
+
+/** A caller's request id, if it is one that can be logged as it is. */
+export function requestIdOf(context: Context): string {
+  const given = context.req.header("X-Request-Id");
+  return given !== undefined && /^[A-Za-z0-9._-]{1,100}$/.test(given) ? given : newId("req");
+}

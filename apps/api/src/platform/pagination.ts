@@ -1,0 +1,120 @@
+import { crc32 } from "node:zlib";
+import { type SelectQueryBuilder, sql } from "kysely";
+import { fieldError, Invalid } from "./errors.ts";
+
+/** A column to sort by; the last one of a list must be unique within it. */
+export type SortKey = { readonly column: string; readonly kind: "time" | "text" | "integer" };
+
+export type Paging = {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  /** Which list this is, its order included: a cursor of another one is refused. */
+  readonly list: string;
+  readonly direction: "asc" | "desc";
+  readonly keys: readonly SortKey[];
+};
+
+export type Page<Row> = { readonly rows: Row[]; readonly nextCursor: string | null };
+
+/** What the list operations have in their query. */
+type PagingQuery = { readonly limit?: number; readonly cursor?: string };
+
+/** Newest first, as most lists are. */
+export function newestFirst(list: string, query: PagingQuery, table: string): Paging {
+  return {
+    list,
+    limit: query.limit ?? 50,
+    cursor: query.cursor,
+    direction: "desc",
+    keys: [
+      { column: `${table}.created_at`, kind: "time" },
+      { column: `${table}.id`, kind: "text" },
+    ],
+  };
+}
+
+/**
+ * Runs a list query for one page. The position is the sort keys of the last row seen, so that inserts and deletes
+ * between two pages neither repeat nor skip what was there all along; times keep Postgres' microseconds.
+ *
+ * @throws Invalid when the cursor is not one this list gave out
+ */
+export async function fetchPage<DB, Tables extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, Tables, Row>,
+  paging: Paging,
+): Promise<Page<Row>> {
+  const { keys, direction, limit } = paging;
+  const position = paging.cursor === undefined ? null : readCursor(paging.cursor, paging);
+  let paged = query;
+  for (const { column } of keys) paged = paged.orderBy(sql.ref(column), direction);
+  if (position !== null) {
+    const columns = sql.join(keys.map((key) => sql.ref(key.column)));
+    const values = sql.join(keys.map((key, index) => typed(key, position[index] ?? "")));
+    const beyond = direction === "asc" ? sql`>` : sql`<`;
+    paged = paged.where(sql<boolean>`(${columns}) ${beyond} (${values})`);
+  }
+  const rows = (await paged
+    .select(sql<string[]>`array[${sql.join(keys.map(asText))}]`.as("page_position"))
+    .limit(limit + 1)
+    .execute()) as (Row & { page_position: string[] })[];
+  const hasMore = rows.length > limit;
+  if (hasMore) rows.pop();
+  const last = rows.at(-1);
+  return { rows, nextCursor: hasMore && last !== undefined ? writeCursor(last.page_position, paging) : null };
+}
+
+function asText(key: SortKey) {
+  const column = sql.ref(key.column);
+  return key.kind === "time"
+    ? sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+    : sql`${column}::text`;
+}
+
+function typed(key: SortKey, value: string) {
+  if (key.kind === "time") return sql`${value}::timestamptz`;
+  return key.kind === "integer" ? sql`${value}::bigint` : sql`${value}::text`;
+}
+
+function writeCursor(position: readonly string[], paging: Paging): string {
+  const text = JSON.stringify([listOf(paging), ...position]);
+  return Buffer.from(`${crc32(text).toString(16).padStart(8, "0")}${text}`).toString("base64url");
+}
+
+const fits: { readonly [kind in SortKey["kind"]]: (value: string) => boolean } = {
+  time: (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value) && isRealTime(value),
+  text: (value) => value.length <= 300 && !value.includes("\0"),
+  integer: (value) => /^\d{1,18}$/.test(value),
+};
+
+/** There is no 30th of February, which Date would take for the 2nd of March. */
+function isRealTime(value: string): boolean {
+  const time = Date.parse(value);
+  return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 19) === value.slice(0, 19);
+}
+
+function readCursor(cursor: string, paging: Paging): string[] {
+  const parsed = parsedCursor(cursor);
+  if (parsed.length === paging.keys.length + 1 && parsed[0] === listOf(paging)) {
+    const position = parsed.slice(1);
+    if (paging.keys.every((key, index) => fits[key.kind](position[index] ?? ""))) return position;
+  }
+  throw new Invalid([fieldError("cursor", "invalid_format", "is not a cursor of this list")]);
+}
+
+/** The strings in a cursor; none when it is not one. The checksum is against typing errors, not against intent. */
+function parsedCursor(cursor: string): string[] {
+  if (!/^[A-Za-z0-9_-]+$/.test(cursor)) return [];
+  const text = Buffer.from(cursor, "base64url").toString();
+  const json = text.slice(8);
+  if (crc32(json).toString(16).padStart(8, "0") !== text.slice(0, 8)) return [];
+  try {
+    const parsed: unknown = JSON.parse(json);
+    return Array.isArray(parsed) && parsed.every((part) => typeof part === "string") ? parsed : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A cursor is for one list in one order. */
+const listOf = (paging: Paging) =>
+  `${paging.list} ${paging.direction} ${paging.keys.map((key) => key.column).join(",")}`;

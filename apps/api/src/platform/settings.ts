@@ -1,0 +1,84 @@
+/** What the process is told by its environment; one place reads it, so a wrong value is named at start. */
+export type Settings = {
+  readonly databaseUrl: string;
+  readonly host: string;
+  readonly port: number;
+  /** Null: no metrics are served. */
+  readonly metricsPort: number | null;
+  /** The versioned root as clients see it, for links. */
+  readonly publicUrl: string;
+  readonly removalBufferSeconds: number;
+  /** How long a released address rests before a server gets it again (ARP caches). */
+  readonly addressQuarantineSeconds: number;
+  readonly rateLimitPerHour: number;
+  readonly rateLimitBurst: number;
+  /** How many reverse proxies add to X-Forwarded-For before a request reaches us. */
+  readonly trustedProxies: number;
+  readonly poolSize: number;
+  readonly logLevel: string;
+  /** Checks that belong to tests: responses against the contract, tenant filters, audit rows. */
+  readonly testBuild: boolean;
+};
+
+export class BadSettings extends Error {}
+
+/**
+ * Reads the settings of `serve` and `worker`.
+ *
+ * @throws BadSettings naming every variable that is missing or wrong
+ */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
+  const problems: string[] = [];
+  const text = (name: string, fallback?: string): string => {
+    const value = environment[name];
+    if (value !== undefined && value !== "") return value;
+    if (fallback !== undefined) return fallback;
+    problems.push(`${name} is not set`);
+    return "";
+  };
+  const integer = (name: string, fallback: number, min: number, max: number): number => {
+    const value = text(name, String(fallback));
+    const number = Number(value);
+    if (/^\d+$/.test(value) && number >= min && number <= max) return number;
+    problems.push(`${name} is ${JSON.stringify(value)}; a whole number from ${min} to ${max} is needed`);
+    return fallback;
+  };
+  const url = (name: string, protocols: readonly string[], fallback?: string): string => {
+    const value = text(name, fallback);
+    if (value === "") return value;
+    if (protocols.includes(URL.parse(value)?.protocol ?? "")) return value.replace(/\/+$/, "");
+    problems.push(
+      `${name} is not a URL that starts with ${protocols.map((each) => `${each}//`).join(" or ")}`,
+    );
+    return value;
+  };
+
+  const host = text("KULE_API_HOST", "127.0.0.1");
+  const port = integer("KULE_API_PORT", 8080, 0, 65_535);
+  const metricsPort = text("KULE_API_METRICS_PORT", "");
+  const logLevel = text("KULE_LOG_LEVEL", "info");
+  if (!["silent", "fatal", "error", "warn", "info", "debug", "trace"].includes(logLevel))
+    problems.push(`KULE_LOG_LEVEL is ${JSON.stringify(logLevel)}`);
+  const settings: Settings = {
+    databaseUrl: url("KULE_DATABASE_URL", ["postgres:", "postgresql:"]),
+    host,
+    port,
+    metricsPort: metricsPort === "" ? null : integer("KULE_API_METRICS_PORT", 0, 0, 65_535),
+    publicUrl: url("KULE_PUBLIC_URL", ["http:", "https:"], `http://${hostInUrl(host)}:${port}/api/v1`),
+    removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
+    addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
+    rateLimitPerHour: integer("KULE_RATE_LIMIT_PER_HOUR", 3600, 1, 1_000_000_000),
+    rateLimitBurst: integer("KULE_RATE_LIMIT_BURST", 600, 1, 1_000_000_000),
+    trustedProxies: integer("KULE_TRUSTED_PROXIES", 0, 0, 10),
+    poolSize: integer("KULE_DATABASE_POOL_SIZE", 20, 2, 500),
+    logLevel,
+    testBuild: environment.KULE_TEST_BUILD === "1",
+  };
+  if (problems.length > 0) throw new BadSettings(problems.join("\n"));
+  return settings;
+}
+
+function hostInUrl(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}

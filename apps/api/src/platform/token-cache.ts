@@ -1,0 +1,123 @@
+import { sql } from "kysely";
+import { type Caller, findCaller, type Organisation, type StoredCaller } from "./caller.ts";
+import { type Database, systemQuery } from "./database.ts";
+import type { Logger } from "./log.ts";
+import type { Notifications } from "./notifications.ts";
+import { parseToken, sameHash } from "./tokens.ts";
+
+/** Nothing is trusted longer than this without asking the database again, even if every NOTIFY is lost. */
+const trustedForMs = 1_000;
+const maxEntries = 10_000;
+
+type Entry<Value> = { readonly value: Promise<Value>; readonly until: number };
+
+/** Who a bearer token is. Two replicas agree within a second after a revocation, at once when NOTIFY gets through. */
+export class TokenCache {
+  readonly #db: Database;
+  readonly #log: Logger;
+  readonly #callers = new Map<string, Entry<StoredCaller | null>>();
+  readonly #organisations = new Map<string, Entry<Organisation | null>>();
+  readonly #touched = new Map<string, number>();
+  readonly #touching = new Set<Promise<void>>();
+  readonly #unsubscribe: () => void;
+
+  constructor(db: Database, notifications: Notifications, log: Logger) {
+    this.#db = db;
+    this.#log = log;
+    this.#unsubscribe = notifications.subscribe("kule_token", (tokenId) => {
+      if (tokenId === null) this.#callers.clear();
+      else this.#callers.delete(tokenId);
+    });
+  }
+
+  /** The caller of a token, or null when it is not valid now. */
+  async callerOf(bearer: string): Promise<Caller | null> {
+    const token = parseToken(bearer);
+    if (token === null) return null;
+    const stored = await remembered(this.#callers, token.id, () => findCaller(this.#db, token));
+    if (stored === null || !sameHash(stored.secretHash, token.hash)) return null;
+    const { caller } = stored;
+    if (caller.kind !== token.kind) return null;
+    if (caller.expiresAt !== null && caller.expiresAt.getTime() <= Date.now()) return null;
+    this.#touch(token.id);
+    return caller;
+  }
+
+  /** The organisation with that id, for operators who act in it. */
+  organisation(id: string): Promise<Organisation | null> {
+    return remembered(this.#organisations, id, async () => {
+      const row = await this.#db
+        .selectFrom("organisation")
+        .select(["id", "slug", "name", "status"])
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return row === undefined
+        ? null
+        : { ...row, status: row.status === "suspended" ? "suspended" : "active" };
+    });
+  }
+
+  /** Forgets what this process just changed. */
+  forgetOrganisation(id: string): void {
+    this.#organisations.delete(id);
+    this.#callers.clear();
+  }
+
+  /** Forgets tokens whose rights this process just changed. */
+  forgetCallers(): void {
+    this.#callers.clear();
+  }
+
+  async close(): Promise<void> {
+    this.#unsubscribe();
+    await Promise.allSettled(this.#touching);
+  }
+
+  /** Notes the use of a token to the minute, beside the request: a request never waits for it or fails by it. */
+  #touch(tokenId: string): void {
+    const minute = Math.floor(Date.now() / 60_000);
+    if (this.#touched.get(tokenId) === minute) return;
+    if (this.#touched.size >= maxEntries) this.#touched.clear();
+    this.#touched.set(tokenId, minute);
+    const work = systemQuery(this.#db, "a token's use is noted by its id")
+      .updateTable("token")
+      .set({ last_used_at: sql<Date>`date_trunc('minute', now())` })
+      .where("id", "=", tokenId)
+      .where((is) =>
+        is.or([
+          is("last_used_at", "is", null),
+          is("last_used_at", "<", sql<Date>`date_trunc('minute', now())`),
+        ]),
+      )
+      .execute()
+      .then(
+        () => {},
+        (error: unknown) => this.#log.debug({ err: error }, "could not note a token's use"),
+      )
+      .finally(() => this.#touching.delete(work));
+    this.#touching.add(work);
+  }
+}
+
+/** One look-up for all who ask at the same time; a failed one is not kept. */
+function remembered<Value>(
+  entries: Map<string, Entry<Value>>,
+  key: string,
+  load: () => Promise<Value>,
+): Promise<Value> {
+  const known = entries.get(key);
+  if (known !== undefined && known.until > Date.now()) return known.value;
+  if (entries.size >= maxEntries) entries.clear();
+  const value = load();
+  const entry: Entry<Value> = { value, until: Date.now() + trustedForMs };
+  entries.set(key, entry);
+  value.then(
+    (found) => {
+      if (found === null && entries.get(key) === entry) entries.delete(key);
+    },
+    () => {
+      if (entries.get(key) === entry) entries.delete(key);
+    },
+  );
+  return value;
+}

@@ -1,0 +1,44 @@
+import { openapi } from "@kule/contract/generated/openapi";
+import { latestMigration } from "@kule/database/migrate";
+import type { Api } from "../../platform/deps.ts";
+import { Unavailable } from "../../platform/errors.ts";
+import { operation } from "../../platform/operation.ts";
+import { reply } from "../../platform/reply.ts";
+
+const version = "0.1.0";
+
+/** Discovery and health of the API itself. */
+export function mountMeta(api: Api): void {
+  operation(api, "getApiIndex", {
+    handle: async ({ deps }) => {
+      const root = deps.settings.publicUrl;
+      const links = {
+        self: `${root}/`,
+        openapi: `${root}/openapi.json`,
+        me: `${root}/me`,
+        catalog: `${root}/catalog`,
+      };
+      return reply(
+        200,
+        { name: "Kule", version, links },
+        { Link: `<${root}/openapi.json>; rel="service-desc"` },
+      );
+    },
+  });
+  operation(api, "getOpenapi", {
+    handle: async () => reply(200, openapi, { "Cache-Control": "public, max-age=300" }),
+  });
+  operation(api, "getHealth", { handle: async () => reply(200, { status: "ok" }) });
+  operation(api, "getReadiness", {
+    handle: async ({ db, deps }) => {
+      if (deps.stopping.aborted) throw new Unavailable("this process is stopping");
+      const newest = await db
+        .selectFrom("kule_migration")
+        .select("name")
+        .where("name", "=", latestMigration)
+        .executeTakeFirst();
+      if (newest === undefined) throw new Unavailable("the database is not migrated to this version yet", 5);
+      return reply(200, { status: "ok" });
+    },
+  });
+}

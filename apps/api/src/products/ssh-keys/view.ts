@@ -1,0 +1,19 @@
+import type { Schemas } from "@kule/contract/schemas";
+import type { SshKeyRow } from "./store.ts";
+
+export function viewSshKey(row: SshKeyRow): Schemas["SshKey"] {
+  return {
+    id: row.id,
+    name: row.name,
+    public_key: row.public_key,
+    fingerprint_sha256: row.fingerprint_sha256,
+    fingerprint_md5: row.fingerprint_md5,
+    type: row.type as Schemas["SshKey"]["type"],
+    bits: row.bits,
+    comment: row.comment,
+    labels: row.labels as Schemas["Labels"],
+    generation: row.generation,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

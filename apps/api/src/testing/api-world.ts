@@ -1,0 +1,121 @@
+import { type FreshDatabase, freshDatabase } from "@kule/testing/database";
+import type { Hono } from "hono";
+import { createApp } from "../app.ts";
+import { createLog } from "../platform/log.ts";
+import { type OpenDeps, openDeps } from "../platform/open-deps.ts";
+import { readSettings, type Settings } from "../platform/settings.ts";
+import { issueToken } from "../products/identity/token-store.ts";
+import { ApiCaller } from "./api-caller.ts";
+
+/** One API over a database: a replica, as it were. */
+export type Replica = OpenDeps & { readonly app: Hono };
+
+export type TestOrganisation = {
+  readonly id: string;
+  readonly slug: string;
+  /** Calls with an organisation token of role owner. */
+  readonly owner: ApiCaller;
+};
+
+/**
+ * The API in this process over a database of its own, as a test build: every answer is checked against the
+ * contract, every query for its organisation, every mutation for its audit row.
+ */
+export class ApiWorld {
+  readonly database: FreshDatabase;
+  readonly replica: Replica;
+  readonly operator: ApiCaller;
+  readonly #replicas: Replica[] = [];
+
+  private constructor(database: FreshDatabase, replica: Replica, operatorToken: string) {
+    this.database = database;
+    this.replica = replica;
+    this.#replicas.push(replica);
+    this.operator = new ApiCaller(replica.app, operatorToken);
+  }
+
+  static async open(settings: Partial<Settings> = {}): Promise<ApiWorld> {
+    const database = await freshDatabase();
+    const replica = await openReplica(database, settings);
+    const operator = await issueToken(replica.deps.db, {
+      kind: "operator",
+      name: "test operator",
+      lifetimeSeconds: 86_400,
+    });
+    return new ApiWorld(database, replica, operator.secret);
+  }
+
+  get app(): Hono {
+    return this.replica.app;
+  }
+
+  /** Another API process' worth of state over the same database. */
+  async addReplica(settings: Partial<Settings> = {}): Promise<Replica> {
+    const replica = await openReplica(this.database, settings);
+    this.#replicas.push(replica);
+    return replica;
+  }
+
+  async addOrganisation(slug: string): Promise<TestOrganisation> {
+    const created = await this.operator.post("/organisations", { slug, name: slug });
+    if (created.status !== 201) throw new Error(JSON.stringify(created.body));
+    const id = created.body.id as string;
+    return { id, slug, owner: await this.addToken(id, "owner") };
+  }
+
+  /** A caller with a new organisation token. */
+  async addToken(organisationId: string, role: string, scopes: readonly string[] = []): Promise<ApiCaller> {
+    const token = {
+      kind: "organisation" as const,
+      name: `${role} token`,
+      organisationId,
+      role,
+      scopes,
+      lifetimeSeconds: 86_400,
+    };
+    return new ApiCaller(this.app, (await issueToken(this.replica.deps.db, token)).secret);
+  }
+
+  /** A region with room for `vmids` servers, and a caller with its agent token. */
+  async addRegion(
+    slug: string,
+    more: Readonly<Record<string, unknown>> = {},
+  ): Promise<{ slug: string; agent: ApiCaller }> {
+    const created = await this.operator.post("/regions", {
+      slug,
+      name: slug,
+      vmid_range: { first: 20_000, last: 20_999 },
+      vlan_range: { first: 100, last: 399 },
+      ...more,
+    });
+    if (created.status !== 201) throw new Error(JSON.stringify(created.body));
+    const minted = await this.operator.post(`/regions/${slug}/agent-tokens`, { name: "agent" });
+    if (minted.status !== 201) throw new Error(JSON.stringify(minted.body));
+    return { slug, agent: new ApiCaller(this.app, minted.body.secret as string) };
+  }
+
+  async close(): Promise<void> {
+    for (const replica of this.#replicas) await replica.close();
+    await this.database.drop();
+  }
+}
+
+export async function openReplica(
+  database: FreshDatabase,
+  settings: Partial<Settings> = {},
+): Promise<Replica> {
+  const open = await openDeps(
+    { ...testSettings(database.apiUrl), ...settings },
+    createLog(settings.logLevel ?? "fatal"),
+  );
+  return { ...open, app: createApp(open.deps) };
+}
+
+export function testSettings(databaseUrl: string): Settings {
+  return {
+    ...readSettings({ KULE_DATABASE_URL: databaseUrl, KULE_TEST_BUILD: "1" }),
+    poolSize: 10,
+    rateLimitPerHour: 100_000_000,
+    rateLimitBurst: 1_000_000,
+  };
+}
