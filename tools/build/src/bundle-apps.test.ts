@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -42,4 +42,19 @@ test("a bundle that would not change is left alone", async () => {
 test("an import that leads nowhere is an error that names the file", async () => {
   writeFileSync(join(app, "src/main.ts"), 'import "./absent.ts";\n');
   await expect(bundleApps([relative(root, app)])).rejects.toThrow(/src\/main\.ts.*absent\.ts/);
+});
+
+test("an app with a build of its own is built by it, and again only when its inputs changed", async () => {
+  mkdirSync(join(app, "scripts"));
+  writeFileSync(
+    join(app, "scripts/build.ts"),
+    'import { appendFileSync, mkdirSync } from "node:fs";\nmkdirSync("dist", { recursive: true });\nappendFileSync("dist/main.js", "// built\\n");\n',
+  );
+  const built = () => readFileSync(join(app, "dist/main.js"), "utf8");
+  await bundleApps([relative(root, app)]);
+  await bundleApps([relative(root, app)]);
+  expect(built()).toBe("// built\n");
+  writeFileSync(join(app, "src/text.sql"), "select 2");
+  await bundleApps([relative(root, app)]);
+  expect(built()).toBe("// built\n// built\n");
 });

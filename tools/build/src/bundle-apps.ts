@@ -1,6 +1,10 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { build } from "esbuild";
+import { hashBuildInputs } from "./build-inputs.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 
@@ -22,17 +26,34 @@ const commonJsNames = [
 const external = ["pg-native", "typescript"];
 
 /**
- * Bundles apps to one file each (with a source map beside it) for Node 26, without dependencies. A file is
+ * Builds apps. One with a `scripts/build.ts` of its own (it has assets) is built by that, unless its inputs are as
+ * they were; the others are bundled to one file each (with a source map beside it) for Node 26, without dependencies. A file is
  * replaced at once, and only when it changed, so a running process never sees half of one.
  *
  * @returns the paths of the bundles, in the order of `apps`.
- * @throws esbuild's BuildFailure, which lists file, line and text of every error.
+ * @throws Error that lists file, line and text of what could not be built.
  */
 export async function bundleApps(apps: readonly string[] = bundledApps): Promise<string[]> {
-  return Promise.all(apps.map(bundleApp));
+  return Promise.all(apps.map(buildApp));
 }
 
-async function bundleApp(app: string): Promise<string> {
+async function buildApp(app: string): Promise<string> {
+  const outfile = join(app, "dist/main.js");
+  const script = join(root, app, "scripts/build.ts");
+  if (!existsSync(script)) {
+    await bundleApp(app);
+    return outfile;
+  }
+  const stamp = join(root, app, "dist/.inputs");
+  const inputs = hashBuildInputs(root, app);
+  if (existsSync(join(root, outfile)) && (await readFile(stamp, "utf8").catch(() => "")) === inputs)
+    return outfile;
+  await promisify(execFile)(process.execPath, [script], { cwd: join(root, app) });
+  await writeFile(stamp, inputs);
+  return outfile;
+}
+
+async function bundleApp(app: string): Promise<void> {
   const outfile = join(root, app, "dist/main.js");
   const result = await build({
     absWorkingDir: root,
@@ -59,7 +80,6 @@ async function bundleApp(app: string): Promise<string> {
   for (const file of result.outputFiles.toSorted((a) => (a.path.endsWith(".map") ? -1 : 1))) {
     await replaceFile(file.path, file.contents);
   }
-  return relative(root, outfile);
 }
 
 async function replaceFile(path: string, contents: Uint8Array): Promise<void> {
