@@ -111,6 +111,7 @@ function declarations(names: readonly string[]): string {
   readonly params: { readonly [name: string]: unknown };
   readonly message?: string;
   readonly schemaPath: string;
+  readonly propertyName?: string;
 };
 export type Validator = ((data: unknown) => boolean) & { errors?: readonly ValidatorError[] | null };
 ${lines.join("\n")}

@@ -21,6 +21,8 @@ export function fieldErrors(errors: readonly ValidatorError[]): FieldError[] {
 
 function toFieldError(error: ValidatorError): FieldError | null {
   const { keyword, params, instancePath } = error;
+  // Why a key is not valid; the error of keyword propertyNames names the key itself.
+  if (error.propertyName !== undefined) return null;
   const at = (pointer: string, code: FieldError["code"], message: string): FieldError => ({
     field: fieldName(pointer),
     code,

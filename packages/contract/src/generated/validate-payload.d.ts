@@ -5,6 +5,7 @@ export type ValidatorError = {
   readonly params: { readonly [name: string]: unknown };
   readonly message?: string;
   readonly schemaPath: string;
+  readonly propertyName?: string;
 };
 export type Validator = ((data: unknown) => boolean) & { errors?: readonly ValidatorError[] | null };
 export const jobPayload: Validator;
