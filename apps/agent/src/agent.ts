@@ -1,0 +1,89 @@
+// One agent at work: it makes sure it is in the right region, then reports health and runs jobs until it is stopped.
+
+import { JOB_KINDS } from "@kule/programs/registry";
+import type { RegionFile } from "@kule/region-config/region-file";
+import type { Environment } from "@kule/region-config/secret-references";
+import { batteryHook } from "./battery.ts";
+import { ClaimLoop } from "./claim-loop.ts";
+import { ControlPlane } from "./control-plane.ts";
+import { runHealthLoop } from "./health-loop.ts";
+import type { Logger } from "./log.ts";
+import { confirmRegion } from "./own-region.ts";
+import { hypervisorClient, jobRunner, templateVmids } from "./region.ts";
+import { regionHealth } from "./region-health.ts";
+import { agentRuntime } from "./runtime.ts";
+import { loadSealingKey } from "./sealing-key.ts";
+import type { AgentSettings } from "./settings.ts";
+import { AGENT_VERSION } from "./version.ts";
+
+/** After this, what is still under way when the agent stops is broken off. */
+const GRACE_MILLISECONDS = 1_500;
+
+/** Works until the signal, then hands its jobs back. Throws WrongRegion and StateUnusable before it has begun. */
+export async function runAgent(
+  file: RegionFile,
+  settings: AgentSettings,
+  environment: Environment,
+  log: Logger,
+  stop: AbortSignal,
+): Promise<void> {
+  const runtime = agentRuntime;
+  const key = loadSealingKey(settings.stateDirectory);
+  const crashPoint = batteryHook(environment);
+  const controlPlane = new ControlPlane({
+    url: file.controlPlane.url,
+    token: file.controlPlane.token.reveal(),
+    runtime,
+    crashPoint,
+  });
+  const client = hypervisorClient(file, (record) => log.debug({ hypervisor: record }, "hypervisor call"));
+  const common = {
+    controlPlane,
+    runtime,
+    log,
+    agentVersion: AGENT_VERSION,
+    agentName: settings.name,
+  };
+  log.info(
+    { version: AGENT_VERSION, region: file.region, control_plane: file.controlPlane.url, pid: process.pid },
+    "agent starting",
+  );
+  try {
+    if (!(await confirmRegion(file.region, common, stop))) return;
+    const claims = new ClaimLoop({
+      ...common,
+      crashPoint,
+      capabilities: JOB_KINDS,
+      concurrency: settings.concurrency,
+      run: jobRunner(file, client, key, runtime),
+    });
+    const health = runHealthLoop(
+      {
+        ...common,
+        publicKey: key.publicKey,
+        everySeconds: settings.healthSeconds,
+        look: () => regionHealth(client, templateVmids(file)),
+      },
+      stop,
+    );
+    log.info({ concurrency: settings.concurrency, kinds: JOB_KINDS }, "taking jobs");
+    const claiming = claims.run(stop);
+    await untilStopped(stop, [claiming, health]);
+    log.info({ jobs: claims.runningJobs }, "stopping: no new jobs are taken, running ones are handed back");
+    await claims.handBack(GRACE_MILLISECONDS);
+    await claiming;
+    // A claim that was open has been answered meanwhile; its job goes back, too.
+    await claims.handBack(0);
+    log.info("agent stopped");
+  } finally {
+    client.close();
+  }
+}
+
+/** Resolves at the signal, or rejects when one of the loops breaks. */
+async function untilStopped(stop: AbortSignal, loops: readonly Promise<void>[]): Promise<void> {
+  const stopped = Promise.withResolvers<void>();
+  stop.addEventListener("abort", () => stopped.resolve(), { once: true });
+  if (stop.aborted) stopped.resolve();
+  await Promise.race([stopped.promise, Promise.all(loops).then(() => stopped.promise)]);
+}

@@ -1,0 +1,157 @@
+// Takes jobs for as long as there is room, one open claim at a time. A claim is repeated with the same id until its
+// reply was read, so that a job whose reply was lost is not held by nobody until its lease ends.
+
+import type { JobKind, Schemas } from "@kule/contract/schemas";
+import { Released, StaleLease } from "@kule/programs/errors";
+import { backoffMilliseconds } from "./backoff.ts";
+import type { ClaimedJob } from "./control-plane.ts";
+import { type JobDependencies, RunningJob } from "./run-claimed-job.ts";
+import { pausedFully } from "./runtime.ts";
+
+const WAIT_SECONDS = 20;
+const LONGEST_BACKOFF_MILLISECONDS = 30_000;
+/** A token that is refused is an operator's business; asking more often would only fill the logs. */
+const REFUSED_PAUSE_MILLISECONDS = 60_000;
+/** A control plane that answers "nothing" without waiting must not be asked without pause. */
+const SHORTEST_EMPTY_CLAIM_MILLISECONDS = 1_000;
+/** For a job whose claim was under way when the agent had to stop. */
+const SETTLE_CLAIM_MILLISECONDS = 2_000;
+
+export type ClaimLoopOptions = JobDependencies & {
+  readonly agentVersion: string;
+  readonly agentName: string;
+  readonly capabilities: readonly JobKind[];
+  /** Jobs at the same time. */
+  readonly concurrency: number;
+  /** Once, when what keeps the agent from claiming is not going to pass by itself. */
+  readonly refusedPauseMilliseconds?: number;
+};
+
+type Claim = { readonly job: ClaimedJob; readonly sentAt: number };
+
+export class ClaimLoop {
+  readonly #options: ClaimLoopOptions;
+  readonly #running = new Map<string, { readonly job: RunningJob; readonly ended: Promise<void> }>();
+
+  constructor(options: ClaimLoopOptions) {
+    this.#options = options;
+  }
+
+  get runningJobs(): number {
+    return this.#running.size;
+  }
+
+  /** Claims and runs until the signal; then no new job is begun. Jobs that run go on: see `handBack`. */
+  async run(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      if (this.#running.size >= this.#options.concurrency) {
+        await this.#untilRoom(stop);
+        continue;
+      }
+      const claim = await this.#claim(stop);
+      if (claim === null) continue;
+      await this.#endEarlierRunOf(claim.job.id);
+      this.#start(claim, stop.aborted);
+    }
+  }
+
+  /**
+   * Lets every job stop before its next effect and reports it as released. What is still under way after the grace
+   * is broken off. Resolves when no job is left.
+   */
+  async handBack(graceMilliseconds: number): Promise<void> {
+    const all = () => Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    for (const { job } of this.#running.values()) job.stopBeforeNextEffect();
+    const timer = this.#options.runtime.pause(graceMilliseconds).then(() => {
+      for (const { job } of this.#running.values()) job.breakOff(new Released());
+    });
+    await Promise.race([all(), timer]);
+    await all();
+  }
+
+  #start({ job: claimed, sentAt }: Claim, stopping: boolean): void {
+    const job = new RunningJob(claimed, sentAt, this.#options);
+    if (stopping) job.breakOff(new Released());
+    const ended = job.toTheEnd().finally(() => {
+      if (this.#running.get(claimed.id)?.job === job) this.#running.delete(claimed.id);
+    });
+    this.#running.set(claimed.id, { job, ended });
+  }
+
+  /** The same job again means that its earlier lease is over: that run must be gone before the next one begins. */
+  async #endEarlierRunOf(jobId: string): Promise<void> {
+    const earlier = this.#running.get(jobId);
+    if (earlier === undefined) return;
+    earlier.job.breakOff(new StaleLease("the job was claimed again"));
+    await earlier.ended;
+  }
+
+  async #untilRoom(stop: AbortSignal): Promise<void> {
+    const stopped = Promise.withResolvers<void>();
+    const listener = () => stopped.resolve();
+    stop.addEventListener("abort", listener, { once: true });
+    await Promise.race([stopped.promise, ...[...this.#running.values()].map(({ ended }) => ended)]);
+    stop.removeEventListener("abort", listener);
+  }
+
+  /** A job; null when there was none or the agent is to stop. */
+  async #claim(stop: AbortSignal): Promise<Claim | null> {
+    const { controlPlane, runtime, log } = this.#options;
+    const body = this.#request(runtime.uuid(), WAIT_SECONDS);
+    for (let failures = 0; !stop.aborted; failures++) {
+      const sentAt = runtime.monotonic();
+      const answer = await controlPlane.claim(body, stop).catch((error: unknown) => {
+        if (stop.aborted) return null;
+        throw error;
+      });
+      if (answer === null) return this.#settleClaim(body.claim_id);
+      let pause: number;
+      if (answer.kind === "ok") {
+        if (answer.value !== null) return { job: answer.value, sentAt };
+        const rest = SHORTEST_EMPTY_CLAIM_MILLISECONDS - (runtime.monotonic() - sentAt);
+        if (rest > 0) await pausedFully(runtime, rest, stop);
+        return null;
+      }
+      if (answer.kind === "away") {
+        const backoff = backoffMilliseconds(failures, LONGEST_BACKOFF_MILLISECONDS, runtime.random());
+        pause = Math.max(backoff, (answer.retryAfterSeconds ?? 0) * 1000);
+        log.warn({ reason: answer.message, tries: failures + 1 }, "the control plane does not answer");
+      } else {
+        pause = this.#options.refusedPauseMilliseconds ?? REFUSED_PAUSE_MILLISECONDS;
+        log.error(
+          { alarm: true, reason: answer.message, retry_seconds: pause / 1000 },
+          answer.kind === "unauthorized"
+            ? "the control plane does not accept the agent's token: no jobs are taken. Give the agent a valid token and restart it"
+            : "the control plane refuses the agent's claims: no jobs are taken. Check control_plane and the versions of both",
+        );
+      }
+      if (!(await pausedFully(runtime, pause, stop))) return this.#settleClaim(body.claim_id);
+    }
+    return null;
+  }
+
+  /**
+   * The open claim may have been given a job that nobody read. Asked again with its id and no capabilities, the
+   * control plane answers that job and never a new one; it goes straight back.
+   */
+  async #settleClaim(claimId: string): Promise<Claim | null> {
+    const { controlPlane, runtime } = this.#options;
+    const sentAt = runtime.monotonic();
+    const body = { ...this.#request(claimId, 0), capabilities: [] };
+    const answer = await controlPlane
+      .claim(body, AbortSignal.timeout(SETTLE_CLAIM_MILLISECONDS))
+      .catch(() => null);
+    return answer?.kind === "ok" && answer.value !== null ? { job: answer.value, sentAt } : null;
+  }
+
+  #request(claimId: string, waitSeconds: number): Schemas["ClaimRequest"] {
+    const { agentVersion, agentName, capabilities } = this.#options;
+    return {
+      claim_id: claimId,
+      agent_version: agentVersion,
+      agent_name: agentName,
+      capabilities: [...capabilities],
+      wait_seconds: waitSeconds,
+    };
+  }
+}

@@ -1,0 +1,165 @@
+// The control plane as the agent sees it: five calls, and for each only what the agent can do about the answer.
+
+import { type ApiClient, asProblem, createApiClient } from "@kule/contract/client";
+import type { Schemas } from "@kule/contract/schemas";
+import type { CrashHook } from "@kule/programs/crash-points";
+import { OutagePace } from "./outage-pace.ts";
+import type { AgentRuntime } from "./runtime.ts";
+
+export type Answer<Value> =
+  | { readonly kind: "ok"; readonly value: Value; readonly date: Date | null }
+  /** The token is not accepted, or not for this: nothing will work until an operator acts. */
+  | { readonly kind: "unauthorized"; readonly message: string }
+  /** The same call will be refused again. */
+  | { readonly kind: "refused"; readonly status: number; readonly code: string; readonly message: string }
+  /** No answer, an answer that is not the API's, or one that asks to come back later. The call may have been heard. */
+  | { readonly kind: "away"; readonly message: string; readonly retryAfterSeconds: number | null };
+
+export type ClaimedJob = Schemas["ClaimedJob"]["job"];
+
+export type ControlPlaneOptions = {
+  readonly url: string;
+  readonly token: string;
+  readonly runtime: AgentRuntime;
+  readonly crashPoint: CrashHook;
+};
+
+const CALL_MILLISECONDS = 10_000;
+/** Beyond what a claim asks to be parked. */
+const CLAIM_PATIENCE_MILLISECONDS = 10_000;
+
+type FetchResult<Data> = { data?: Data; error?: unknown; response: Response };
+
+export class ControlPlane {
+  readonly #client: ApiClient;
+  readonly #pace: OutagePace;
+  readonly #crashPoint: CrashHook;
+
+  constructor(options: ControlPlaneOptions) {
+    this.#crashPoint = options.crashPoint;
+    this.#pace = new OutagePace(options.runtime);
+    this.#client = createApiClient({
+      baseUrl: options.url,
+      token: options.token,
+      readRetries: 0,
+      // Each call brings its own, shorter one; this is only the outer fence.
+      timeoutMs: 60_000,
+    });
+  }
+
+  /** Who the token says we are. */
+  me(signal: AbortSignal): Promise<Answer<Schemas["Me"]>> {
+    return this.#call("me", signal, CALL_MILLISECONDS, (limited) =>
+      this.#client.GET("/me", { signal: limited }),
+    );
+  }
+
+  /** The next job, or null. The same claim_id again answers the same job. */
+  async claim(body: Schemas["ClaimRequest"], signal: AbortSignal): Promise<Answer<ClaimedJob | null>> {
+    const patience = (body.wait_seconds ?? 0) * 1000 + CLAIM_PATIENCE_MILLISECONDS;
+    const answer = await this.#call("claim", signal, patience, (limited) =>
+      this.#client.POST("/agent/jobs/claim", { body, signal: limited }),
+    );
+    if (answer.kind !== "ok") return answer;
+    const job = answer.value?.job ?? null;
+    if (job !== null && !isUsable(job))
+      return { kind: "away", message: "the answer to the claim is not a job", retryAfterSeconds: null };
+    return { ...answer, value: job };
+  }
+
+  report(
+    jobId: string,
+    body: Schemas["StepReport"],
+    signal: AbortSignal,
+    patienceMilliseconds: number,
+  ): Promise<Answer<Schemas["StepAck"]>> {
+    return this.#call("report", signal, Math.min(CALL_MILLISECONDS, patienceMilliseconds), (limited) =>
+      this.#client.POST("/agent/jobs/{job_id}/steps", {
+        params: { path: { job_id: jobId } },
+        body,
+        signal: limited,
+      }),
+    );
+  }
+
+  health(body: Schemas["HealthReport"], signal: AbortSignal): Promise<Answer<Schemas["HealthAck"]>> {
+    return this.#call("health", signal, CALL_MILLISECONDS, (limited) =>
+      this.#client.POST("/agent/health", { body, signal: limited }),
+    );
+  }
+
+  async #call<Data>(
+    name: string,
+    signal: AbortSignal,
+    milliseconds: number,
+    send: (signal: AbortSignal) => Promise<FetchResult<Data>>,
+  ): Promise<Answer<Data>> {
+    await this.#pace.turn(signal);
+    await this.#crashPoint(`agent.${name}.before-send`);
+    let result: FetchResult<Data>;
+    try {
+      result = await send(AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]));
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      this.#pace.silent();
+      return { kind: "away", message: describe(error, milliseconds), retryAfterSeconds: null };
+    }
+    // The reply is here and nobody has acted on it: what is lost now is a reply that was never read.
+    await this.#crashPoint(`agent.${name}.reply-read`);
+    const answer = answerOf(result);
+    if (answer.kind === "away") this.#pace.silent();
+    else this.#pace.answered();
+    return answer;
+  }
+}
+
+function answerOf<Data>({ data, error, response }: FetchResult<Data>): Answer<Data> {
+  const { status } = response;
+  if (response.ok) {
+    // A captive portal or a wrong address also says 200.
+    if (status !== 204 && (typeof data !== "object" || data === null))
+      return { kind: "away", message: "the answer is not the control plane's", retryAfterSeconds: null };
+    return { kind: "ok", value: data as Data, date: dateOf(response) };
+  }
+  const problem = asProblem(error);
+  const message = problem ? `${problem.code}: ${problem.detail}` : `HTTP ${status}`;
+  if (status === 401 || status === 403) return { kind: "unauthorized", message };
+  if (status === 408 || status === 429 || status >= 500 || (status >= 300 && status < 400))
+    return { kind: "away", message, retryAfterSeconds: retryAfterOf(response) };
+  const fields = problem?.errors?.map((each) => `${each.field} ${each.message}`).join("; ");
+  return {
+    kind: "refused",
+    status,
+    code: problem?.code ?? "",
+    message: fields ? `${message} (${fields})` : message,
+  };
+}
+
+function isUsable(job: Partial<ClaimedJob>): boolean {
+  return (
+    typeof job.id === "string" &&
+    Number.isSafeInteger(job.epoch) &&
+    typeof job.lease_seconds === "number" &&
+    job.lease_seconds > 0
+  );
+}
+
+function dateOf(response: Response): Date | null {
+  const date = new Date(response.headers.get("date") ?? "");
+  return Number.isNaN(date.getTime()) ? null : date;
+}
+
+function retryAfterOf(response: Response): number | null {
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
+}
+
+/** fetch says only "fetch failed"; what failed is in its causes. */
+function describe(error: unknown, milliseconds: number): string {
+  const texts: string[] = [];
+  for (let each = error; each instanceof Error && texts.length < 5; each = each.cause) {
+    if (each.name === "TimeoutError") return `no answer within ${Math.round(milliseconds / 1000)} s`;
+    texts.push(each.message);
+  }
+  return [...new Set(texts)].filter((text) => text !== "").join(": ") || String(error);
+}

@@ -1,0 +1,59 @@
+import type { ControlPlane } from "./control-plane.ts";
+import type { Logger } from "./log.ts";
+import type { RegionHealth } from "./region-health.ts";
+import { type AgentRuntime, pausedFully } from "./runtime.ts";
+
+export type HealthLoopOptions = {
+  readonly controlPlane: ControlPlane;
+  readonly runtime: AgentRuntime;
+  readonly log: Logger;
+  readonly agentVersion: string;
+  readonly agentName: string;
+  readonly publicKey: string;
+  readonly everySeconds: number;
+  /** Looks at the region; never throws. */
+  readonly look: () => Promise<RegionHealth>;
+};
+
+/** Reports the region's health at once and then at its interval, until the signal. Logs what changes, not what stays. */
+export async function runHealthLoop(options: HealthLoopOptions, stop: AbortSignal): Promise<void> {
+  const { controlPlane, runtime, log, agentVersion, agentName, publicKey, everySeconds } = options;
+  let lastRegion = "";
+  let lastDelivery = "";
+  while (!stop.aborted) {
+    const startedAt = runtime.monotonic();
+    const health = await options.look();
+    if (stop.aborted) return;
+    const region = inWords(health);
+    if (region !== lastRegion) {
+      const healthy = region === HEALTHY;
+      log[healthy ? "info" : "warn"]({ hypervisor: health.hypervisor }, `region health: ${region}`);
+      lastRegion = region;
+    }
+    const answer = await controlPlane
+      .health({ agent_version: agentVersion, agent_name: agentName, public_key: publicKey, ...health }, stop)
+      .catch((error: unknown) => {
+        if (stop.aborted) return null;
+        throw error;
+      });
+    if (answer === null) return;
+    const delivery = answer.kind === "ok" ? "delivered" : answer.message;
+    if (delivery !== lastDelivery) {
+      if (answer.kind !== "ok") log.warn({ reason: answer.message }, "the health report is not delivered");
+      else if (lastDelivery !== "") log.info("health reports are delivered again");
+      lastDelivery = delivery;
+    }
+    await pausedFully(runtime, everySeconds * 1000 - (runtime.monotonic() - startedAt), stop);
+  }
+}
+
+const HEALTHY = "all well";
+
+function inWords({ hypervisor, templates }: RegionHealth): string {
+  if (!hypervisor.reachable) return "the hypervisor cannot be reached";
+  const troubles = [
+    ...(hypervisor.nodes ?? []).filter((node) => !node.online).map((node) => `node ${node.name} is offline`),
+    ...(templates ?? []).filter((each) => !each.ok).map((each) => `no template for ${each.image}`),
+  ];
+  return troubles.length === 0 ? HEALTHY : troubles.join("; ");
+}

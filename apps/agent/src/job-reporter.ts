@@ -1,0 +1,154 @@
+// What one running job tells the control plane. Reports go out one at a time, in the order of their numbers, and each
+// is repeated with the same (epoch, seq) until it is acknowledged, the job turns out to be somebody else's, or the
+// lease is over. Every acknowledgement renews the lease; when a step takes long, empty reports do.
+
+import type { Schemas } from "@kule/contract/schemas";
+import { Cancelled, StaleLease } from "@kule/programs/errors";
+import type { StepEvent } from "@kule/programs/program";
+import { backoffMilliseconds } from "./backoff.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import type { Lease } from "./lease.ts";
+import type { Logger } from "./log.ts";
+import { fittedOutcome, stepReport } from "./report-text.ts";
+import { type AgentRuntime, pausedFully } from "./runtime.ts";
+
+type ReportBody = Omit<Schemas["StepReport"], "epoch" | "seq">;
+type Delivery = "acknowledged" | "refused" | "lost";
+
+/** Between two tries of one report; a lease has room for several. */
+const LONGEST_PAUSE_FRACTION = 1 / 12;
+const PATIENCE_FRACTION = 1 / 3;
+
+export type JobReporterOptions = {
+  readonly job: { readonly id: string; readonly epoch: number; readonly cancel_requested: boolean };
+  readonly lease: Lease;
+  readonly controlPlane: ControlPlane;
+  readonly runtime: AgentRuntime;
+  readonly log: Logger;
+  /** Told when the job is no longer ours: whatever is under way has to end. */
+  readonly lost: (reason: StaleLease) => void;
+};
+
+export class JobReporter {
+  readonly #options: JobReporterOptions;
+  readonly #closed = new AbortController();
+  #seq = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #lost: StaleLease | null = null;
+  #cancelRequested: boolean;
+  /** Acknowledged: from then on the job is carried to its end. */
+  #irreversible = false;
+
+  constructor(options: JobReporterOptions) {
+    this.#options = options;
+    this.#cancelRequested = options.job.cancel_requested;
+  }
+
+  /** Reports a step. Throws StaleLease when the job is not ours any more, Cancelled when its owner called it off. */
+  async report(event: StepEvent): Promise<void> {
+    // The last line of a job that has done everything: there is nothing left to call off.
+    const complete = event.phase === "verify" && event.status === "succeeded";
+    if (!complete) this.throwIfCancelled();
+    this.#options.log.info(
+      {
+        phase: event.phase,
+        step: event.name,
+        status: event.status,
+        ...(event.externalRef === null ? {} : { task: event.externalRef }),
+        ...(event.message === null ? {} : { message: event.message }),
+      },
+      `${event.name} ${event.status}`,
+    );
+    if ((await this.#deliver(stepReport(event))) === "lost") throw this.#lost ?? new StaleLease();
+    // A wish that came in before this report counts; one that came in after it is the control plane's to refuse.
+    if (!complete) this.throwIfCancelled();
+    if (event.irreversible) this.#irreversible = true;
+  }
+
+  /** Nothing more may be begun for a job that was called off, unless it is too late for that. */
+  throwIfCancelled(): void {
+    if (this.#cancelRequested && !this.#irreversible) throw new Cancelled();
+  }
+
+  /** Renews the lease while nothing else is reported. Ends with the signal, with `end` or with the lease. */
+  async keepAlive(signal: AbortSignal): Promise<void> {
+    const { lease, runtime } = this.#options;
+    const stop = AbortSignal.any([signal, this.#closed.signal]);
+    for (;;) {
+      if (!(await pausedFully(runtime, lease.millisecondsUntilRenewal(), stop)) || this.#lost) return;
+      if (lease.millisecondsUntilRenewal() > 0) continue;
+      const delivery = await this.#deliver({}, () => lease.millisecondsUntilRenewal() > 0);
+      if (delivery === "lost") return;
+      // Refused: asking again at once would not change the answer.
+      if (delivery === "refused" && !(await pausedFully(runtime, lease.milliseconds / 12, stop))) return;
+    }
+  }
+
+  /** Reports how the job ended. True when the control plane has it. Nothing is reported after that. */
+  async end(outcome: Schemas["JobOutcome"]): Promise<boolean> {
+    this.#closed.abort();
+    const delivery = await this.#deliver({ outcome: fittedOutcome(outcome) });
+    if (delivery !== "refused") return delivery === "acknowledged";
+    // What happened matters more than what was read back or said about it.
+    const { status, error } = outcome;
+    const short = error
+      ? { error: { code: "internal", message: "The report was too much for the control plane." } }
+      : {};
+    return (await this.#deliver({ outcome: { status, ...short } })) === "acknowledged";
+  }
+
+  /** One after the other; `superfluous` is asked when its turn has come. */
+  #deliver(body: ReportBody, superfluous: () => boolean = () => false): Promise<Delivery> {
+    const delivery = this.#last.then(async () =>
+      superfluous() ? "acknowledged" : this.#untilAnswered(body),
+    );
+    this.#last = delivery.catch(() => {});
+    return delivery;
+  }
+
+  async #untilAnswered(body: ReportBody): Promise<Delivery> {
+    const { job, lease, controlPlane, runtime, log } = this.#options;
+    this.#seq += 1;
+    const report = { ...body, epoch: job.epoch, seq: this.#seq };
+    // Ends with the process only: the loop watches the lease, and a stopping agent still hands its jobs back.
+    const { signal } = new AbortController();
+    for (let failures = 0; ; failures++) {
+      if (this.#lost) return "lost";
+      if (lease.isOver()) return this.#loseJob("the lease is over and no report was acknowledged");
+      const sentAt = runtime.monotonic();
+      const answer = await controlPlane.report(
+        job.id,
+        report,
+        signal,
+        lease.milliseconds * PATIENCE_FRACTION,
+      );
+      switch (answer.kind) {
+        case "ok":
+          lease.renewed(sentAt);
+          if (answer.value.cancel_requested) this.#cancelRequested = true;
+          return "acknowledged";
+        case "refused":
+          if (answer.status === 409 || answer.status === 404) return this.#loseJob(answer.message);
+          log.error({ reason: answer.message, seq: report.seq }, "the control plane refuses a report");
+          return "refused";
+        case "unauthorized":
+          log.error({ reason: answer.message }, "the control plane does not accept the agent's token");
+          break;
+        case "away":
+          log.warn({ reason: answer.message, seq: report.seq }, "a report is not acknowledged yet");
+      }
+      const longest = lease.milliseconds * LONGEST_PAUSE_FRACTION;
+      await runtime.pause(backoffMilliseconds(failures, longest, runtime.random()));
+    }
+  }
+
+  #loseJob(reason: string): "lost" {
+    if (this.#lost === null) {
+      this.#options.log.warn({ reason }, "the job is not ours any more; nothing more is done or reported");
+      this.#lost = new StaleLease(reason);
+      this.#closed.abort();
+      this.#options.lost(this.#lost);
+    }
+    return "lost";
+  }
+}

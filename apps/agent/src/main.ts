@@ -1,0 +1,134 @@
+#!/usr/bin/env node
+import { parseArgs } from "node:util";
+import { loadRegionFile } from "@kule/region-config/load-region-file";
+import type { RegionFile } from "@kule/region-config/region-file";
+import { RegionFileError } from "@kule/region-config/region-file-error";
+import { runAgent } from "./agent.ts";
+import { checkRegion } from "./check.ts";
+import { ControlPlane } from "./control-plane.ts";
+import { findingsTable, isReady } from "./findings-table.ts";
+import { type Logger, makeLog } from "./log.ts";
+import { WrongRegion } from "./own-region.ts";
+import { agentRuntime } from "./runtime.ts";
+import { StateUnusable } from "./sealing-key.ts";
+import { type AgentSettings, agentSettings, SettingsError } from "./settings.ts";
+import { AGENT_VERSION } from "./version.ts";
+
+const HELP = `kule-agent ${AGENT_VERSION}: drives one region for the Kule control plane
+
+  kule-agent run <region.yaml>     take jobs and run them until SIGTERM
+  kule-agent check <region.yaml>   look at everything the region file names, print what is wrong and how to fix it
+  kule-agent --version
+  kule-agent --help
+
+Environment
+  KULE_AGENT_TOKEN            the agent's token, unless control_plane names another place
+  KULE_PVE_TOKEN              or whatever hypervisor.token_env names: USER@REALM!NAME=SECRET
+  KULE_AGENT_CONCURRENCY      jobs at the same time (default: agent.concurrency, 4)
+  KULE_AGENT_HEALTH_SECONDS   seconds between health reports (default: agent.health_seconds, 20)
+  KULE_AGENT_STATE            folder of the key pair (default: agent.state_dir, .kule-agent beside the region file)
+  KULE_LOG_LEVEL              trace, debug, info, warn, error (default: info)
+  NODE_EXTRA_CA_CERTS         PEM file with the certificate authority of a private control plane
+
+Exit status
+  0  done, or everything is in order    1  check found something wrong, or the agent broke
+  2  not called as above                78 the configuration cannot be used
+`;
+
+const EXIT_WRONG = 1;
+const EXIT_USAGE = 2;
+/** EX_CONFIG of sysexits.h: starting again would not help, and the systemd unit does not. */
+const EXIT_CONFIG = 78;
+/** Within the ten seconds that a stop may take. */
+const STOP_MILLISECONDS = 9_000;
+
+type Configuration = { readonly file: RegionFile; readonly settings: AgentSettings };
+
+async function main(args: readonly string[]): Promise<number> {
+  const call = parse(args);
+  if (typeof call === "number") return call;
+  try {
+    const file = loadRegionFile(call.path, process.env);
+    const configuration = { file, settings: agentSettings(file, process.env) };
+    return await (call.command === "run" ? run(configuration) : check(configuration));
+  } catch (error) {
+    if (!isConfigurationError(error)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return call.command === "check" ? EXIT_WRONG : EXIT_CONFIG;
+  }
+}
+
+function isConfigurationError(error: unknown): error is Error {
+  return [RegionFileError, SettingsError, StateUnusable, WrongRegion].some((each) => error instanceof each);
+}
+
+function parse(args: readonly string[]): { command: "run" | "check"; path: string } | number {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { help: { type: "boolean", short: "h" }, version: { type: "boolean", short: "V" } },
+    });
+    if (values.help) {
+      process.stdout.write(HELP);
+      return 0;
+    }
+    if (values.version) {
+      process.stdout.write(`${AGENT_VERSION}\n`);
+      return 0;
+    }
+    const [command, path, ...more] = positionals;
+    if ((command === "run" || command === "check") && path !== undefined && more.length === 0)
+      return { command, path };
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n`);
+  }
+  process.stderr.write(HELP);
+  return EXIT_USAGE;
+}
+
+async function run({ file, settings }: Configuration): Promise<number> {
+  const secrets = [file.controlPlane.token, file.hypervisor.token].map((secret) => secret.reveal());
+  const [, hypervisorSecret = ""] = file.hypervisor.token.reveal().split("=", 2);
+  const log = makeLog({ secrets: [...secrets, hypervisorSecret], level: settings.logLevel });
+  const stop = stopOnSignals(log);
+  try {
+    await runAgent(file, settings, process.env, log, stop);
+    return 0;
+  } catch (error) {
+    log.fatal({ alarm: true, err: error }, error instanceof Error ? error.message : "the agent broke");
+    return isConfigurationError(error) ? EXIT_CONFIG : EXIT_WRONG;
+  }
+}
+
+/** The first signal stops in peace, within ten seconds; the second one at once. */
+function stopOnSignals(log: Logger): AbortSignal {
+  const stop = new AbortController();
+  for (const [signal, number] of [
+    ["SIGTERM", 15],
+    ["SIGINT", 2],
+  ] as const)
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(128 + number);
+      setTimeout(() => {
+        log.warn("not everything could be handed back in time; leases that are left end by themselves");
+        process.exit(0);
+      }, STOP_MILLISECONDS).unref();
+      stop.abort();
+    });
+  return stop.signal;
+}
+
+async function check({ file, settings }: Configuration): Promise<number> {
+  const controlPlane = new ControlPlane({
+    url: file.controlPlane.url,
+    token: file.controlPlane.token.reveal(),
+    runtime: agentRuntime,
+    crashPoint: () => {},
+  });
+  const findings = await checkRegion(file, settings.stateDirectory, controlPlane);
+  process.stdout.write(`${findingsTable(findings)}\n`);
+  return isReady(findings) ? 0 : EXIT_WRONG;
+}
+
+process.exit(await main(process.argv.slice(2)));

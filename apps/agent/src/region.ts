@@ -1,0 +1,71 @@
+// The region behind this agent, as its region file describes it: the hypervisor's client, and what programs need.
+
+import type { Host, Job, Observed, World } from "@kule/programs/program";
+import type { RegionSettings } from "@kule/programs/region-settings";
+import { runJob } from "@kule/programs/registry";
+import { type CallRecord, ProxmoxClient } from "@kule/proxmox/client";
+import type { PreflightSettings } from "@kule/proxmox/preflight";
+import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
+import type { RegionFile } from "@kule/region-config/region-file";
+import type { AgentRuntime } from "./runtime.ts";
+import type { SealingKey } from "./sealing-key.ts";
+
+export function hypervisorClient(file: RegionFile, onCall?: (record: CallRecord) => void): ProxmoxClient {
+  const token = file.hypervisor.token.reveal();
+  const equals = token.indexOf("=");
+  return new ProxmoxClient({
+    endpoints: file.hypervisor.endpoints,
+    tokenId: token.slice(0, equals),
+    tokenSecret: token.slice(equals + 1),
+    tls: file.hypervisor.tls,
+    ...(onCall ? { onCall } : {}),
+  });
+}
+
+export function regionSettings(file: RegionFile): RegionSettings {
+  return {
+    region: file.region,
+    poolPrefix: file.hypervisor.poolPrefix,
+    diskStorage: file.storage.disks,
+    fullClone: file.hypervisor.clone === "full",
+    bridge: file.network.bridge,
+    templates: file.templates,
+    targetNodes: file.hypervisor.targetNodes,
+  };
+}
+
+export function preflightSettings(file: RegionFile): PreflightSettings {
+  const { storage, network, hypervisor } = file;
+  return {
+    storages: [...new Set([storage.disks, storage.cloudinit])],
+    bridges: [...new Set([network.bridge, ...(network.public ? [network.public.bridge] : [])])],
+    templates: templateVmids(file),
+    vmidRange: [hypervisor.vmidRange.first, hypervisor.vmidRange.last],
+  };
+}
+
+/** Image slug to its templates: one, or one for each node. */
+export function templateVmids(file: RegionFile): Record<string, number[]> {
+  return Object.fromEntries(
+    Object.entries(file.templates).map(([slug, template]) => [
+      slug,
+      "vmid" in template ? [template.vmid] : Object.values(template.vmidByNode),
+    ]),
+  );
+}
+
+/** Runs jobs in this region. */
+export function jobRunner(
+  file: RegionFile,
+  client: ProxmoxClient,
+  key: SealingKey,
+  runtime: AgentRuntime,
+): (job: Job, host: Host) => Promise<Observed> {
+  const world: World = {
+    hypervisor: new ProxmoxHypervisor(client, runtime),
+    settings: regionSettings(file),
+    runtime,
+    openSecret: (sealed, context) => key.open(sealed, context),
+  };
+  return (job, host) => runJob(job, world, host);
+}
