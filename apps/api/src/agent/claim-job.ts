@@ -1,0 +1,102 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { sql } from "kysely";
+import type { ApiRequest } from "../platform/api-request.ts";
+import type { Tx } from "../platform/database.ts";
+import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
+import type { JobRow } from "../platform/jobs.ts";
+import { noContent, type Reply, reply } from "../platform/reply.ts";
+import { inRegion, regionOf } from "./lease.ts";
+
+/**
+ * Backoffs come due and leases pass without anybody announcing it, and a NOTIFY can be lost with its connection: a
+ * parked claim looks again this often even if nothing wakes it.
+ */
+const lookAgainMs = 2_000;
+
+/** Hands out the region's next job, or waits for one. */
+export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHandlers): Promise<Reply> {
+  const { deps, body } = request;
+  const region = regionOf(request);
+  const deadline = performance.now() + (body.wait_seconds ?? 0) * 1000;
+  const gone = AbortSignal.any([deps.stopping, request.context.req.raw.signal]);
+  for (;;) {
+    // Armed before we look, so that what happens between the look and the wait is not missed.
+    const bell = ringOnNews(request, region);
+    try {
+      const job = await inRegion(request.db, (tx) => claim(tx, request, region, handlers));
+      if (job !== null) return reply(200, { job });
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0 || gone.aborted) return noContent();
+      await bell.rungWithin(Math.min(leftMs, lookAgainMs), gone);
+    } finally {
+      bell.dispose();
+    }
+  }
+}
+
+async function claim(
+  tx: Tx,
+  { caller, body, deps }: ApiRequest<"claimJob">,
+  region: string,
+  handlers: JobHandlers,
+): Promise<Schemas["ClaimedJob"]["job"] | null> {
+  const { leaseSeconds } = deps.settings;
+  const agentName = body.agent_name ?? caller.tokenName;
+  const { rows } = await sql<JobRow>`
+    select * from kule_claim_job(${region}, ${caller.tokenId}, ${agentName}, ${body.claim_id},
+                                 ${body.capabilities}::text[], ${leaseSeconds}::integer)`.execute(tx);
+  const [job] = rows;
+  if (job === undefined || job.lease_until === null) return null;
+  await markInterruptedSteps(tx, job);
+  return {
+    id: job.id,
+    kind: job.kind as Schemas["JobKind"],
+    attempt: job.attempt,
+    epoch: job.epoch,
+    lease_seconds: leaseSeconds,
+    lease_expires_at: job.lease_until.toISOString(),
+    cancel_requested: job.cancel_requested,
+    payload: await handlerOf(handlers, job).renderPayload(tx, job),
+  };
+}
+
+/** What a former holder was doing when its lease passed is not being done any more. */
+async function markInterruptedSteps(tx: Tx, job: JobRow): Promise<void> {
+  if (job.epoch === 1) return;
+  await tx
+    .updateTable("job_step")
+    .set({
+      status: "failed",
+      message: sql<string>`coalesce(message, 'interrupted')`,
+      finished_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", job.organisation_id)
+    .where("job_id", "=", job.id)
+    .where("epoch", "<", job.epoch)
+    .where("status", "=", "running")
+    .execute();
+}
+
+type Bell = { rungWithin(ms: number, gone: AbortSignal): Promise<void>; dispose(): void };
+
+function ringOnNews({ deps }: ApiRequest, region: string): Bell {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const unsubscribe = deps.notifications.subscribe("kule_region", (about) => {
+    if (about === null || about === region) resolve();
+  });
+  return {
+    rungWithin: (ms, gone) =>
+      new Promise<void>((done) => {
+        const stop = () => {
+          clearTimeout(timer);
+          gone.removeEventListener("abort", stop);
+          done();
+        };
+        const timer = setTimeout(stop, ms);
+        gone.addEventListener("abort", stop);
+        if (gone.aborted) stop();
+        void promise.then(stop);
+      }),
+    dispose: unsubscribe,
+  };
+}

@@ -1,0 +1,206 @@
+import { backoffSeconds, hasAttemptsLeft } from "@kule/rules/jobs/retry";
+import { sql } from "kysely";
+import { systemQuery, type Tx } from "../platform/database.ts";
+import { newId } from "../platform/ids.ts";
+import { handlerOf, type JobEnd, type JobHandlers, type PowerState } from "../platform/job-handler.ts";
+import { type JobError, type JobRow, noteJobEnd } from "../platform/jobs.ts";
+import type { Settings } from "../platform/settings.ts";
+
+/** What an agent, or the reaper in its place, says about how an attempt ended. */
+export type AttemptOutcome = {
+  readonly status: "succeeded" | "failed" | "cancelled" | "retry" | "released";
+  readonly error: JobError | null;
+  readonly internal: string | null;
+  readonly power: PowerState | null;
+  readonly vmidUnusable: "taken" | "quarantined" | null;
+  /** What the agent read back, as it said it. */
+  readonly result: object | null;
+};
+
+/** The attempt is no longer the job's: somebody else holds it, or it is over. Nothing was changed. */
+export class StaleLease extends Error {}
+
+export type EndContext = { readonly handlers: JobHandlers; readonly settings: Settings };
+
+/**
+ * Ends an attempt of a running job: for good, with everything that means for its resource, or back into the queue.
+ * The resource's row and the job's row must be locked, in this order.
+ *
+ * @throws StaleLease when the job's epoch is not the attempt's any more
+ */
+export async function endAttempt(
+  tx: Tx,
+  job: JobRow,
+  outcome: AttemptOutcome,
+  context: EndContext,
+): Promise<void> {
+  const replaced = outcome.vmidUnusable !== null && outcome.status !== "succeeded" && !job.cancel_requested;
+  if (replaced && outcome.vmidUnusable !== null) {
+    const handler = handlerOf(context.handlers, job);
+    const hasAnother = await handler.replaceVmid(tx, job, outcome.vmidUnusable);
+    if (!hasAnother) {
+      const error = ended("vmid_exhausted", "The region has no VM number left");
+      return finish(tx, job, { ...outcome, status: "failed", error }, context);
+    }
+    await noteReplacedVmid(tx, job, outcome);
+  }
+  const next = await decideNext(tx, job, outcome, replaced);
+  if (next.status === "queued") return requeue(tx, job, next, outcome);
+  return finish(tx, job, { ...outcome, status: next.status, error: next.error }, context);
+}
+
+type FinalAttempt = AttemptOutcome & { readonly status: JobEnd["status"] };
+
+async function finish(
+  tx: Tx,
+  job: JobRow,
+  { status, error, power, ...more }: FinalAttempt,
+  { handlers, settings }: EndContext,
+): Promise<void> {
+  await writeEnd(tx, job, { status, error, power, ...more });
+  const end: JobEnd = { status, power, message: error?.message ?? defaultMessages[status] };
+  await handlerOf(handlers, job).settle(tx, job, end, settings);
+}
+
+const defaultMessages: { readonly [status in JobEnd["status"]]: string } = {
+  succeeded: "Done",
+  failed: "The job failed",
+  cancelled: "The job was cancelled",
+};
+
+type Next =
+  | { readonly status: "queued"; readonly delaySeconds: number; readonly countsAttempt: boolean }
+  | { readonly status: JobEnd["status"]; readonly error: JobError | null };
+
+async function decideNext(tx: Tx, job: JobRow, outcome: AttemptOutcome, replaced: boolean): Promise<Next> {
+  const goesBack = outcome.status === "retry" || outcome.status === "released" || replaced;
+  if (!goesBack) return { status: outcome.status as JobEnd["status"], error: outcome.error };
+  if (job.cancel_requested)
+    return { status: "cancelled", error: ended("cancelled", "The job was cancelled") };
+  if (await hasSuccessor(tx, job))
+    return {
+      status: "cancelled",
+      error: ended("superseded", "A newer job of the same resource took its place"),
+    };
+  if (outcome.status === "released") return { status: "queued", delaySeconds: 0, countsAttempt: false };
+  if (!hasAttemptsLeft(job.attempt, job.max_attempts))
+    return {
+      status: "failed",
+      error: outcome.error ?? ended("attempts_exhausted", `The job gave up after ${job.attempt} attempts`),
+    };
+  // Another VM number is a new start; trouble of the moment wants time.
+  const delaySeconds = replaced ? 0 : backoffSeconds(job.attempt, Math.random());
+  return { status: "queued", delaySeconds, countsAttempt: true };
+}
+
+/** Waiting jobs are one a resource: with a newer one there, this one has nowhere to wait, and nobody wants it. */
+async function hasSuccessor(tx: Tx, job: JobRow): Promise<boolean> {
+  const row = await tx
+    .selectFrom("job")
+    .select("id")
+    .where("organisation_id", "=", job.organisation_id)
+    .where("resource_id", "=", job.resource_id)
+    .where("status", "=", "queued")
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The fence: the one condition under which an attempt may write. Without it a paused agent would end its successor's job. */
+export function isHeld(job: Pick<JobRow, "id" | "epoch">) {
+  return sql<boolean>`job.id = ${job.id} and job.epoch = ${job.epoch} and job.status = 'running'`;
+}
+
+async function writeEnd(tx: Tx, job: JobRow, outcome: FinalAttempt): Promise<void> {
+  const { numUpdatedRows } = await tx
+    .updateTable("job")
+    .set({
+      status: outcome.status,
+      progress: outcome.status === "succeeded" ? 100 : job.progress,
+      lease_until: null,
+      finished_at: sql<Date>`clock_timestamp()`,
+      error: outcome.status === "succeeded" || outcome.error === null ? null : JSON.stringify(outcome.error),
+      internal_error: outcome.internal,
+      result: outcome.result === null ? null : JSON.stringify(outcome.result),
+    })
+    .where("organisation_id", "=", job.organisation_id)
+    .where(isHeld(job))
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new StaleLease(job.id);
+  await closeSteps(tx, job, outcome.status === "succeeded" ? "succeeded" : "failed");
+  await sql`select kule_queue_finish(${job.id}, ${job.epoch})`.execute(tx);
+  await noteJobEnd(
+    tx,
+    job,
+    outcome.status,
+    outcome.status === "succeeded" ? null : (outcome.error?.code ?? null),
+  );
+}
+
+async function requeue(
+  tx: Tx,
+  job: JobRow,
+  next: Extract<Next, { status: "queued" }>,
+  outcome: AttemptOutcome,
+): Promise<void> {
+  const { numUpdatedRows } = await tx
+    .updateTable("job")
+    .set({
+      status: "queued",
+      lease_until: null,
+      run_at: sql<Date>`clock_timestamp() + make_interval(secs => ${next.delaySeconds})`,
+      attempt: next.countsAttempt ? job.attempt : Math.max(0, job.attempt - 1),
+      // What is irreversible stays so: the next attempt finds it done.
+      error: outcome.error === null ? null : JSON.stringify(outcome.error),
+      internal_error: outcome.internal,
+    })
+    .where("organisation_id", "=", job.organisation_id)
+    .where(isHeld(job))
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new StaleLease(job.id);
+  await closeSteps(tx, job, "failed");
+  await sql`select kule_queue_release(${job.id}, ${job.epoch})`.execute(tx);
+}
+
+/** Nothing of a job that is not running may look as if it were being done. */
+async function closeSteps(tx: Tx, job: JobRow, status: "succeeded" | "failed"): Promise<void> {
+  await tx
+    .updateTable("job_step")
+    .set({
+      status,
+      finished_at: sql<Date>`clock_timestamp()`,
+      ...(status === "failed" ? { message: sql<string>`coalesce(message, 'interrupted')` } : {}),
+    })
+    .where("organisation_id", "=", job.organisation_id)
+    .where("job_id", "=", job.id)
+    .where("status", "=", "running")
+    .execute();
+}
+
+/** Somebody else makes VMs in Kule's range, or one is stuck: that is for operators to see, and not for customers. */
+async function noteReplacedVmid(tx: Tx, job: JobRow, outcome: AttemptOutcome): Promise<void> {
+  await systemQuery(tx, "an audit row for operators")
+    .insertInto("audit")
+    .values({
+      id: newId("aud"),
+      organisation_id: null,
+      region: job.region,
+      actor_type: "agent",
+      actor_id: job.agent_token_id,
+      actor_name: job.agent_name,
+      action: "vmid.replace",
+      resource: job.resource_id,
+      outcome: "succeeded",
+      http_status: 200,
+      code: null,
+      request_id: job.request_id,
+      source_address: null,
+      details: JSON.stringify({
+        job: job.id,
+        why: outcome.vmidUnusable,
+        message: outcome.error?.message ?? null,
+      }),
+    })
+    .execute();
+}
+
+const ended = (code: string, message: string): JobError => ({ code, message, step: null, retryable: true });

@@ -1,0 +1,170 @@
+import type { Schemas } from "@kule/contract/schemas";
+import type { JobStatus } from "@kule/rules/jobs/actions";
+import { nextProgress } from "@kule/rules/jobs/progress";
+import { type RawBuilder, sql } from "kysely";
+import type { ApiRequest } from "../platform/api-request.ts";
+import type { Tx } from "../platform/database.ts";
+import { conflict } from "../platform/errors.ts";
+import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
+import type { JobRow } from "../platform/jobs.ts";
+import { type Reply, reply } from "../platform/reply.ts";
+import { type AttemptOutcome, endAttempt, isHeld, StaleLease } from "./end-attempt.ts";
+import { inRegion } from "./lease.ts";
+
+type Report = Schemas["StepReport"];
+
+/**
+ * Records what the holder of a job reports. A report that was recorded before changes nothing and gets the same kind
+ * of answer; one of a former holder changes nothing and is refused.
+ */
+export async function reportStep(
+  request: ApiRequest<"reportStep">,
+  found: JobRow,
+  handlers: JobHandlers,
+): Promise<Reply> {
+  const report: Report = request.body;
+  try {
+    const job = await inRegion(request.db, (tx) => record(tx, request, found, report, handlers));
+    const ack: Schemas["StepAck"] = {
+      lease_expires_at: job.lease_until?.toISOString() ?? null,
+      cancel_requested: job.cancel_requested,
+      status: job.status as JobStatus,
+    };
+    return reply(200, ack);
+  } catch (error) {
+    if (error instanceof StaleLease) throw staleLease(found.id);
+    throw error;
+  }
+}
+
+async function record(
+  tx: Tx,
+  request: ApiRequest,
+  found: JobRow,
+  report: Report,
+  handlers: JobHandlers,
+): Promise<JobRow> {
+  // The resource before its jobs, as everywhere, so that no two transactions wait for each other.
+  if (report.outcome !== undefined) await handlerOf(handlers, found).lockResource(tx, found);
+  const job = await lockJob(tx, found);
+  if (job.epoch !== report.epoch) throw new StaleLease(job.id);
+  if (report.seq <= job.last_seq) {
+    // The answer to this very report was lost; what it said is recorded, also when it ended the attempt.
+    if (job.status !== "running" || job.isLeased) return job;
+    throw new StaleLease(job.id);
+  }
+  if (job.status !== "running" || !job.isLeased) throw new StaleLease(job.id);
+
+  const recorded = await writeReport(tx, job, report, request.deps.settings.leaseSeconds);
+  if (report.step !== undefined) await writeStep(tx, recorded, report, report.step);
+  if (report.outcome === undefined) {
+    await sql`select kule_queue_renew(${job.id}, ${job.epoch})`.execute(tx);
+    return recorded;
+  }
+  await endAttempt(tx, recorded, readOutcome(report.outcome), { handlers, settings: request.deps.settings });
+  return lockJob(tx, found);
+}
+
+async function lockJob(tx: Tx, job: JobRow): Promise<JobRow & { isLeased: boolean }> {
+  return tx
+    .selectFrom("job")
+    .selectAll()
+    .select(sql<boolean>`coalesce(lease_until > clock_timestamp(), false)`.as("isLeased"))
+    .where("organisation_id", "=", job.organisation_id)
+    .where("id", "=", job.id)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+async function writeReport(tx: Tx, job: JobRow, report: Report, leaseSeconds: number): Promise<JobRow> {
+  const phase = report.phase ?? (job.phase as Report["phase"]) ?? null;
+  const row = await tx
+    .updateTable("job")
+    .set({
+      last_seq: report.seq,
+      phase,
+      progress: nextProgress(job.progress, phase, report.progress ?? null),
+      irreversible: job.irreversible || report.irreversible === true,
+      lease_until: sql<Date>`clock_timestamp() + make_interval(secs => ${leaseSeconds})`,
+    })
+    .where("organisation_id", "=", job.organisation_id)
+    .where(isHeld(job))
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) throw new StaleLease(job.id);
+  return row;
+}
+
+/** A step is one row: reported as running it begins, reported again by its name it ends. */
+async function writeStep(
+  tx: Tx,
+  job: JobRow,
+  report: Report,
+  step: NonNullable<Report["step"]>,
+): Promise<void> {
+  const isOver = step.status !== "running";
+  const finishedAt: RawBuilder<Date> | null = isOver ? sql<Date>`clock_timestamp()` : null;
+  const { numUpdatedRows } = await tx
+    .updateTable("job_step")
+    .set({
+      status: step.status,
+      finished_at: finishedAt,
+      message: sql<string | null>`coalesce(${step.message ?? null}::text, message)`,
+      external_ref: sql<string | null>`coalesce(${step.external_ref ?? null}::text, external_ref)`,
+    })
+    .where("organisation_id", "=", job.organisation_id)
+    .where("job_id", "=", job.id)
+    .where("epoch", "=", job.epoch)
+    .where("name", "=", step.name)
+    .where("status", "=", "running")
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) return;
+  await tx
+    .insertInto("job_step")
+    .values({
+      job_id: job.id,
+      organisation_id: job.organisation_id,
+      epoch: job.epoch,
+      seq: report.seq,
+      attempt: job.attempt,
+      phase: job.phase ?? "observe",
+      name: step.name,
+      status: step.status,
+      message: step.message ?? null,
+      external_ref: step.external_ref ?? null,
+      finished_at: finishedAt,
+    })
+    .execute();
+}
+
+function readOutcome(outcome: NonNullable<Report["outcome"]>): AttemptOutcome {
+  const { error, observed } = outcome;
+  return {
+    status: outcome.status,
+    error:
+      error === undefined
+        ? null
+        : {
+            code: error.code,
+            message: error.message,
+            step: error.step ?? null,
+            retryable: error.retryable ?? outcome.status === "retry",
+          },
+    internal: error?.internal ?? null,
+    power: observed?.power_state ?? null,
+    vmidUnusable: observed?.vmid_unusable ?? null,
+    result: observed ?? null,
+  };
+}
+
+function staleLease(jobId: string) {
+  return conflict(
+    "stale_lease",
+    "lease_held",
+    "the job is not held under this epoch any more; nothing was changed",
+    {
+      resource: jobId,
+      fix: "stop working on this job and claim again",
+    },
+  );
+}

@@ -1,0 +1,30 @@
+import type { ApiRequest } from "../platform/api-request.ts";
+import { systemQuery } from "../platform/database.ts";
+import type { Api } from "../platform/deps.ts";
+import type { JobHandlers } from "../platform/job-handler.ts";
+import type { JobRow } from "../platform/jobs.ts";
+import { operation } from "../platform/operation.ts";
+import { claimJob } from "./claim-job.ts";
+import { regionOf } from "./lease.ts";
+import { reportHealth } from "./report-health.ts";
+import { reportStep } from "./report-step.ts";
+
+/** The region agent's three calls. The token says which region; nothing of another one can be named. */
+export function mountAgent(api: Api, handlers: JobHandlers): void {
+  operation(api, "claimJob", { handle: (request) => claimJob(request, handlers) });
+  operation(api, "reportStep", {
+    find: findJob,
+    handle: (request, job) => reportStep(request, job, handlers),
+  });
+  operation(api, "reportHealth", { handle: reportHealth });
+}
+
+async function findJob(request: ApiRequest<"reportStep">): Promise<JobRow | null> {
+  const row = await systemQuery(request.db, "an agent's job is found by its region")
+    .selectFrom("job")
+    .selectAll()
+    .where("id", "=", request.pathId("job_id", "job"))
+    .where("region", "=", regionOf(request))
+    .executeTakeFirst();
+  return row ?? null;
+}

@@ -1,0 +1,42 @@
+import type { JobPayload } from "@kule/contract/schemas";
+import type { Tx } from "./database.ts";
+import type { JobRow } from "./jobs.ts";
+import type { Settings } from "./settings.ts";
+
+export type PowerState = "on" | "off" | "unknown";
+
+/** How a job ended for good. */
+export type JobEnd = {
+  readonly status: "succeeded" | "failed" | "cancelled";
+  /** For the user: why it did not succeed. */
+  readonly message: string;
+  readonly power: PowerState | null;
+};
+
+/** What a product knows about its jobs. One for each type of resource; the queue knows nothing else of products. */
+export type JobHandler = {
+  /** Locks the resource's row: always before any of its jobs' rows. */
+  lockResource(tx: Tx, job: JobRow): Promise<void>;
+  /** Everything the agent needs, from what is wanted now. */
+  renderPayload(tx: Tx, job: JobRow): Promise<JobPayload>;
+  /** Writes what the end of the job means for the resource, its allocations and its usage. */
+  settle(tx: Tx, job: JobRow, end: JobEnd, settings: Settings): Promise<void>;
+  /** Writes what it means for the resource that an ended job of it waits again. */
+  retried(tx: Tx, job: JobRow): Promise<void>;
+  /**
+   * Takes another VM number for the resource, since the one it has turned out to be unusable.
+   *
+   * @returns false when there is none left
+   */
+  replaceVmid(tx: Tx, job: JobRow, why: "taken" | "quarantined"): Promise<boolean>;
+};
+
+/** The handlers by the jobs' resource_type. */
+export type JobHandlers = { readonly [resourceType: string]: JobHandler };
+
+/** @throws Error for a resource type that no product of this build has */
+export function handlerOf(handlers: JobHandlers, job: JobRow): JobHandler {
+  const handler = handlers[job.resource_type];
+  if (handler === undefined) throw new Error(`no product settles jobs of ${job.resource_type}`);
+  return handler;
+}

@@ -1,0 +1,164 @@
+import type { JobKind, Schemas } from "@kule/contract/schemas";
+import type { DB } from "@kule/database/generated/rows";
+import { type Selectable, sql } from "kysely";
+import type { Tx } from "./database.ts";
+import { newId } from "./ids.ts";
+
+export type JobRow = Selectable<DB["job"]>;
+
+export type NewJob = {
+  readonly kind: JobKind;
+  readonly organisationId: string;
+  readonly region: string;
+  readonly resourceType: Schemas["ResourceRef"]["type"];
+  readonly resourceId: string;
+  readonly requestedBy: Schemas["Actor"];
+  readonly requestId: string;
+};
+
+/** Why a job ended without success, as the job shows it. */
+export type JobError = Schemas["JobError"];
+
+/**
+ * Writes a job and its queue entry. Call it in the transaction that writes what the job is to bring about: neither
+ * may exist without the other. The resource's row must be locked by this transaction.
+ */
+export async function queueJob(tx: Tx, job: NewJob): Promise<JobRow> {
+  const row = await insertJob(tx, job, {});
+  await sql`select kule_queue_add(${row.id})`.execute(tx);
+  return row;
+}
+
+/** The end of every job leaves one row in the audit trail, in the transaction that ends it. */
+export async function noteJobEnd(
+  tx: Tx,
+  job: JobRow,
+  status: "succeeded" | "failed" | "cancelled",
+  code: string | null,
+): Promise<void> {
+  const byAgent = job.status === "running" && job.agent_token_id !== null;
+  await tx
+    .insertInto("audit")
+    .values({
+      id: newId("aud"),
+      organisation_id: job.organisation_id,
+      region: job.region,
+      actor_type: byAgent ? "agent" : "system",
+      actor_id: byAgent ? job.agent_token_id : null,
+      actor_name: byAgent ? job.agent_name : null,
+      action: "job.end",
+      resource: job.id,
+      outcome: status === "succeeded" ? "succeeded" : "failed",
+      http_status: 200,
+      code,
+      request_id: job.request_id,
+      source_address: null,
+      details: JSON.stringify({ kind: job.kind, status, resource: job.resource_id }),
+    })
+    .execute();
+}
+
+/** Writes a job that is over as soon as it is asked for, because the region has nothing to do. */
+export async function recordDoneJob(tx: Tx, job: NewJob): Promise<JobRow> {
+  const row = await insertJob(tx, job, {
+    status: "succeeded",
+    progress: 100,
+    started_at: sql<Date>`clock_timestamp()`,
+    finished_at: sql<Date>`clock_timestamp()`,
+  });
+  await noteJobEnd(tx, row, "succeeded", null);
+  return row;
+}
+
+type Ended = {
+  readonly status?: "succeeded";
+  readonly progress?: number;
+  readonly started_at?: ReturnType<typeof sql<Date>>;
+  readonly finished_at?: ReturnType<typeof sql<Date>>;
+};
+
+function insertJob(tx: Tx, job: NewJob, ended: Ended): Promise<JobRow> {
+  return tx
+    .insertInto("job")
+    .values({
+      id: newId("job"),
+      organisation_id: job.organisationId,
+      region: job.region,
+      kind: job.kind,
+      resource_type: job.resourceType,
+      resource_id: job.resourceId,
+      requested_by: JSON.stringify(job.requestedBy),
+      request_id: job.requestId,
+      ...ended,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export type OpenJobs = { readonly running: JobRow | null; readonly queued: JobRow | null };
+
+/** The open jobs of a resource, locked. The resource's row must be locked first, here and everywhere. */
+export async function lockOpenJobs(tx: Tx, organisationId: string, resourceId: string): Promise<OpenJobs> {
+  const rows = await tx
+    .selectFrom("job")
+    .selectAll()
+    .where("organisation_id", "=", organisationId)
+    .where("resource_id", "=", resourceId)
+    .where("status", "in", ["queued", "running"])
+    .forUpdate()
+    .execute();
+  return {
+    running: rows.find((row) => row.status === "running") ?? null,
+    queued: rows.find((row) => row.status === "queued") ?? null,
+  };
+}
+
+/** Ends a job that waits: its place in the queue goes to another one, or nobody wants it any more. */
+export async function cancelQueuedJob(tx: Tx, job: JobRow, code: string, message: string): Promise<void> {
+  const error: JobError = { code, message, step: null, retryable: false };
+  await tx
+    .updateTable("job")
+    .set({ status: "cancelled", finished_at: sql<Date>`clock_timestamp()`, error: JSON.stringify(error) })
+    .where("organisation_id", "=", job.organisation_id)
+    .where("id", "=", job.id)
+    .where("status", "=", "queued")
+    .execute();
+  await sql`select kule_queue_finish(${job.id}, ${job.epoch})`.execute(tx);
+  await noteJobEnd(tx, job, "cancelled", code);
+}
+
+/** Asks the holder of a running job to stop at its next step. It learns of it with its next report. */
+export async function askToStop(tx: Tx, job: JobRow): Promise<JobRow> {
+  return tx
+    .updateTable("job")
+    .set({ cancel_requested: true })
+    .where("organisation_id", "=", job.organisation_id)
+    .where("id", "=", job.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Queues a job that ended without success again, as if it were new; what it did so far is found by looking. */
+export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
+  const row = await tx
+    .updateTable("job")
+    .set({
+      status: "queued",
+      attempt: 0,
+      phase: null,
+      progress: 0,
+      run_at: sql<Date>`clock_timestamp()`,
+      irreversible: false,
+      cancel_requested: false,
+      error: null,
+      internal_error: null,
+      finished_at: null,
+    })
+    .where("organisation_id", "=", job.organisation_id)
+    .where("id", "=", job.id)
+    .where("status", "in", ["failed", "cancelled"])
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await sql`select kule_queue_add(${row.id})`.execute(tx);
+  return row;
+}

@@ -1,0 +1,47 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { conflict, NotFound } from "../../platform/errors.ts";
+import { handlerOf, type JobHandlers } from "../../platform/job-handler.ts";
+import { askToStop, cancelQueuedJob, type JobRow } from "../../platform/jobs.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { viewWrittenJob } from "./index.ts";
+import { findJob, type JobDetails, lockJob } from "./store.ts";
+import { cancelDecision } from "./view.ts";
+
+const message = "The job was cancelled";
+
+/** Ends a waiting job at once; asks the holder of a running one to stop. */
+export async function cancelJob(
+  request: ApiRequest<"cancelJob">,
+  tx: Tx,
+  found: JobDetails,
+  handlers: JobHandlers,
+): Promise<Outcome> {
+  const job = await lockWithResource(tx, found, handlers);
+  const decision = cancelDecision(job);
+  if (!decision.allowed)
+    throw conflict("invalid_state", "job_cancellable", decision.reason, {
+      resource: job.id,
+      currentStatus: job.status,
+    });
+  if (job.status === "queued") {
+    await cancelQueuedJob(tx, job, "cancelled", message);
+    const end = { status: "cancelled", message, power: null } as const;
+    await handlerOf(handlers, job).settle(tx, job, end, request.deps.settings);
+  } else await askToStop(tx, job);
+  return { reply: reply(202, await viewWrittenJob(tx, job, request.caller)), resource: job.id };
+}
+
+/** The job as it is now that it and its resource are locked. */
+export async function lockWithResource(
+  tx: Tx,
+  found: JobDetails,
+  handlers: JobHandlers,
+): Promise<JobDetails> {
+  await handlerOf(handlers, found).lockResource(tx, found);
+  const locked: JobRow = await lockJob(tx, found.organisation_id, found.id);
+  const job = await findJob(tx, locked.organisation_id, locked.id);
+  if (job === null) throw new NotFound();
+  return job;
+}

@@ -1,0 +1,71 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { RateLimited } from "../../platform/errors.ts";
+import { type Reply, reply } from "../../platform/reply.ts";
+import { listenToJob } from "./job-news.ts";
+import { findJob, findSteps, type JobDetails } from "./store.ts";
+import { viewJob } from "./view.ts";
+
+/** How often a client is asked to poll; twice as often is let pass. */
+const pollSeconds = 5;
+/** A look at once after the create, or two tabs, are no offence: this many polls are free, then the rate holds. */
+const pollBurst = 10;
+/** While a job makes many small steps, a waiting client gets the news about once in this time. */
+const gatherMs = 500;
+/** A NOTIFY can be lost with its connection. */
+const lookAgainMs = 5_000;
+
+/**
+ * Answers the job: at once, or with `wait` as soon as it changed.
+ *
+ * @throws RateLimited when the same token polls the same job more than twice as often as it should
+ */
+export async function getJob(request: ApiRequest<"getJob">, found: JobDetails): Promise<Reply> {
+  const waitMs = (request.query.wait ?? 0) * 1000;
+  const isOpen = found.finished_at === null;
+  // Waiting is what polling should be replaced by; it takes its time by itself.
+  if (waitMs === 0 || !isOpen) countPoll(request, found.id);
+  const job = waitMs > 0 && isOpen ? await waitForChange(request, found, waitMs) : found;
+  const steps = await findSteps(request.db, job.organisation_id, job.id);
+  const headers: Record<string, string> =
+    job.finished_at === null ? { "Retry-After": String(pollSeconds) } : {};
+  return reply(200, viewJob(job, steps, request.caller), headers);
+}
+
+function countPoll({ deps, caller }: ApiRequest, jobId: string): void {
+  const limit = { perHour: (2 * 3600) / pollSeconds, burst: pollBurst };
+  const allowance = deps.limiter.take(`poll ${caller.tokenId} ${jobId}`, limit);
+  if (!allowance.allowed)
+    throw new RateLimited(
+      pollSeconds,
+      `this job is polled too often: ask every ${pollSeconds} seconds, or with ?wait=20, or follow its events`,
+    );
+}
+
+async function waitForChange(
+  request: ApiRequest<"getJob">,
+  found: JobDetails,
+  waitMs: number,
+): Promise<JobDetails> {
+  const { deps, db, context } = request;
+  const deadline = performance.now() + waitMs;
+  const gone = AbortSignal.any([deps.stopping, context.req.raw.signal]);
+  const news = listenToJob(deps, found.id);
+  const look = async () => (await findJob(db, found.organisation_id, found.id)) ?? found;
+  const leftMs = () => deadline - performance.now();
+  try {
+    // Looked at again now that we listen.
+    let job = await look();
+    while (job.version === found.version && leftMs() > 0 && !gone.aborted) {
+      await news.next(Math.min(leftMs(), lookAgainMs), gone);
+      job = await look();
+    }
+    const gatherUntil = performance.now() + Math.min(gatherMs, Math.max(0, leftMs()));
+    while (job.finished_at === null && performance.now() < gatherUntil && !gone.aborted) {
+      await news.next(gatherUntil - performance.now(), gone);
+      job = await look();
+    }
+    return job;
+  } finally {
+    news.dispose();
+  }
+}

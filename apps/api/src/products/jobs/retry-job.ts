@@ -1,0 +1,30 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { conflict } from "../../platform/errors.ts";
+import { handlerOf, type JobHandlers } from "../../platform/job-handler.ts";
+import { requeueEndedJob } from "../../platform/jobs.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { lockWithResource } from "./cancel-job.ts";
+import { viewWrittenJob } from "./index.ts";
+import type { JobDetails } from "./store.ts";
+import { retryDecision } from "./view.ts";
+
+/** Queues a job that ended without success again; it goes on from what exists. */
+export async function retryJob(
+  request: ApiRequest<"retryJob">,
+  tx: Tx,
+  found: JobDetails,
+  handlers: JobHandlers,
+): Promise<Outcome> {
+  const job = await lockWithResource(tx, found, handlers);
+  const decision = retryDecision(job);
+  if (!decision.allowed)
+    throw conflict("invalid_state", "job_retryable", decision.reason, {
+      resource: job.id,
+      currentStatus: job.status,
+    });
+  const queued = await requeueEndedJob(tx, job);
+  await handlerOf(handlers, job).retried(tx, queued);
+  return { reply: reply(202, await viewWrittenJob(tx, queued, request.caller)), resource: job.id };
+}

@@ -1,0 +1,80 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { type JobNews, listenToJob } from "./job-news.ts";
+import { findJob, findSteps, type JobDetails } from "./store.ts";
+import { viewJob } from "./view.ts";
+
+/** Proxies close what is silent for longer; it is also how soon a revoked token ends a quiet stream. */
+const keepAliveMs = 10_000;
+/** Many small changes make one event. */
+const gatherMs = 100;
+const retryAfterMs = 2_000;
+
+/**
+ * The job as server-sent events, one each time it changed. The id of an event is the job's version: a client that
+ * comes back with Last-Event-ID gets what it has not seen, and nothing twice. After `done` the stream ends.
+ */
+export function streamJobEvents(request: ApiRequest<"streamJobEvents">, found: JobDetails): Response {
+  const { deps, context } = request;
+  const closed = new AbortController();
+  const gone = AbortSignal.any([deps.stopping, context.req.raw.signal, closed.signal]);
+  const news = listenToJob(deps, found.id);
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      const send = (text: string) => controller.enqueue(encoder.encode(text));
+      try {
+        send(`retry: ${retryAfterMs}\n\n`);
+        await follow(request, found, news, gone, send);
+      } catch (error) {
+        if (!gone.aborted) deps.log.warn({ err: error, requestId: request.id }, "an event stream broke");
+      } finally {
+        news.dispose();
+        // A client that went away has closed it already.
+        if (!closed.signal.aborted) controller.close();
+      }
+    },
+    cancel: () => closed.abort(),
+  });
+  return new Response(stream, {
+    status: 200,
+    headers: { "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" },
+  });
+}
+
+async function follow(
+  request: ApiRequest<"streamJobEvents">,
+  found: JobDetails,
+  news: JobNews,
+  gone: AbortSignal,
+  send: (text: string) => void,
+): Promise<void> {
+  const { db } = request;
+  let seen = lastSeen(request);
+  while (!gone.aborted) {
+    if (!(await isStillAllowed(request))) return;
+    const job = await findJob(db, found.organisation_id, found.id);
+    if (job === null) return;
+    const version = Number(job.version);
+    if (version > seen) {
+      const steps = await findSteps(db, job.organisation_id, job.id);
+      send(`id: ${version}\nevent: job\ndata: ${JSON.stringify(viewJob(job, steps, request.caller))}\n\n`);
+      seen = version;
+      if (job.finished_at === null)
+        await news.next(gatherMs, AbortSignal.any([gone, AbortSignal.timeout(gatherMs)]));
+    } else send(": still here\n\n");
+    if (job.finished_at !== null) return;
+    await news.next(keepAliveMs, gone);
+  }
+}
+
+function lastSeen(request: ApiRequest): number {
+  const id = request.header("Last-Event-ID") ?? "";
+  return /^\d{1,15}$/.test(id) ? Number(id) : 0;
+}
+
+/** A stream may outlive its token; it does not go on without it. */
+async function isStillAllowed(request: ApiRequest): Promise<boolean> {
+  const bearer = /^Bearer +(\S+)$/i.exec(request.header("Authorization") ?? "")?.[1];
+  const caller = bearer === undefined ? null : await request.deps.tokens.callerOf(bearer);
+  return caller?.permissions.has(request.operation.permission) === true;
+}

@@ -1,0 +1,75 @@
+import type { Schemas } from "@kule/contract/schemas";
+import {
+  decideCancel,
+  decideRetry,
+  isDone,
+  type JobActionDecision,
+  type JobStatus,
+} from "@kule/rules/jobs/actions";
+import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import type { JobDetails, StepRow } from "./store.ts";
+
+/** Who looks: the hypervisor's own task names are for operators. */
+export type Viewer = { readonly isOperator: boolean };
+
+/** A job as the contract shows it. */
+export function viewJob(row: JobDetails, steps: readonly StepRow[], viewer: Viewer): Schemas["Job"] {
+  const status = row.status as JobStatus;
+  const waitsForRetry = status === "queued" && row.attempt > 0;
+  return {
+    id: row.id,
+    kind: row.kind as Schemas["JobKind"],
+    status,
+    done: isDone(status),
+    region: row.region,
+    resource: { type: row.resource_type as Schemas["ResourceRef"]["type"], id: row.resource_id },
+    phase: row.phase as Schemas["JobPhase"] | null,
+    progress: row.progress,
+    steps: steps.map((step, index) => viewStep(step, index + 1, viewer)),
+    error: row.error as Schemas["JobError"] | null,
+    attempt: row.attempt,
+    max_attempts: row.max_attempts,
+    next_attempt_at: waitsForRetry ? row.run_at.toISOString() : null,
+    cancellable: cancelDecision(row).allowed && !row.cancel_requested,
+    cancel_requested: row.cancel_requested,
+    retryable: retryDecision(row).allowed,
+    requested_by: row.requested_by as Schemas["Actor"],
+    request_id: row.request_id,
+    queued_behind: row.queued_behind,
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    finished_at: row.finished_at?.toISOString() ?? null,
+  };
+}
+
+/** Steps are numbered through all attempts; the agent's own numbers begin anew with each. */
+function viewStep(step: StepRow, seq: number, viewer: Viewer): Schemas["JobStep"] {
+  return {
+    seq,
+    attempt: step.attempt,
+    phase: step.phase as Schemas["JobPhase"],
+    name: step.name,
+    status: step.status as Schemas["JobStep"]["status"],
+    message: step.message,
+    started_at: step.started_at.toISOString(),
+    finished_at: step.finished_at?.toISOString() ?? null,
+    external_ref: viewer.isOperator ? step.external_ref : null,
+  };
+}
+
+/** Whether the job may be cancelled now. */
+export function cancelDecision(row: JobDetails): JobActionDecision {
+  return decideCancel({ kind: row.kind, status: row.status as JobStatus, irreversible: row.irreversible });
+}
+
+/** Whether the job may be tried again now. */
+export function retryDecision(row: JobDetails): JobActionDecision {
+  return decideRetry(
+    { kind: row.kind, status: row.status as JobStatus, isNewestOfKind: row.is_newest_of_kind },
+    {
+      status: (row.server_status ?? "deleted") as ServerStatus | "deleted",
+      wasCreated: row.server_was_created === true,
+      hasOpenJob: row.has_open_job,
+    },
+  );
+}

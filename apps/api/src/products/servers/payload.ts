@@ -1,0 +1,123 @@
+import type { JobPayload } from "@kule/contract/schemas";
+import { findImage } from "@kule/rules/catalog/images";
+import { sql } from "kysely";
+import type { Tx } from "../../platform/database.ts";
+import type { JobRow } from "../../platform/jobs.ts";
+import { viewPackage } from "./view.ts";
+
+/** For subnets that name no servers of their own. */
+const defaultDnsServers = ["9.9.9.9", "1.1.1.1"];
+
+/** Renders what the agent needs from what is wanted now: the newest intent is what gets applied. */
+export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPayload> {
+  const server = await loadServer(tx, job);
+  const base = {
+    server: { id: server.id, organisation_id: server.organisation_id, name: server.name },
+    vmid: server.vmid,
+  };
+  switch (job.kind) {
+    case "ServerCreate":
+      return createPayload(tx, server, base);
+    case "ServerStop":
+      return { kind: "ServerStop", ...base };
+    case "ServerRestore":
+      return { kind: "ServerRestore", ...base, start: server.restores_to === "running" };
+    case "ServerDestroy":
+      return { kind: "ServerDestroy", ...base };
+    default:
+      throw new Error(`${job.kind} is no job of a server`);
+  }
+}
+
+type PayloadBase = { server: { id: string; organisation_id: string; name: string }; vmid: number };
+type LoadedServer = Awaited<ReturnType<typeof loadServer>>;
+
+function loadServer(tx: Tx, job: JobRow) {
+  return tx
+    .selectFrom("server")
+    .innerJoin("organisation", "organisation.id", "server.organisation_id")
+    .innerJoin("region_vmid", (join) =>
+      join
+        .onRef("region_vmid.server_id", "=", "server.id")
+        .onRef("region_vmid.region", "=", "server.region")
+        .on("region_vmid.state", "=", "used"),
+    )
+    .leftJoin("server_secret", (join) =>
+      join
+        .onRef("server_secret.server_id", "=", "server.id")
+        .onRef("server_secret.organisation_id", "=", "server.organisation_id"),
+    )
+    .select([
+      "server.id",
+      "server.organisation_id",
+      "server.name",
+      "server.image",
+      "server.package",
+      "server.ssh_public_keys",
+      "server.start_when_created",
+      "server.restores_to",
+      "organisation.slug as organisation_slug",
+      "region_vmid.vmid",
+      "server_secret.password_hash",
+      "server_secret.sealed_password",
+    ])
+    .where("server.organisation_id", "=", job.organisation_id)
+    .where("server.id", "=", job.resource_id)
+    .executeTakeFirstOrThrow();
+}
+
+async function createPayload(tx: Tx, server: LoadedServer, base: PayloadBase): Promise<JobPayload> {
+  const image = findImage(server.image);
+  if (image === undefined) throw new Error(`image ${server.image} is not in the catalogue`);
+  return {
+    kind: "ServerCreate",
+    ...base,
+    pool: `kule-${server.organisation_id}`,
+    tags: ["kule", server.organisation_id, server.id],
+    template: image.slug,
+    os_family: image.osFamily,
+    default_user: image.defaultUser,
+    package: viewPackage(server.package),
+    interfaces: await interfacesOf(tx, server),
+    ssh_public_keys: server.ssh_public_keys,
+    password_hash: server.password_hash,
+    sealed_password: server.sealed_password,
+    start: server.start_when_created,
+    // No subnet has a gateway yet, and without one no package mirror can be reached.
+    egress: false,
+  };
+}
+
+async function interfacesOf(tx: Tx, server: LoadedServer) {
+  const rows = await tx
+    .selectFrom("nic")
+    .innerJoin("subnet", (join) =>
+      join
+        .onRef("subnet.id", "=", "nic.subnet_id")
+        .onRef("subnet.organisation_id", "=", "nic.organisation_id"),
+    )
+    .innerJoin("address", (join) =>
+      join
+        .onRef("address.nic_id", "=", "nic.id")
+        .onRef("address.organisation_id", "=", "nic.organisation_id"),
+    )
+    .innerJoin("region_vlan", "region_vlan.subnet_id", "subnet.id")
+    .select([
+      "nic.id",
+      sql<string>`nic.mac::text`.as("mac"),
+      "region_vlan.vlan",
+      sql<string>`host(address.address)`.as("address"),
+      sql<number>`masklen(subnet.cidr)`.as("prefix_length"),
+      sql<string>`host(subnet.gateway_ip)`.as("gateway"),
+      "subnet.dns_servers",
+    ])
+    .where("nic.organisation_id", "=", server.organisation_id)
+    .where("nic.server_id", "=", server.id)
+    .orderBy("nic.position")
+    .execute();
+  return rows.map(({ dns_servers, ...nic }) => ({
+    ...nic,
+    dns_servers: dns_servers.length > 0 ? dns_servers : defaultDnsServers,
+    search_domain: `${server.organisation_slug}.internal`,
+  }));
+}

@@ -1,0 +1,157 @@
+import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import { macAddress } from "@kule/rules/servers/mac";
+import {
+  type PowerState,
+  type ServerJobKind,
+  type Settlement,
+  settleServer,
+} from "@kule/rules/servers/settle";
+import { sql } from "kysely";
+import { systemQuery, type Tx } from "../../platform/database.ts";
+import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
+import type { JobRow } from "../../platform/jobs.ts";
+import type { Settings } from "../../platform/settings.ts";
+import { openUsage, recordUsage } from "../usage/record.ts";
+import { releaseAddresses, restVmid, takeVmid } from "./allocations.ts";
+import { renderServerPayload } from "./payload.ts";
+import { lockServer, type ServerRow } from "./store.ts";
+import { viewPackage } from "./view.ts";
+
+/** What the queue must know about jobs of servers. */
+export const serverJobs: JobHandler = {
+  lockResource: async (tx, job) => void (await lockServer(tx, job.organisation_id, job.resource_id)),
+  renderPayload: renderServerPayload,
+  settle: settleServerJob,
+  retried,
+  replaceVmid,
+};
+
+/** Writes what the end of a job means for its server; the rules decide, this only writes. */
+export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings: Settings): Promise<void> {
+  const server = await lockServer(tx, job.organisation_id, job.resource_id);
+  if (server === null || server.status === "deleted")
+    throw new Error(`job ${job.id} has no server to settle`);
+  const settled = settleServer(
+    job.kind as ServerJobKind,
+    {
+      status: server.status as ServerStatus,
+      powerState: server.power_state as PowerState,
+      wantsRunning: wantsRunning(job, server),
+      ...(await openUsage(tx, server.organisation_id, server.id)),
+    },
+    end,
+  );
+  await writeSettlement(tx, job, server, settled, end);
+  if (settled.wipesSecret) await wipeSecret(tx, server);
+  if (settled.releasesAllocations) {
+    await releaseAddresses(tx, server, settings.addressQuarantineSeconds);
+    await restVmid(tx, server, "tombstone");
+  }
+  const { vcpu, memory_mb, disk_gb } = viewPackage(server.package);
+  await recordUsage(tx, settled.usage, {
+    organisationId: server.organisation_id,
+    region: server.region,
+    server,
+    package: server.package,
+    quantity: { vcpu, memory_mb, disk_gb },
+    labels: server.labels as object,
+    jobId: job.id,
+  });
+}
+
+function wantsRunning(job: JobRow, server: ServerRow): boolean {
+  return job.kind === "ServerCreate" ? server.start_when_created : server.restores_to === "running";
+}
+
+async function writeSettlement(
+  tx: Tx,
+  job: JobRow,
+  server: ServerRow,
+  settled: Settlement,
+  end: JobEnd,
+): Promise<void> {
+  const reason =
+    settled.reason === "keep"
+      ? {}
+      : {
+          status_code: settled.reason?.code ?? null,
+          status_message: settled.reason?.message ?? null,
+          status_job_id: settled.reason === null ? null : job.id,
+        };
+  const isRestored =
+    job.kind === "ServerRestore" && settled.isApplied && settled.status !== "pending_deletion";
+  await tx
+    .updateTable("server")
+    .set({
+      status: settled.status,
+      power_state: settled.powerState,
+      ...reason,
+      ...(settled.restoresTo === null ? {} : { restores_to: settled.restoresTo }),
+      ...(isRestored ? { restores_to: null } : {}),
+      ...(settled.isApplied ? { observed_generation: server.generation } : {}),
+      ...(settled.status === "deleted" ? { deleted_at: sql<Date>`clock_timestamp()` } : {}),
+      ...(settled.isApplied || end.power !== null ? { observed_at: sql<Date>`clock_timestamp()` } : {}),
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", server.organisation_id)
+    .where("id", "=", server.id)
+    .execute();
+}
+
+/** A create or a restore that is tried again is on its way once more; the other jobs never took the status away. */
+async function retried(tx: Tx, job: JobRow): Promise<void> {
+  const restoring = sql<string>`case restores_to when 'running' then 'starting' else 'stopped' end`;
+  const status = job.kind === "ServerCreate" ? "creating" : job.kind === "ServerRestore" ? restoring : null;
+  await tx
+    .updateTable("server")
+    .set({
+      ...(status === null ? {} : { status }),
+      status_code: null,
+      status_message: null,
+      status_job_id: null,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", job.organisation_id)
+    .where("id", "=", job.resource_id)
+    .execute();
+}
+
+/**
+ * The password's hash is of use until the server is made or gone. A create that failed keeps it: a retry must give the
+ * guest the very password that was shown.
+ */
+async function wipeSecret(tx: Tx, server: ServerRow): Promise<void> {
+  await tx
+    .deleteFrom("server_secret")
+    .where("organisation_id", "=", server.organisation_id)
+    .where("server_id", "=", server.id)
+    .execute();
+}
+
+/** Gives the server another VM number, and the MAC that goes with it: its VM does not exist yet. */
+async function replaceVmid(tx: Tx, job: JobRow): Promise<boolean> {
+  const server = await lockServer(tx, job.organisation_id, job.resource_id);
+  if (server === null) throw new Error(`job ${job.id} has no server`);
+  await restVmid(tx, server, "quarantined");
+  const vmid = await takeVmid(tx, server.region, server.id);
+  if (vmid === null) return false;
+  const { number } = await systemQuery(tx, "a region is of no organisation")
+    .selectFrom("region")
+    .select("number")
+    .where("slug", "=", server.region)
+    .executeTakeFirstOrThrow();
+  const nics = await tx
+    .selectFrom("nic")
+    .select(["id", "position"])
+    .where("organisation_id", "=", server.organisation_id)
+    .where("server_id", "=", server.id)
+    .execute();
+  for (const nic of nics)
+    await tx
+      .updateTable("nic")
+      .set({ mac: macAddress(number, vmid, nic.position) })
+      .where("organisation_id", "=", server.organisation_id)
+      .where("id", "=", nic.id)
+      .execute();
+  return true;
+}

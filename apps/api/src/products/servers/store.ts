@@ -1,0 +1,133 @@
+import type { RequestQuery } from "@kule/contract/schemas";
+import type { DB } from "@kule/database/generated/rows";
+import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
+import type { Database, Tx } from "../../platform/database.ts";
+import { labelCondition } from "../../platform/label-filter.ts";
+import { fetchPage, type Page, type Paging } from "../../platform/pagination.ts";
+
+export type ServerRow = Selectable<DB["server"]>;
+
+/** An interface as the API shows it; made of three tables in one go. */
+export type InterfaceRow = {
+  readonly id: string;
+  readonly subnet_id: string;
+  readonly network_id: string;
+  readonly private_ip: string;
+  readonly mac: string;
+  readonly primary: boolean;
+};
+
+/** A server with all that its view needs. */
+export type ServerDetails = ServerRow & {
+  readonly interfaces: readonly InterfaceRow[];
+  /** The newest open job. */
+  readonly job_id: string | null;
+};
+
+const interfaces = sql<InterfaceRow[]>`coalesce((
+  select json_agg(json_build_object('id', nic.id, 'subnet_id', nic.subnet_id, 'network_id', subnet.network_id,
+                                    'private_ip', host(address.address), 'mac', nic.mac::text,
+                                    'primary', nic.position = 0) order by nic.position)
+    from nic
+    join subnet on subnet.organisation_id = nic.organisation_id and subnet.id = nic.subnet_id
+    join address on address.organisation_id = nic.organisation_id and address.nic_id = nic.id
+   where nic.organisation_id = server.organisation_id and nic.server_id = server.id), '[]'::json)`;
+
+const openJobId = sql<string | null>`(
+  select job.id from job
+   where job.organisation_id = server.organisation_id and job.resource_id = server.id
+     and job.status in ('queued', 'running')
+   order by job.created_at desc limit 1)`;
+
+function serverDetails(db: Database | Tx, organisationId: string) {
+  return db
+    .selectFrom("server")
+    .selectAll("server")
+    .select([interfaces.as("interfaces"), openJobId.as("job_id")])
+    .where("server.organisation_id", "=", organisationId)
+    .where("server.deleted_at", "is", null);
+}
+
+/** The server, or null when there is none such for the organisation; a removed one is not there either. */
+export async function findServer(
+  db: Database | Tx,
+  organisationId: string,
+  id: string,
+): Promise<ServerDetails | null> {
+  const row = await serverDetails(db, organisationId).where("server.id", "=", id).executeTakeFirst();
+  return row ?? null;
+}
+
+/** The server's row under its lock, a removed one included; null when it never was. */
+export async function lockServer(tx: Tx, organisationId: string, id: string): Promise<ServerRow | null> {
+  const row = await tx
+    .selectFrom("server")
+    .selectAll()
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+export function listServers(
+  db: Database,
+  organisationId: string,
+  query: RequestQuery<"listServers">,
+): Promise<Page<ServerDetails>> {
+  let rows: SelectQueryBuilder<DB, "server", ServerDetails> = serverDetails(db, organisationId);
+  if (query.name !== undefined) rows = rows.where("server.name", "=", query.name);
+  if (query.q !== undefined) rows = rows.where("server.name", "^@", query.q);
+  if (query.region !== undefined) rows = rows.where("server.region", "=", query.region);
+  if (query.status !== undefined) rows = rows.where("server.status", "in", query.status);
+  if (query.label_selector !== undefined)
+    rows = rows.where(labelCondition(query.label_selector, "server.labels"));
+  return fetchPage(rows, pagingOf(query));
+}
+
+function pagingOf(query: RequestQuery<"listServers">): Paging {
+  const sort = query.sort ?? "-created_at";
+  const column = sort.replace("-", "");
+  return {
+    list: "servers",
+    limit: query.limit ?? 50,
+    cursor: query.cursor,
+    direction: sort.startsWith("-") ? "desc" : "asc",
+    keys: [
+      { column: `server.${column}`, kind: column === "name" ? "text" : "time" },
+      { column: "server.id", kind: "text" },
+    ],
+  };
+}
+
+/** The columns that a change of a server may touch. */
+export type ServerChanges = Partial<
+  Pick<
+    ServerRow,
+    | "status"
+    | "status_code"
+    | "status_message"
+    | "status_job_id"
+    | "power_state"
+    | "restores_to"
+    | "protect_delete"
+  >
+>;
+
+/** Id of the live server that has the name in the region; the removal buffer counts as live. */
+export async function findNamesake(
+  tx: Tx,
+  organisationId: string,
+  region: string,
+  name: string,
+): Promise<string | null> {
+  const row = await tx
+    .selectFrom("server")
+    .select("id")
+    .where("organisation_id", "=", organisationId)
+    .where("region", "=", region)
+    .where("name", "=", name)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
+  return row?.id ?? null;
+}

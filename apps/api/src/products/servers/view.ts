@@ -1,0 +1,78 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { findImage, type OsFamily } from "@kule/rules/catalog/images";
+import { findPackage } from "@kule/rules/catalog/packages";
+import { type ActionDecision, actionsOf, type ServerStatus } from "@kule/rules/servers/lifecycle";
+import type { ServerDetails } from "./store.ts";
+
+/** A server as the contract shows it. */
+export function viewServer(row: ServerDetails): Schemas["Server"] {
+  const image = viewImage(row.image);
+  const actions = actionsOf({
+    status: row.status as ServerStatus,
+    deleteProtected: row.protect_delete,
+  });
+  return {
+    id: row.id,
+    name: row.name,
+    hostname: row.name,
+    region: row.region,
+    status: row.status as Schemas["ServerStatus"],
+    status_reason: viewReason(row),
+    power_state: row.power_state as Schemas["Server"]["power_state"],
+    image,
+    package: viewPackage(row.package),
+    ssh_key_ids: row.ssh_key_ids,
+    interfaces: row.interfaces.map((each) => ({ ...each })),
+    public_ips: [],
+    labels: row.labels as Record<string, string>,
+    protection: { delete: row.protect_delete },
+    console: { types: [image.os_family === "windows" ? "vnc" : "serial"] },
+    deletion: viewDeletion(row),
+    actions: {
+      delete: viewAction(actions.delete),
+      cancel_deletion: viewAction(actions.cancel_deletion),
+      update: viewAction(actions.update),
+    },
+    job_id: row.job_id,
+    generation: row.generation,
+    observed_generation: row.observed_generation,
+    observed_at: row.observed_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+/** Servers outlive catalogue entries: an image that is no longer offered keeps its slug. */
+function viewImage(slug: string): { slug: string; name: string; os_family: OsFamily } {
+  const image = findImage(slug);
+  if (image !== undefined) return { slug, name: image.name, os_family: image.osFamily };
+  return { slug, name: slug, os_family: slug.startsWith("windows") ? "windows" : "linux" };
+}
+
+/** @throws Error for a slug that no plan has: plans are never taken away */
+export function viewPackage(slug: string): Schemas["Package"] {
+  const plan = findPackage(slug);
+  if (plan === undefined) throw new Error(`no package ${slug}`);
+  return { slug: plan.slug, vcpu: plan.vcpu, memory_mb: plan.memoryMb, disk_gb: plan.diskGb };
+}
+
+function viewReason(row: ServerDetails): Schemas["Server"]["status_reason"] {
+  if (row.status_code === null) return null;
+  return { code: row.status_code, message: row.status_message ?? "", job_id: row.status_job_id };
+}
+
+function viewDeletion(row: ServerDetails): Schemas["Server"]["deletion"] {
+  const isMarked = row.status === "pending_deletion" || row.status === "deleting";
+  if (!isMarked || row.purge_at === null || row.deletion_requested_at === null || row.restores_to === null)
+    return null;
+  return {
+    requested_at: row.deletion_requested_at.toISOString(),
+    requested_by: row.deletion_requested_by as Schemas["Actor"],
+    purge_at: row.purge_at.toISOString(),
+    restores_to: row.restores_to as "running" | "stopped" | "error",
+  };
+}
+
+function viewAction(decision: ActionDecision): Schemas["ActionState"] {
+  return { allowed: decision.allowed, code: decision.code, reason: decision.reason };
+}
