@@ -1,0 +1,304 @@
+// What must be true of a region before jobs run in it, checked by looking only. Each finding names what was found
+// and what to do about it; a check that cannot be made says so instead of passing.
+
+import type { ProxmoxClient } from "./client.ts";
+import { agentEnabled } from "./config-difference.ts";
+import { bootDiskOf, disksOf } from "./disks.ts";
+import { ProxmoxError } from "./errors.ts";
+import { readBoolean, readNumber } from "./lenient.ts";
+import { renderSize } from "./sizes.ts";
+import { normalConfig, onlineNodes } from "./vm-observation.ts";
+
+export type PreflightSettings = {
+  readonly storages: readonly string[];
+  readonly bridges: readonly string[];
+  /** Image slug to the template's VMIDs: one, or one for each node with local storage. */
+  readonly templates: Readonly<Record<string, readonly number[]>>;
+  /** Both ends belong to the range. */
+  readonly vmidRange: readonly [number, number];
+};
+
+export type Finding = {
+  readonly check: string;
+  readonly ok: boolean;
+  /** `advised` findings do not keep jobs from running. */
+  readonly severity: "required" | "advised";
+  readonly found: string;
+  readonly fix: string | null;
+};
+
+const OLDEST_VERSION = [8, 4] as const;
+
+const VM_PRIVILEGES = [
+  "VM.Allocate", "VM.Audit", "VM.Clone", "VM.Config.CDROM", "VM.Config.CPU", "VM.Config.Cloudinit",
+  "VM.Config.Disk", "VM.Config.HWType", "VM.Config.Memory", "VM.Config.Network", "VM.Config.Options",
+  "VM.Console", "VM.PowerMgmt",
+]; // biome-ignore format: a list of words
+
+/** Never throws for what it finds; throws only what is not about Proxmox. */
+export async function preflight(client: ProxmoxClient, settings: PreflightSettings): Promise<Finding[]> {
+  const version = await attempt("version", "required", async () => checkVersion(client));
+  // Without an answer to the simplest question every other check would only repeat it.
+  if (version.length === 1 && version[0]?.ok === false) return version;
+  const groups = await Promise.all([
+    attempt("token privileges", "required", () => checkPrivileges(client, settings)),
+    attempt("nodes", "required", () => checkNodes(client)),
+    attempt("storages", "required", () => checkStorages(client, settings.storages)),
+    attempt("bridges", "required", () => checkBridges(client, settings.bridges)),
+    ...Object.entries(settings.templates).flatMap(([slug, vmids]) =>
+      vmids.map((vmid) => attempt(`template ${slug}`, "required", () => checkTemplate(client, slug, vmid))),
+    ),
+    attempt("VMID range", "required", () => checkGuestsInRange(client, settings.vmidRange)),
+    attempt("next-id range", "advised", () => checkNextId(client, settings.vmidRange)),
+    attempt("firewall", "advised", () => checkFirewall(client)),
+  ]);
+  return [...version, ...groups.flat()];
+}
+
+async function attempt(
+  check: string,
+  severity: Finding["severity"],
+  look: () => Promise<Finding[]>,
+): Promise<Finding[]> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof ProxmoxError)) throw error;
+    return [
+      { check, ok: false, severity, found: `could not be checked: ${error.message}`, fix: error.facts.fix },
+    ];
+  }
+}
+
+function passed(check: string, found: string): Finding {
+  return { check, ok: true, severity: "required", found, fix: null };
+}
+
+function failed(
+  check: string,
+  found: string,
+  fix: string,
+  severity: Finding["severity"] = "required",
+): Finding {
+  return { check, ok: false, severity, found, fix };
+}
+
+async function checkVersion(client: ProxmoxClient): Promise<Finding[]> {
+  const { version } = await client.call("GET /version", {});
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const recent = major > OLDEST_VERSION[0] || (major === OLDEST_VERSION[0] && minor >= OLDEST_VERSION[1]);
+  return [
+    recent
+      ? passed("version", `Proxmox VE ${version}`)
+      : failed("version", `Proxmox VE ${version}`, `Upgrade to ${OLDEST_VERSION.join(".")} or newer.`),
+  ];
+}
+
+async function checkPrivileges(client: ProxmoxClient, settings: PreflightSettings): Promise<Finding[]> {
+  const needs: [path: string, privileges: readonly string[]][] = [
+    ["/vms", VM_PRIVILEGES],
+    ["/pool", ["Pool.Allocate", "Pool.Audit"]],
+    ["/nodes", ["Sys.Audit"]],
+    ...settings.storages.map((storage): [string, string[]] => [
+      `/storage/${storage}`,
+      ["Datastore.Audit", "Datastore.AllocateSpace"],
+    ]),
+    ...settings.bridges.map((bridge): [string, string[]] => [
+      `/sdn/zones/localnetwork/${bridge}`,
+      ["SDN.Use"],
+    ]),
+  ];
+  return Promise.all(
+    needs.map(async ([path, privileges]) => {
+      const check = `privileges on ${path}`;
+      const answer = await client.call("GET /access/permissions", { path });
+      const held = (answer[path] ?? {}) as Record<string, unknown>;
+      const missing = privileges.filter((privilege) => !(privilege in held));
+      const unpropagated = privileges.filter(
+        (privilege) => privilege in held && !readBoolean(held[privilege] as number),
+      );
+      if (missing.length > 0)
+        return failed(
+          check,
+          `missing: ${missing.join(", ")}`,
+          `Grant a role with these on ${path} to both the token and its user: a separated token has only what both have.`,
+        );
+      if (unpropagated.length > 0)
+        return failed(
+          check,
+          `not propagated: ${unpropagated.join(", ")}`,
+          `Set propagate on the ACL of ${path}.`,
+        );
+      return passed(check, "complete");
+    }),
+  );
+}
+
+async function checkNodes(client: ProxmoxClient): Promise<Finding[]> {
+  const nodes = await client.call("GET /nodes", {});
+  return nodes.map(({ node, status }) =>
+    status === "online"
+      ? passed(`node ${node}`, "online")
+      : failed(`node ${node}`, status, "Servers on this node cannot be changed until it is back.", "advised"),
+  );
+}
+
+async function checkStorages(client: ProxmoxClient, storages: readonly string[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const node of await onlineNodes(client)) {
+    const present = await client.call("GET /nodes/{node}/storage", { node });
+    for (const storage of storages) {
+      const check = `storage ${storage} on ${node}`;
+      const row = present.find((each) => each.storage === storage);
+      if (!row)
+        findings.push(
+          failed(
+            check,
+            "not there, or hidden from the token",
+            "Add the storage to the node, or grant Datastore.Audit.",
+          ),
+        );
+      else if (!readBoolean(row.active) || row.enabled === 0)
+        findings.push(failed(check, "not active", "Enable the storage: pvesm status."));
+      else if (!row.content.split(",").includes("images"))
+        findings.push(
+          failed(check, `holds ${row.content}`, `Allow disk images: pvesm set ${storage} --content images`),
+        );
+      else
+        findings.push(
+          passed(check, `${row.type}, ${Math.round((readNumber(row.avail) ?? 0) / 2 ** 30)} GiB free`),
+        );
+    }
+  }
+  return findings;
+}
+
+async function checkBridges(client: ProxmoxClient, bridges: readonly string[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const node of await onlineNodes(client)) {
+    const interfaces = (await client.call("GET /nodes/{node}/network", {
+      node,
+      type: "any_bridge",
+    })) as unknown as {
+      iface: string;
+      bridge_vlan_aware?: number;
+      type: string;
+    }[];
+    for (const bridge of bridges) {
+      const check = `bridge ${bridge} on ${node}`;
+      const row = interfaces.find((each) => each.iface === bridge);
+      if (!row)
+        findings.push(
+          failed(
+            check,
+            "not there, or hidden from the token",
+            `Make the bridge, or grant SDN.Use on /sdn/zones/localnetwork/${bridge}.`,
+          ),
+        );
+      else if (row.type === "bridge" && !readBoolean(row.bridge_vlan_aware))
+        findings.push(
+          failed(
+            check,
+            "not VLAN aware",
+            `Set bridge-vlan-aware yes for ${bridge}: each subnet is a VLAN of it.`,
+          ),
+        );
+      else findings.push(passed(check, row.type));
+    }
+  }
+  return findings;
+}
+
+async function checkTemplate(client: ProxmoxClient, slug: string, vmid: number): Promise<Finding[]> {
+  const check = `template ${slug} (${vmid})`;
+  const rows = await client.call("GET /cluster/resources", { type: "vm" });
+  const node = rows.find((row) => readNumber(row.vmid) === vmid)?.node;
+  if (!node)
+    return [
+      failed(
+        check,
+        "not there, or hidden from the token",
+        `Make the template with VMID ${vmid}, or correct the region file.`,
+      ),
+    ];
+  const config = normalConfig(await client.call("GET /nodes/{node}/qemu/{vmid}/config", { node, vmid }));
+  const findings: Finding[] = [];
+  const complain = (found: string, fix: string, severity: Finding["severity"] = "required") =>
+    findings.push(failed(check, found, fix, severity));
+  if (!readBoolean(config.template)) complain("a VM, not a template", `qm template ${vmid}`);
+  const disk = bootDiskOf(config);
+  if (!disk) complain("no boot disk", `qm set ${vmid} --boot order=scsi0`);
+  if (!disksOf(config).some((each) => each.cloudInit))
+    complain("no cloud-init drive", `qm set ${vmid} --ide2 <storage>:cloudinit`);
+  if (!agentEnabled(config.agent))
+    complain("guest agent not enabled", `qm set ${vmid} --agent enabled=1`, "advised");
+  for (const key of ["args", "hookscript", "startup"])
+    if (config[key] !== undefined)
+      complain(`carries ${key}`, `An API token cannot take it off a clone: qm set ${vmid} --delete ${key}`);
+  if (readBoolean(config.protection))
+    complain("protected, and so is every clone", `qm set ${vmid} --delete protection`, "advised");
+  if (findings.length === 0)
+    findings.push(
+      passed(
+        check,
+        `on ${node}, disk ${disk?.key} ${disk?.bytes ? renderSize(disk.bytes) : "of unknown size"}`,
+      ),
+    );
+  return findings;
+}
+
+/** A guest in our range without our description is somebody else's: sooner or later a server gets its VMID. */
+async function checkGuestsInRange(
+  client: ProxmoxClient,
+  [first, last]: readonly [number, number],
+): Promise<Finding[]> {
+  const check = `VMID range ${first}-${last}`;
+  const rows = await client.call("GET /cluster/resources", { type: "vm" });
+  const foreign = rows.filter((row) => {
+    const vmid = readNumber(row.vmid) ?? 0;
+    return vmid >= first && vmid <= last && !(row.tags ?? "").split(";").includes("kule") && !row.lock;
+  });
+  if (foreign.length === 0) return [passed(check, "no guests but ours")];
+  return [
+    failed(
+      check,
+      `guests of others: ${foreign.map((row) => row.vmid).join(", ")}`,
+      "Move them, or choose another hypervisor.vmid_range.",
+    ),
+  ];
+}
+
+async function checkNextId(
+  client: ProxmoxClient,
+  [first, last]: readonly [number, number],
+): Promise<Finding[]> {
+  const check = "next-id range";
+  const options = await client.call("GET /cluster/options", {});
+  const nextId = options["next-id"];
+  const text = typeof nextId === "string" ? nextId : JSON.stringify(nextId ?? "");
+  const bound = (name: string) => readNumber(new RegExp(`${name}["=: ]+(\\d+)`).exec(text)?.[1]);
+  const [lower, upper] = [bound("lower") ?? 100, bound("upper") ?? 1_000_000];
+  const found = `new guests made by hand get ${lower} to ${upper - 1}`;
+  if (upper <= first || lower > last) return [{ ...passed(check, found), severity: "advised" }];
+  return [
+    failed(
+      check,
+      found,
+      `Keep them out of our range: Datacenter, Options, Next Free VMID Range, upper ${first}.`,
+      "advised",
+    ),
+  ];
+}
+
+async function checkFirewall(client: ProxmoxClient): Promise<Finding[]> {
+  const options = await client.call("GET /cluster/firewall/options", {});
+  if (readBoolean(options.enable)) return [{ ...passed("firewall", "enabled"), severity: "advised" }];
+  return [
+    failed(
+      "firewall",
+      "the cluster's firewall is off",
+      "Nothing keeps a guest from using another's address: Datacenter, Firewall, Options, enable.",
+      "advised",
+    ),
+  ];
+}
