@@ -1,3 +1,5 @@
+import { appendFileSync } from "node:fs";
+
 // Places where a test kills or stops the process: the only way to know that a job survives it everywhere. There are
 // five around each step, named as the reliability battery names them.
 
@@ -15,7 +17,8 @@ export const noCrash: CrashHook = () => {};
 
 /**
  * The hook of a process under test: `BATTERY_CRASH=name@n` ends it by SIGKILL when the point is reached for the nth
- * time, `BATTERY_STOP=name@n` stops it by SIGSTOP. Without either variable it does nothing.
+ * time, `BATTERY_STOP=name@n` stops it by SIGSTOP, and `BATTERY_TRACE=file` notes each point as it is reached, which
+ * is how a test learns which there are. Without any of these variables it does nothing.
  */
 export function crashHookFrom(
   environment: Readonly<Record<string, string | undefined>>,
@@ -27,8 +30,10 @@ export function crashHookFrom(
     const signal = variable === "BATTERY_CRASH" ? ("SIGKILL" as const) : ("SIGSTOP" as const);
     return [{ name: match[1] ?? "", time: Number(match[2] ?? 1), signal, seen: 0 }];
   });
-  if (wishes.length === 0) return noCrash;
+  const trace = environment.BATTERY_TRACE;
+  if (wishes.length === 0 && trace === undefined) return noCrash;
   return (name) => {
+    if (trace !== undefined) appendFileSync(trace, `${name}\n`);
     for (const wish of wishes) {
       if (wish.name !== name) continue;
       wish.seen += 1;

@@ -1,0 +1,136 @@
+// A region for the tests of programs: the real driver against the lab over HTTPS, with pauses that take no time.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { PayloadOf } from "@kule/contract/schemas";
+import { type Lab, type LabOptions, startLab } from "@kule/lab/lab";
+import { type CallRecord, ProxmoxClient } from "@kule/proxmox/client";
+import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
+import { virtualRuntime } from "@kule/proxmox/testing/virtual-runtime";
+import type { Host, Job, StepEvent, World } from "../program.ts";
+import type { RegionSettings } from "../region-settings.ts";
+
+export type LabRegion = {
+  readonly lab: Lab;
+  readonly world: World;
+  readonly calls: CallRecord[];
+  /** What was done to a VM, by the lab's journal: "vm-started" to how often. */
+  effects(vmid: number): Record<string, number>;
+  stop(): Promise<void>;
+};
+
+export const SETTINGS: RegionSettings = {
+  region: "lab1",
+  poolPrefix: "kule",
+  diskStorage: "ceph-vm",
+  fullClone: true,
+  bridge: "vmbr1",
+  templates: { "ubuntu-24.04": { vmid: 9000 }, "windows-2022": { vmid: 9005 } },
+  targetNodes: null,
+};
+
+export async function startLabRegion(
+  settings: Partial<RegionSettings> = {},
+  labOptions: Partial<LabOptions> = {},
+): Promise<LabRegion> {
+  const dataDir = mkdtempSync(join(tmpdir(), "kule-programs-"));
+  const lab = await startLab({ dataDir, ...labOptions });
+  const calls: CallRecord[] = [];
+  const client = new ProxmoxClient({
+    endpoints: [lab.url],
+    tokenId: lab.tokenId,
+    tokenSecret: lab.tokenSecret,
+    tls: { fingerprints: [lab.fingerprint256] },
+    onCall: (record) => calls.push(record),
+  });
+  const runtime = virtualRuntime();
+  const world: World = {
+    hypervisor: new ProxmoxHypervisor(client, runtime),
+    settings: { ...SETTINGS, ...settings },
+    runtime,
+    openSecret: (sealed, context) => `opened ${sealed} for ${context}`,
+  };
+  return {
+    lab,
+    world,
+    calls,
+    effects: (vmid) => {
+      const counts: Record<string, number> = {};
+      for (const entry of lab.journal())
+        if (entry.vmid === vmid && !entry.op.startsWith("task-")) counts[entry.op] = (counts[entry.op] ?? 0) + 1;
+      return counts;
+    },
+    stop: async () => {
+      client.close();
+      await lab.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A host that keeps what it is told and never loses its lease. */
+export function quietHost(host: Partial<Host> = {}): Host & { readonly events: StepEvent[] } {
+  const events: StepEvent[] = [];
+  return {
+    events,
+    report: async (event) => {
+      events.push(event);
+    },
+    lease: { remainingFraction: () => 1 },
+    ...host,
+  };
+}
+
+/** The steps that were carried out, in their order. */
+export function stepsDone(events: readonly StepEvent[]): string[] {
+  return events.filter((event) => event.phase === "apply" && event.status === "succeeded").map((event) => event.name);
+}
+
+const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJv1kYq1u4a8m1mGv0A5p0cQyXk6k1m2b3c4d5e6f7g8 ada@example";
+
+/** A server with every value of its own, so that nothing of two servers can be the same by accident. */
+export function createJob(vmid: number, payload: Partial<PayloadOf<"ServerCreate">> = {}): Job<PayloadOf<"ServerCreate">> {
+  const server = { id: `srv_${vmid}`, organisation_id: `org_${vmid}`, name: `web-${vmid}` };
+  const package_ = { slug: "m", name: "M", vcpu: 2, memory_mb: 4096, disk_gb: 80 } as PayloadOf<"ServerCreate">["package"];
+  return {
+    id: `job_${vmid}`,
+    payload: {
+      kind: "ServerCreate",
+      server,
+      vmid,
+      pool: `kule-${server.organisation_id}`,
+      tags: ["kule", server.organisation_id, server.id],
+      template: "ubuntu-24.04",
+      os_family: "linux",
+      default_user: "ubuntu",
+      package: package_,
+      interfaces: [
+        {
+          id: `nic_${vmid}`,
+          mac: "BC:24:11:00:00:0A",
+          vlan: 120,
+          address: "10.20.0.5",
+          prefix_length: 24,
+          gateway: null,
+          dns_servers: ["9.9.9.9", "1.1.1.1"],
+          search_domain: "app.example",
+        },
+      ],
+      ssh_public_keys: [KEY],
+      password_hash: "$6$rounds=5000$abcdefgh$0123456789abcdef",
+      sealed_password: null,
+      start: true,
+      egress: false,
+      ...payload,
+    },
+  };
+}
+
+export function jobOf<Kind extends "ServerStop" | "ServerDestroy">(kind: Kind, vmid: number): Job<PayloadOf<Kind>>;
+export function jobOf(kind: "ServerRestore", vmid: number, start: boolean): Job<PayloadOf<"ServerRestore">>;
+export function jobOf(kind: string, vmid: number, start?: boolean): Job<never> {
+  const server = { id: `srv_${vmid}`, organisation_id: `org_${vmid}`, name: `web-${vmid}` };
+  const payload = { kind, server, vmid, ...(start === undefined ? {} : { start }) };
+  return { id: `job_${kind}_${vmid}`, payload } as unknown as Job<never>;
+}
