@@ -1,0 +1,23 @@
+// Buttons with data-copy put the text of the element they name, or their own value, on the clipboard.
+document.addEventListener("click", async (event) => {
+  const button = (event.target as Element | null)?.closest<HTMLButtonElement>("button[data-copy]");
+  if (!button) return;
+  const source = button.dataset.copy ? document.getElementById(button.dataset.copy) : null;
+  const text = source?.textContent ?? button.value;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Without the permission (or over plain http) the text is at least selected, ready for the keyboard.
+    if (source) getSelection()?.selectAllChildren(source);
+    return;
+  }
+  announce(button.dataset.copied ?? "");
+  button.dataset.state = "copied";
+  setTimeout(() => delete button.dataset.state, 1600);
+});
+
+/** Tells screen readers what just happened, in the page's one live region. */
+function announce(text: string): void {
+  const region = document.getElementById("announcements");
+  if (region) region.textContent = text;
+}

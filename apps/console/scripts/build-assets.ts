@@ -1,0 +1,58 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "esbuild";
+import subsetFont from "subset-font";
+
+const require = createRequire(import.meta.url);
+const root = join(import.meta.dirname, "..");
+
+// Latin, Latin-1 and the letters of Turkish and its neighbours. Text beyond these falls back to the system's font.
+const latin = String.fromCodePoint(
+  ...Array.from({ length: 0xff - 0x20 }, (_, index) => 0x20 + index + 1),
+  0x20,
+);
+const punctuation = "–—‘’“”„•…€™←↑→↓−≥≤×";
+const latinExtended = "ĞğİŞşŒœŠšŽžĀāĒēĪīŌōŪū₺";
+
+/**
+ * Builds what browsers load into `directory`: one script, one stylesheet and two font files, with the hash of their
+ * content in their names.
+ */
+export async function buildAssets(directory: string): Promise<void> {
+  const fonts = await mkdtemp(join(tmpdir(), "kule-console-fonts-"));
+  try {
+    await subsetInter(fonts);
+    await mkdir(directory, { recursive: true });
+    await build({
+      absWorkingDir: root,
+      entryPoints: { console: "browser/console.ts", style: "src/design/console.css" },
+      entryNames: "[name]-[hash]",
+      assetNames: "[name]-[hash]",
+      outdir: directory,
+      bundle: true,
+      minify: true,
+      format: "iife",
+      target: ["chrome125", "firefox128", "safari17.5"],
+      loader: { ".woff2": "file" },
+      alias: { "kule-fonts": fonts },
+      legalComments: "none",
+      logLevel: "warning",
+    });
+  } finally {
+    await rm(fonts, { recursive: true, force: true });
+  }
+}
+
+async function subsetInter(directory: string): Promise<void> {
+  const wanted = { latin: latin + punctuation, "latin-ext": latinExtended };
+  for (const [script, text] of Object.entries(wanted)) {
+    const file = require.resolve(`@fontsource-variable/inter/files/inter-${script}-wght-normal.woff2`);
+    const subset = await subsetFont(await readFile(file), text, {
+      targetFormat: "woff2",
+      variationAxes: { wght: { min: 400, max: 700 } },
+    });
+    await writeFile(join(directory, `inter-${script}.woff2`), subset);
+  }
+}

@@ -1,0 +1,25 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { buildAssets } from "./build-assets.ts";
+
+// dist/main.js and dist/assets are all that a machine needs beside Node.
+const root = join(import.meta.dirname, "..");
+const dist = join(root, "dist");
+
+await rm(dist, { recursive: true, force: true });
+await buildAssets(join(dist, "assets"));
+await build({
+  absWorkingDir: root,
+  entryPoints: ["src/main.tsx"],
+  outfile: join(dist, "main.js"),
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  target: "node26",
+  jsx: "automatic",
+  jsxImportSource: "hono/jsx",
+  sourcemap: true,
+  legalComments: "none",
+  logLevel: "warning",
+});

@@ -1,0 +1,121 @@
+import { type ApiClient, asProblem, createApiClient } from "@kule/contract/client";
+import type { Schemas } from "@kule/contract/schemas";
+import type { Session } from "./session.ts";
+import type { ConsoleSettings } from "./settings.ts";
+
+export type Problem = Schemas["Problem"];
+
+/** The API does not know the session any more: expired, revoked, signed out elsewhere. */
+export class SessionEnded extends Error {
+  override readonly name = "SessionEnded";
+}
+
+/** Nobody answered, or the API asked to come back later. Nothing is known of what a mutation did. */
+export class ApiAway extends Error {
+  override readonly name = "ApiAway";
+  readonly requestId: string | null;
+
+  constructor(message: string, requestId: string | null, options?: ErrorOptions) {
+    super(message, options);
+    this.requestId = requestId;
+  }
+}
+
+/** The API said no, and why. */
+export class ApiRefused extends Error {
+  override readonly name = "ApiRefused";
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(`${problem.code}: ${problem.detail}`);
+    this.problem = problem;
+  }
+}
+
+/** How an attempt to change something ended; what a form must be able to show beside its fields. */
+export type Outcome<Data> =
+  | { readonly kind: "done"; readonly data: Data; readonly replayed: boolean }
+  | { readonly kind: "refused"; readonly problem: Problem }
+  | { readonly kind: "away"; readonly requestId: string | null };
+
+type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
+
+/** A client that acts as the session's user, or as nobody. */
+export function clientFor(
+  settings: Pick<ConsoleSettings, "apiUrl">,
+  session: Session | null,
+  requestId: string,
+): ApiClient {
+  return createApiClient({
+    baseUrl: settings.apiUrl,
+    ...(session === null ? {} : { token: session.token }),
+    ...(session?.operator && session.organisation !== null
+      ? { organisationId: session.organisation.id }
+      : {}),
+    timeoutMs: 15_000,
+    // A page that waits is worse than a page that says so: the browser's own next poll is the retry.
+    readRetries: 0,
+    headers: { "x-request-id": requestId },
+  });
+}
+
+/**
+ * The data of a read.
+ *
+ * @throws SessionEnded, ApiAway, ApiRefused
+ */
+export async function read<Data>(call: Promise<Answer<Data>>): Promise<Data> {
+  const outcome = await attempt(call);
+  if (outcome.kind === "done") return outcome.data;
+  if (outcome.kind === "away") throw new ApiAway("the API does not answer", outcome.requestId);
+  throw new ApiRefused(outcome.problem);
+}
+
+/** As `read`, but null for what does not exist. */
+export async function readOrNull<Data>(call: Promise<Answer<Data>>): Promise<Data | null> {
+  const outcome = await attempt(call);
+  if (outcome.kind === "refused" && outcome.problem.status === 404) return null;
+  if (outcome.kind === "done") return outcome.data;
+  if (outcome.kind === "away") throw new ApiAway("the API does not answer", outcome.requestId);
+  throw new ApiRefused(outcome.problem);
+}
+
+/**
+ * How a change ended.
+ *
+ * @throws SessionEnded when the token is refused
+ */
+export async function attempt<Data>(call: Promise<Answer<Data>>): Promise<Outcome<Data>> {
+  let answer: Answer<Data>;
+  try {
+    answer = await call;
+  } catch {
+    // No connection, a timeout, or an answer that is not the API's: for the user all the same.
+    return { kind: "away", requestId: null };
+  }
+  const { response } = answer;
+  if (response.ok)
+    return {
+      kind: "done",
+      data: answer.data as Data,
+      replayed: response.headers.get("idempotency-replayed") === "true",
+    };
+  const problem = asProblem(answer.error);
+  if (response.status === 401) throw new SessionEnded();
+  if (problem === null || response.status >= 500 || response.status === 429)
+    return { kind: "away", requestId: problem?.request_id ?? response.headers.get("x-request-id") };
+  return { kind: "refused", problem };
+}
+
+/**
+ * The problem of an attempt that a page can go on from: a conflict or wrong fields.
+ *
+ * @throws ApiAway, ApiRefused for everything else
+ */
+export function conflictOf(outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>): Problem {
+  if (outcome.kind === "away") throw new ApiAway("the API does not answer", outcome.requestId);
+  const { problem } = outcome;
+  if (problem.status !== 409 && problem.status !== 412 && problem.status !== 422)
+    throw new ApiRefused(problem);
+  return problem;
+}

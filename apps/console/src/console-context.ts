@@ -1,0 +1,48 @@
+import type { ApiClient } from "@kule/contract/client";
+import type { Context } from "hono";
+import type { Assets } from "./assets.ts";
+import type { View } from "./layout/view.ts";
+import type { JobStreams } from "./products/jobs/job-streams.ts";
+import type { Cookies, Session } from "./session.ts";
+import type { ConsoleSettings } from "./settings.ts";
+
+/** What lives as long as the process. None of it is state that a second console would miss. */
+export type ConsoleServices = {
+  readonly settings: Pick<ConsoleSettings, "apiUrl">;
+  readonly cookies: Cookies;
+  readonly assets: Assets;
+  readonly jobStreams: JobStreams;
+};
+
+/** What every handler finds in its context. */
+export type ConsoleEnv = {
+  Variables: {
+    requestId: string;
+    view: View;
+    session: Session | null;
+    /** Acts as the session's user. */
+    api: ApiClient;
+    /** The posted fields of a form whose token held. */
+    form: URLSearchParams;
+  };
+};
+
+export type ConsoleContext = Context<ConsoleEnv>;
+
+/** The session of a page that only signed-in people reach. */
+export function sessionOf(context: ConsoleContext): Session {
+  const session = context.get("session");
+  if (session === null) throw new Error(`${context.req.path} was reached without a session`);
+  return session;
+}
+
+/** What separates the streams of one organisation from another's. */
+export function streamScope(session: Session): string {
+  return session.organisation?.id ?? `token ${session.formSecret}`;
+}
+
+/** The notice that an address names, from a closed list of texts. */
+export function noticeOf(context: ConsoleContext, notices: Readonly<Record<string, string>>): string | null {
+  const name = context.req.query("notice");
+  return name !== undefined && Object.hasOwn(notices, name) ? (notices[name] ?? null) : null;
+}

@@ -1,0 +1,52 @@
+import type { Child } from "hono/jsx";
+import type { View } from "./view.ts";
+
+/** The whole page as text. */
+export function renderPage(page: unknown): string {
+  return `<!doctype html>${page}`;
+}
+
+// The tower of the page's mark, small enough to read in a tab.
+const favicon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%23c4673a' d='M16 1.5 23.2 11H8.8z'/%3E%3Cpath fill='%231f7a8c' d='M7.2 12.4h17.6v3H7.2zM9.2 16.8h13.6v13.7h-4.3v-4.2a2.5 2.5 0 0 0-5 0v4.2H9.2z'/%3E%3C/svg%3E";
+
+const htmxConfiguration = JSON.stringify({
+  includeIndicatorCSS: false,
+  history: false,
+  defaultTimeout: 20_000,
+  extensions: "sse",
+  // What a person opened stays open when the page around it is refreshed.
+  morphIgnore: ["data-htmx-powered", "open"],
+});
+
+type Props = {
+  readonly view: View;
+  readonly title: string;
+  readonly class?: string;
+  readonly children?: Child;
+};
+
+/** The frame of every page: language, theme, stylesheet and script, and the live region for announcements. */
+export function Document({ view, title, class: className, children }: Props) {
+  const { messages, assets, language, theme } = view;
+  return (
+    <html lang={language} data-theme={theme}>
+      <head>
+        <meta charset="utf-8" />
+        <title>{`${title} · ${messages.product}`}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content={theme === "system" ? "light dark" : theme} />
+        <meta name="robots" content="noindex" />
+        <meta name="htmx-config" content={htmxConfiguration} />
+        <link rel="icon" type="image/svg+xml" href={favicon} />
+        <link rel="preload" href={assets.fontPath} as="font" type="font/woff2" crossorigin="" />
+        <link rel="stylesheet" href={assets.stylePath} />
+        <script src={assets.scriptPath} defer></script>
+      </head>
+      <body class={className}>
+        {children}
+        <p id="announcements" class="visually-hidden" role="status"></p>
+      </body>
+    </html>
+  );
+}

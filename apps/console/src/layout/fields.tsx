@@ -1,0 +1,81 @@
+import type { Child } from "hono/jsx";
+import type { View } from "./view.ts";
+
+/** What is wrong with each field of a form, by the field's name. */
+export type FieldProblems = Readonly<Record<string, readonly string[] | undefined>>;
+
+export const noProblems: FieldProblems = {};
+
+type TextFieldProps = {
+  readonly view: View;
+  readonly name: string;
+  readonly label: string;
+  readonly value?: string;
+  readonly hint?: string;
+  readonly problems: FieldProblems;
+  readonly required?: boolean;
+  readonly optional?: boolean;
+  readonly type?: "text" | "email" | "password" | "search";
+  readonly autocomplete?: string;
+  readonly maxlength?: number;
+  readonly rows?: number;
+  readonly mono?: boolean;
+  readonly autofocus?: boolean;
+  /** Further attributes of the input, such as data-… */
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly children?: Child;
+};
+
+/** A label, an input, its hint and what is wrong with it, tied together for every kind of reader. */
+export function TextField(props: TextFieldProps) {
+  const problems = props.problems[props.name];
+  const described = [
+    props.hint === undefined ? null : `${props.name}-hint`,
+    problems === undefined ? null : `${props.name}-problem`,
+  ].filter((id) => id !== null);
+  const shared = {
+    id: `field-${props.name}`,
+    name: props.name,
+    required: props.required ?? false,
+    maxlength: props.maxlength,
+    autocomplete: props.autocomplete ?? "off",
+    autocapitalize: "none" as const,
+    spellcheck: false,
+    class: props.mono ? "mono" : undefined,
+    "aria-invalid": problems === undefined ? undefined : ("true" as const),
+    "aria-describedby": described.length === 0 ? undefined : described.join(" "),
+    ...props.attributes,
+  };
+  return (
+    <div class="field" data-invalid={problems === undefined ? undefined : "true"}>
+      <label for={`field-${props.name}`}>
+        {props.label}
+        {props.optional ? <span class="optional"> · {props.view.messages.common.optional}</span> : null}
+      </label>
+      {props.rows === undefined ? (
+        <input {...shared} type={props.type ?? "text"} value={props.value} autofocus={props.autofocus} />
+      ) : (
+        <textarea {...shared} rows={props.rows}>
+          {props.value}
+        </textarea>
+      )}
+      <Problem name={props.name} problems={problems} />
+      {props.hint === undefined ? null : (
+        <p class="hint" id={`${props.name}-hint`}>
+          {props.hint}
+        </p>
+      )}
+      {props.children}
+    </div>
+  );
+}
+
+/** What is wrong with one field; nothing when nothing is. */
+export function Problem(props: { readonly name: string; readonly problems: readonly string[] | undefined }) {
+  if (props.problems === undefined) return null;
+  return (
+    <p class="problem" id={`${props.name}-problem`}>
+      {props.problems.join(" ")}
+    </p>
+  );
+}

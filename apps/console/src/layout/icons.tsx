@@ -1,0 +1,42 @@
+const paths = {
+  servers: "M4 5.5h16v5H4zM4 13.5h16v5H4zM7 8h.01M7 16h.01M11 8h5M11 16h5",
+  networks: "M12 4v6M5 14v-2.5h14V14M12 10v4M3.5 14h3v5h-3zM10.5 14h3v5h-3zM17.5 14h3v5h-3z",
+  keys: "M14.5 13.5a4.5 4.5 0 1 0-4-2.4L4 17.5V20h3v-2h2v-2h2l1.4-1.4c.6.2 1.3.3 2.1.3zM15.8 8.2h.01",
+  jobs: "M5 6h2M5 12h2M5 18h2M10.5 6H19M10.5 12H19M10.5 18H16",
+  plus: "M12 5v14M5 12h14",
+  check: "m5 12.5 4.5 4.5L19 7.5",
+  cross: "M6.5 6.5l11 11M17.5 6.5l-11 11",
+  dot: "M12 11.5h.01",
+  copy: "M9 9h10v11H9zM15 9V4H5v11h4",
+  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 3v1.5M12 19.5V21M3 12h1.5M19.5 12H21M5.6 5.6l1.1 1.1M17.3 17.3l1.1 1.1M5.6 18.4l1.1-1.1M17.3 6.7l1.1-1.1",
+  moon: "M19 14.5A7.5 7.5 0 0 1 9.5 5a7.5 7.5 0 1 0 9.5 9.5z",
+  screen: "M4 5.5h16v10.5H4zM9 20h6M12 16v4",
+  lock: "M6.5 11h11v8.5h-11zM9 11V8a3 3 0 0 1 6 0v3",
+  alert: "M12 4 21 19.5H3zM12 10v4.5M12 17h.01",
+  person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 20c1-3.5 4-5 7.5-5s6.5 1.5 7.5 5",
+  search: "M11 17.5a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM16 16l4 4",
+  skip: "M5 12h14",
+} as const;
+
+export type IconName = keyof typeof paths;
+
+/** A line drawing beside a text that says the same; screen readers skip it. */
+export function Icon({ name, size = 20 }: { readonly name: IconName; readonly size?: number }) {
+  return (
+    <svg
+      class="icon"
+      viewBox="0 0 24 24"
+      width={size}
+      height={size}
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.7"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <path d={paths[name]} />
+    </svg>
+  );
+}

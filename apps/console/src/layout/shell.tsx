@@ -1,0 +1,90 @@
+import type { Child } from "hono/jsx";
+import { formTokenField } from "../csrf.ts";
+import { Document } from "./document.tsx";
+import { Icon, type IconName } from "./icons.tsx";
+import { Mark } from "./mark.tsx";
+import { Preferences } from "./preferences.tsx";
+import type { View } from "./view.ts";
+
+export type Section = "servers" | "networks" | "sshKeys" | "jobs";
+
+const sections: readonly { readonly id: Section; readonly path: string; readonly icon: IconName }[] = [
+  { id: "servers", path: "/servers", icon: "servers" },
+  { id: "networks", path: "/networks", icon: "networks" },
+  { id: "sshKeys", path: "/ssh-keys", icon: "keys" },
+  { id: "jobs", path: "/jobs", icon: "jobs" },
+];
+
+type Props = {
+  readonly view: View;
+  readonly title: string;
+  readonly section?: Section;
+  readonly children?: Child;
+};
+
+/** A signed-in page: the rail with the products, the account, and the content. */
+export function Shell({ view, title, section, children }: Props) {
+  const { messages } = view;
+  return (
+    <Document view={view} title={title} class="with-rail">
+      <a class="skip-link" href="#content">
+        {messages.skipToContent}
+      </a>
+      <header class="rail">
+        <a class="brand" href="/servers">
+          <Mark />
+          <span>{messages.product}</span>
+        </a>
+        <nav class="sections" aria-label={messages.navigation.label}>
+          {sections.map(({ id, path, icon }) => (
+            <a href={path} aria-current={section === id ? "page" : undefined}>
+              <Icon name={icon} />
+              <span>{messages.navigation[id]}</span>
+            </a>
+          ))}
+        </nav>
+        <Account view={view} />
+      </header>
+      <main id="content" tabindex={-1}>
+        <p id="stale-banner" class="banner" data-kind="warning" role="status" hidden>
+          <Icon name="alert" />
+          <span>{messages.common.stale}</span>
+        </p>
+        {children}
+      </main>
+    </Document>
+  );
+}
+
+function Account({ view }: { readonly view: View }) {
+  const { messages, session } = view;
+  if (session === null) return <Preferences view={view} />;
+  return (
+    <details class="account">
+      <summary aria-label={messages.navigation.account}>
+        <Icon name="person" />
+        <span class="account-name">
+          <strong>{session.organisation?.name ?? session.user.name}</strong>
+          <small>{session.user.email}</small>
+        </span>
+      </summary>
+      <div class="account-menu">
+        <p class="account-who">
+          {messages.navigation.signedInAs} <strong>{session.user.name}</strong>
+        </p>
+        <Preferences view={view} />
+        {session.operator ? (
+          <a class="button" href="/organisations">
+            {messages.navigation.switchOrganisation}
+          </a>
+        ) : null}
+        <form method="post" action="/sign-out">
+          <input type="hidden" name={formTokenField} value={view.formToken()} />
+          <button type="submit" class="button">
+            {messages.navigation.signOut}
+          </button>
+        </form>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,7 @@
+/** Writes one line of JSON. Callers pass only what may be read by anyone who reads logs: no forms, no tokens. */
+export type Log = (event: string, fields: Readonly<Record<string, unknown>>) => void;
+
+export function createLog(write: (line: string) => void): Log {
+  return (event, fields) =>
+    write(`${JSON.stringify({ time: new Date().toISOString(), service: "console", event, ...fields })}\n`);
+}

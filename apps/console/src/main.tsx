@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import { serve } from "@hono/node-server";
+import { createConsole } from "./app.tsx";
+import { loadAssets } from "./assets.ts";
+import { createLog } from "./log.ts";
+import { createJobStreams } from "./products/jobs/job-streams.ts";
+import { createSealer } from "./sealed-value.ts";
+import { createCookies } from "./session.ts";
+import { readSettings, SettingsError } from "./settings.ts";
+
+const log = createLog((line) => process.stdout.write(line));
+
+try {
+  start();
+} catch (error) {
+  if (!(error instanceof SettingsError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}
+
+function start(): void {
+  const settings = readSettings(process.env);
+  const app = createConsole(
+    {
+      settings,
+      cookies: createCookies(createSealer(settings.secrets), settings.secureCookies),
+      assets: loadAssets(join(import.meta.dirname, "assets")),
+      jobStreams: createJobStreams(),
+    },
+    log,
+  );
+  const server = serve({ fetch: app.fetch, hostname: settings.host, port: settings.port }, (address) => {
+    log("listening", { host: settings.host, port: address.port });
+  });
+  server.on("error", (error: NodeJS.ErrnoException) => {
+    const busy = error.code === "EADDRINUSE" ? ` port ${settings.port} is in use (KULE_CONSOLE_PORT)` : "";
+    process.stderr.write(`the console cannot listen:${busy || ` ${error.message}`}\n`);
+    process.exit(1);
+  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.once(signal, () => {
+      log("stopping", { signal });
+      server.close(() => process.exit(0));
+      // Event streams never end by themselves; browsers open them again elsewhere.
+      if ("closeAllConnections" in server) setTimeout(() => server.closeAllConnections(), 1000).unref();
+    });
+}

@@ -1,0 +1,70 @@
+import type { Language } from "./messages.ts";
+
+/** Times, sizes and numbers as a language writes them. */
+export type Format = {
+  /** `21 November 2026, 08:13 UTC`. Browsers' time zones are not known here, so the zone is said. */
+  dateTime(rfc3339: string): string;
+  /** `3 minutes ago`, `in 2 days`. */
+  relative(rfc3339: string, now: Date): string;
+  /** The two largest units of a span in milliseconds: `1 minute 5 seconds`. */
+  duration(milliseconds: number): string;
+  number(value: number): string;
+  /** 0 to 100 as `40%` or `%40`. */
+  percent(value: number): string;
+  /** Megabytes as gigabytes: `8 GB`. */
+  memory(megabytes: number): string;
+  disk(gigabytes: number): string;
+};
+
+const formats = new Map<Language, Format>();
+
+export function formatOf(language: Language): Format {
+  const known = formats.get(language);
+  if (known !== undefined) return known;
+  const made = createFormat(language);
+  formats.set(language, made);
+  return made;
+}
+
+const spans = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+] as const;
+
+function createFormat(language: Language): Format {
+  const locale = language === "en" ? "en-GB" : language;
+  const dates = new Intl.DateTimeFormat(locale, {
+    dateStyle: "long",
+    timeStyle: "short",
+    timeZone: "UTC",
+  });
+  const relatives = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+  const durations = new Intl.DurationFormat(locale, { style: "long" });
+  const secondsOnly = new Intl.DurationFormat(locale, { style: "long", secondsDisplay: "always" });
+  const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+  const percents = new Intl.NumberFormat(locale, { style: "percent" });
+  return {
+    dateTime: (time) => `${dates.format(new Date(time))} UTC`,
+    relative(time, now) {
+      const seconds = Math.round((Date.parse(time) - now.getTime()) / 1000);
+      for (const [unit, size] of spans)
+        if (Math.abs(seconds) >= size) return relatives.format(Math.trunc(seconds / size), unit);
+      return relatives.format(Math.abs(seconds) < 5 ? 0 : seconds, "second");
+    },
+    duration(milliseconds) {
+      const seconds = Math.max(0, Math.round(milliseconds / 1000));
+      const days = Math.floor(seconds / 86_400);
+      const hours = Math.floor((seconds % 86_400) / 3600);
+      const minutes = Math.floor((seconds % 3600) / 60);
+      if (days > 0) return durations.format({ days, hours });
+      if (hours > 0) return durations.format({ hours, minutes });
+      if (minutes > 0) return durations.format({ minutes, seconds: seconds % 60 });
+      return secondsOnly.format({ seconds });
+    },
+    number: (value) => numbers.format(value),
+    percent: (value) => percents.format(value / 100),
+    memory: (megabytes) => `${numbers.format(megabytes / 1024)} GB`,
+    disk: (gigabytes) => `${numbers.format(gigabytes)} GB`,
+  };
+}

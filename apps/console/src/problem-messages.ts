@@ -1,0 +1,47 @@
+import type { Problem } from "./api.ts";
+import type { FieldProblems } from "./layout/fields.tsx";
+import type { Messages } from "./messages/messages.ts";
+
+/**
+ * The API's field errors for the fields of a form, in the page's language.
+ *
+ * @param fieldOf the form's field for a JSON pointer of the body; null sends the error to the form as a whole
+ * @returns `fields` by name, and under `rest` what belongs to no field
+ */
+export function fieldProblems(
+  problem: Problem,
+  messages: Messages,
+  fieldOf: (pointer: string) => string | null,
+): { readonly fields: FieldProblems; readonly rest: readonly string[] } {
+  const fields: Record<string, string[]> = {};
+  const rest: string[] = [];
+  for (const error of problem.errors ?? []) {
+    const field = fieldOf(error.pointer);
+    const known: string | undefined = messages.fieldErrors[error.code];
+    // English shows the API's own words, which know more; other languages say what the code says.
+    const text = messages.locale === "en" ? error.message : known;
+    const said = sentence(text ?? error.message, messages.locale);
+    if (field === null) rest.push(`${error.field}: ${text ?? error.message}`);
+    else fields[field] = [...(fields[field] ?? []), said];
+  }
+  return { fields, rest };
+}
+
+/** What a refusal says to people: the precondition, in their language where its code says it all. */
+export function conflictText(
+  conflict: { readonly code: string; readonly message: string },
+  messages: Messages,
+): string {
+  return messages.conflicts[conflict.code] ?? conflict.message;
+}
+
+/** What stands in the way of a whole form, in words. */
+export function problemText(problem: Problem, messages: Messages): string {
+  if (problem.precondition !== undefined) return conflictText(problem.precondition, messages);
+  return messages.conflicts[problem.code] ?? problem.detail;
+}
+
+function sentence(text: string, locale: string): string {
+  const said = text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
+  return /[.!?…]$/.test(said) ? said : `${said}.`;
+}

@@ -1,0 +1,145 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { EmptyState, PageHead, Pages, Status, When } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { jobTone } from "./phase-states.ts";
+
+export const jobStatuses = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
+
+type Props = {
+  readonly view: View;
+  readonly jobs: Schemas["JobList"];
+  readonly status: Schemas["JobStatus"] | "";
+  readonly cursor: string | undefined;
+};
+
+export function JobListPage({ view, jobs, status, cursor }: Props) {
+  const { messages } = view;
+  const query = new URLSearchParams(status === "" ? {} : { status });
+  if (cursor !== undefined) query.set("cursor", cursor);
+  return (
+    <Shell view={view} title={messages.jobs.title} section="jobs">
+      <PageHead title={messages.jobs.title} lead={messages.jobs.lead} />
+      <form
+        class="filters"
+        method="get"
+        action="/jobs"
+        hx-get="/jobs"
+        hx-trigger="input, submit"
+        hx-target="#job-list"
+        hx-select="#job-list"
+        hx-swap="outerMorph"
+        hx-replace-url="true"
+      >
+        <label>
+          <span class="visually-hidden">{messages.common.status}</span>
+          <select name="status">
+            <option value="">{messages.jobs.allStatuses}</option>
+            {jobStatuses.map((choice) => (
+              <option value={choice} selected={choice === status}>
+                {messages.jobs.status[choice]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" class="button without-script">
+          {messages.common.apply}
+        </button>
+      </form>
+      <section
+        id="job-list"
+        aria-label={messages.jobs.title}
+        data-poll=""
+        hx-get={query.size === 0 ? "/jobs" : `/jobs?${query}`}
+        hx-trigger="every 5s, refresh"
+        hx-select="#job-list"
+        hx-swap="outerMorph"
+      >
+        {jobs.items.length === 0 ? (
+          <EmptyState title={messages.jobs.empty} hint={messages.jobs.emptyHint} />
+        ) : (
+          <>
+            <JobTable view={view} jobs={jobs.items} withResource />
+            <Pages view={view} base="/jobs" query={query} cursor={cursor} next={jobs.next_cursor} />
+          </>
+        )}
+      </section>
+    </Shell>
+  );
+}
+
+/** Jobs as rows; on a server's own page the resource is left out. */
+export function JobTable(props: {
+  readonly view: View;
+  readonly jobs: readonly Schemas["Job"][];
+  readonly withResource: boolean;
+}) {
+  const { view } = props;
+  const { messages } = view;
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{messages.jobs.job}</th>
+          <th scope="col">{messages.common.status}</th>
+          {props.withResource ? <th scope="col">{messages.jobs.resource}</th> : null}
+          <th scope="col">{messages.jobs.requestedBy}</th>
+          <th scope="col">{messages.jobs.duration}</th>
+          <th scope="col">{messages.common.created}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.jobs.map((job) => (
+          <tr id={`row-${job.id}`} data-tone={jobTone(job.status)}>
+            <th scope="row">
+              <a href={`/jobs/${job.id}`} id={`open-${job.id}`}>
+                {messages.jobs.kind[job.kind] ?? job.kind}
+              </a>
+            </th>
+            <td>
+              <Status tone={jobTone(job.status)}>
+                {messages.jobs.status[job.status] ?? job.status}
+                {job.status === "running" ? (
+                  <span class="figures">{view.format.percent(job.progress)}</span>
+                ) : null}
+              </Status>
+            </td>
+            {props.withResource ? (
+              <td data-label={messages.jobs.resource}>
+                <ResourceLink resource={job.resource} />
+              </td>
+            ) : null}
+            <td data-label={messages.jobs.requestedBy}>{actorName(view, job.requested_by)}</td>
+            <td data-label={messages.jobs.duration} class="figures">
+              {jobDuration(view, job) ?? "–"}
+            </td>
+            <td data-label={messages.common.created}>
+              <When view={view} time={job.created_at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function ResourceLink({ resource }: { readonly resource: Schemas["ResourceRef"] }) {
+  if (resource.type !== "server") return <code>{resource.id}</code>;
+  return (
+    <a class="mono" href={`/servers/${resource.id}`}>
+      {resource.id}
+    </a>
+  );
+}
+
+/** Who asked: a person's or token's name, or the system. */
+export function actorName(view: View, actor: Schemas["Actor"]): string {
+  return actor.name ?? (actor.type === "system" ? view.messages.jobs.system : (actor.id ?? actor.type));
+}
+
+/** How long the job ran, or null before it began. */
+export function jobDuration(view: View, job: Schemas["Job"]): string | null {
+  if (job.started_at === null) return null;
+  const end = job.finished_at === null ? view.now.getTime() : Date.parse(job.finished_at);
+  return view.format.duration(end - Date.parse(job.started_at));
+}

@@ -1,0 +1,127 @@
+import { Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import { attempt, conflictOf, read } from "../../api.ts";
+import {
+  type ConsoleEnv,
+  type ConsoleServices,
+  noticeOf,
+  sessionOf,
+  streamScope,
+} from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { problemText } from "../../problem-messages.ts";
+import { safeReturnPath } from "../../session.ts";
+import { JobListPage, jobStatuses } from "./list-page.tsx";
+import { JobPage } from "./show-page.tsx";
+import { Timeline } from "./timeline.tsx";
+
+// A stream ends after this long and the browser opens the next one, which asks anew who is watching.
+const streamMs = 5 * 60_000;
+const heartbeatMs = 20_000;
+
+export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/jobs", async (context) => {
+    const cursor = context.req.query("cursor") || undefined;
+    const status = jobStatuses.find((known) => known === context.req.query("status")) ?? "";
+    const jobs = await read(
+      context.get("api").GET("/jobs", {
+        params: {
+          query: {
+            limit: 25,
+            ...(cursor === undefined ? {} : { cursor }),
+            ...(status === "" ? {} : { status: [status] }),
+          },
+        },
+      }),
+    );
+    return context.html(
+      renderPage(<JobListPage view={context.get("view")} jobs={jobs} status={status} cursor={cursor} />),
+    );
+  });
+
+  routes.get("/jobs/:id", async (context) => {
+    const view = context.get("view");
+    const id = context.req.param("id");
+    const job = await read(context.get("api").GET("/jobs/{job_id}", { params: { path: { job_id: id } } }));
+    const latest = jobStreams.latest(streamScope(sessionOf(context)), id);
+    return context.html(
+      renderPage(
+        <JobPage
+          view={view}
+          job={latest ?? job}
+          notice={noticeOf(context, view.messages.jobs.notices)}
+          problem={null}
+          idempotencyKey={crypto.randomUUID()}
+        />,
+      ),
+    );
+  });
+
+  routes.get("/jobs/:id/events", async (context) => {
+    const session = sessionOf(context);
+    const id = context.req.param("id");
+    const view = context.get("view");
+    const api = context.get("api");
+    // Each browser is looked at by the API before it may share a stream that another browser opened.
+    const me = await read(api.GET("/me"));
+    if (!session.operator && me.organisation?.id !== session.organisation?.id) return context.notFound();
+    return streamSSE(context, async (stream) => {
+      const stop = new AbortController();
+      stream.onAbort(() => stop.abort());
+      const limit = setTimeout(() => stop.abort(), streamMs);
+      const heartbeat = setInterval(
+        () => stream.write(": still here\n\n").catch(() => stop.abort()),
+        heartbeatMs,
+      );
+      try {
+        for await (const job of jobStreams.watch(streamScope(session), id, api, stop.signal)) {
+          await stream.writeSSE({ data: String(<Timeline view={{ ...view, now: new Date() }} job={job} />) });
+          if (job.done) await stream.writeSSE({ event: "job-done", data: job.id });
+        }
+      } finally {
+        clearTimeout(limit);
+        clearInterval(heartbeat);
+      }
+    });
+  });
+
+  for (const act of ["retry", "cancel"] as const)
+    routes.post(`/jobs/:id/${act}`, async (context) => {
+      const view = context.get("view");
+      const api = context.get("api");
+      const form = context.get("form");
+      const options = {
+        params: {
+          path: { job_id: context.req.param("id") ?? "" },
+          header: { "Idempotency-Key": form.get("idempotency_key") || crypto.randomUUID() },
+        },
+      };
+      const outcome = await attempt(
+        act === "retry"
+          ? api.POST("/jobs/{job_id}/retry", options)
+          : api.POST("/jobs/{job_id}/cancel", options),
+      );
+      if (outcome.kind === "done") {
+        const back = safeReturnPath(form.get("return_to"), "/jobs").split("?")[0];
+        return context.redirect(`${back}?notice=${act === "retry" ? "retried" : "cancelled"}`, 303);
+      }
+      const problem = conflictOf(outcome);
+      const job = await read(api.GET("/jobs/{job_id}", { params: { path: options.params.path } }));
+      return context.html(
+        renderPage(
+          <JobPage
+            view={view}
+            job={job}
+            notice={null}
+            problem={problemText(problem, view.messages)}
+            idempotencyKey={crypto.randomUUID()}
+          />,
+        ),
+        409,
+      );
+    });
+
+  return routes;
+}

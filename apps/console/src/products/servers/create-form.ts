@@ -1,0 +1,135 @@
+import type { RequestBody, Schemas } from "@kule/contract/schemas";
+
+type Catalog = Schemas["Catalog"];
+type Image = Schemas["Image"];
+
+/** The create form as a person filled it in: text as typed, nothing judged yet. */
+export type CreateForm = {
+  readonly name: string;
+  readonly region: string;
+  readonly image: string;
+  readonly package: string;
+  readonly sshKeyIds: readonly string[];
+  /** Empty: the default network. */
+  readonly subnetId: string;
+  readonly privateIp: string;
+  readonly start: boolean;
+  readonly protect: boolean;
+  readonly newKeyName: string;
+  readonly newKeyText: string;
+  readonly idempotencyKey: string;
+};
+
+export type CreateServerBody = RequestBody<"createServer">;
+
+/** Reads the posted fields. A checkbox that is not sent is off. */
+export function readCreateForm(fields: URLSearchParams): CreateForm {
+  const text = (name: string) => (fields.get(name) ?? "").trim();
+  return {
+    name: text("name"),
+    region: text("region"),
+    image: text("image"),
+    package: text("package"),
+    sshKeyIds: [...new Set(fields.getAll("ssh_key_ids").filter((id) => id !== ""))],
+    subnetId: text("subnet_id"),
+    privateIp: text("private_ip"),
+    start: fields.has("start"),
+    protect: fields.has("protect"),
+    newKeyName: text("new_key_name"),
+    newKeyText: text("new_key_text"),
+    idempotencyKey: text("idempotency_key"),
+  };
+}
+
+/** What a fresh form shows: the first region that is ready, its first Linux image, the smallest fitting package. */
+export function freshCreateForm(catalog: Catalog, idempotencyKey: string): CreateForm {
+  return chosenFor(catalog, {
+    name: "",
+    region: "",
+    image: "",
+    package: "",
+    sshKeyIds: [],
+    subnetId: "",
+    privateIp: "",
+    start: true,
+    protect: false,
+    newKeyName: "",
+    newKeyText: "",
+    idempotencyKey,
+  });
+}
+
+/**
+ * The form with gaps filled: no region, image or package chosen becomes the first that is on offer. What a person
+ * chose is kept, also when it does not fit, since only the person can say what gives way.
+ */
+export function chosenFor(catalog: Catalog, form: CreateForm): CreateForm {
+  const region =
+    form.region || (catalog.regions.find(({ status }) => status === "ok") ?? catalog.regions[0])?.slug || "";
+  const here = catalog.images.filter((image) => image.regions.includes(region));
+  const image = form.image || (here.find(({ os_family }) => os_family === "linux") ?? here[0])?.slug || "";
+  const allowed = catalog.images.find(({ slug }) => slug === image)?.packages_allowed ?? [];
+  const smallest = catalog.packages.find(({ slug }) => allowed.includes(slug)) ?? catalog.packages[0];
+  return { ...form, region, image, package: form.package || smallest?.slug || "" };
+}
+
+export type PackageOffer = {
+  readonly package: Schemas["Package"];
+  /** The image that needs more than this package has; null when the package can be chosen. */
+  readonly tooSmallFor: Image | null;
+};
+
+/** Every package, and whether the chosen image runs on it. */
+export function packageOffers(catalog: Catalog, form: CreateForm): readonly PackageOffer[] {
+  const image = catalog.images.find(({ slug }) => slug === form.image);
+  return catalog.packages.map((offered) => ({
+    package: offered,
+    tooSmallFor: image === undefined || image.packages_allowed.includes(offered.slug) ? null : image,
+  }));
+}
+
+export type ImageOffer = { readonly image: Image; readonly here: boolean };
+
+/** Every image, and whether the chosen region has it. */
+export function imageOffers(catalog: Catalog, form: CreateForm): readonly ImageOffer[] {
+  return catalog.images.map((image) => ({ image, here: image.regions.includes(form.region) }));
+}
+
+/** Whether the chosen image takes SSH keys. */
+export function takesSshKeys(catalog: Catalog, form: CreateForm): boolean {
+  return catalog.images.find(({ slug }) => slug === form.image)?.os_family !== "windows";
+}
+
+/** The body that `POST /servers` takes for this form. What is left at its default is left out. */
+export function toCreateBody(catalog: Catalog, form: CreateForm): CreateServerBody {
+  const keys = takesSshKeys(catalog, form) ? form.sshKeyIds : [];
+  return {
+    name: form.name,
+    region: form.region,
+    image: form.image,
+    package: form.package,
+    ...(keys.length > 0 ? { ssh_key_ids: [...keys] } : {}),
+    ...(form.subnetId !== "" ? { subnet_id: form.subnetId } : {}),
+    ...(form.privateIp !== "" ? { private_ip: form.privateIp } : {}),
+    start: form.start,
+    ...(form.protect ? { protection: { delete: true } } : {}),
+  };
+}
+
+const fields = [
+  "name",
+  "region",
+  "image",
+  "package",
+  "ssh_key_ids",
+  "subnet_id",
+  "private_ip",
+  "start",
+] as const;
+
+/** The form's field that a pointer into the body belongs to: `/ssh_key_ids/1` is `ssh_key_ids`. */
+export function createFieldOf(pointer: string): string | null {
+  const name = pointer.split("/")[1];
+  if (name === "protection") return "protect";
+  return fields.find((field) => field === name) ?? null;
+}

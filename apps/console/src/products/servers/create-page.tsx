@@ -1,0 +1,92 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import type { FieldProblems } from "../../layout/fields.tsx";
+import { Banner, EmptyState, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { AccessChoice, AdvancedChoice, NameChoice, NetworkChoice } from "./create-details.tsx";
+import type { CreateForm } from "./create-form.ts";
+import { toCreateBody } from "./create-form.ts";
+import { ImageChoice, PackageChoice, RegionChoice } from "./create-offers.tsx";
+import { CreateSummary } from "./create-summary.tsx";
+
+/** What the dry run said: not asked, not answered, or an answer. */
+export type Check = "unchecked" | "away" | Schemas["DryRun"];
+
+export type CreatePageProps = {
+  readonly view: View;
+  readonly form: CreateForm;
+  readonly catalog: Schemas["Catalog"];
+  readonly sshKeys: readonly Schemas["SshKey"][];
+  readonly networks: readonly Schemas["Network"][];
+  readonly problems: FieldProblems;
+  /** What is wrong with the whole of it. */
+  readonly banner: { readonly kind: "problem" | "warning"; readonly text: string } | null;
+  readonly check: Check;
+};
+
+export function CreatePage(props: CreatePageProps) {
+  const { view, catalog, form, banner, problems } = props;
+  const { messages } = view;
+  if (catalog.regions.length === 0)
+    return (
+      <Shell view={view} title={messages.create.title} section="servers">
+        <PageHead title={messages.create.title} />
+        <EmptyState title={messages.servers.empty} hint={messages.create.noRegions} />
+      </Shell>
+    );
+  const count = Object.values(problems).filter((texts) => texts !== undefined).length;
+  return (
+    <Shell view={view} title={messages.create.title} section="servers">
+      <PageHead title={messages.create.title} />
+      <form id="create-form" class="create" method="post" action="/servers/new">
+        {/* The first button of a form is what Enter presses; it must not be one that adds a key. */}
+        {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: tabindex -1 keeps it out of reach, it only answers Enter */}
+        <button
+          type="submit"
+          name="intent"
+          value="create"
+          class="visually-hidden"
+          tabindex={-1}
+          aria-hidden="true"
+        >
+          {messages.create.submit}
+        </button>
+        <FormSeal view={view} idempotencyKey={form.idempotencyKey} />
+        {/* Choices that change what else is on offer ask the console again and keep focus and text in place. */}
+        <div
+          id="create-choices"
+          class="create-choices"
+          hx-post="/servers/new/preview"
+          hx-trigger="change delay:80ms, input delay:600ms"
+          hx-target="#create-form"
+          hx-select="#create-form"
+          hx-swap="outerMorph"
+          hx-sync="this:replace"
+          hx-validate="false"
+        >
+          <div id="create-banner">
+            {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+            {count === 0 ? null : <Banner kind="problem">{messages.common.problems(count)}</Banner>}
+          </div>
+          <NameChoice {...props} />
+          <RegionChoice {...props} />
+          <ImageChoice {...props} />
+          <PackageChoice {...props} />
+          <AccessChoice {...props} />
+          <NetworkChoice {...props} />
+          <AdvancedChoice {...props} />
+        </div>
+        <CreateSummary
+          {...props}
+          call={apiCall({
+            apiUrl: view.apiUrl,
+            method: "POST",
+            path: "/servers",
+            body: toCreateBody(catalog, form),
+          })}
+        />
+      </form>
+    </Shell>
+  );
+}

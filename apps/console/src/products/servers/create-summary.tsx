@@ -1,0 +1,82 @@
+import { Icon } from "../../layout/icons.tsx";
+import { CallExample } from "../../layout/parts.tsx";
+import { conflictText } from "../../problem-messages.ts";
+import { takesSshKeys } from "./create-form.ts";
+import type { CreatePageProps } from "./create-page.tsx";
+
+/** What will be made, whether anything stands in its way, and the button. Stays in sight while one scrolls. */
+export function CreateSummary(props: CreatePageProps & { readonly call: string }) {
+  const { view, form, catalog } = props;
+  const { messages, format } = view;
+  const image = catalog.images.find(({ slug }) => slug === form.image);
+  const size = catalog.packages.find(({ slug }) => slug === form.package);
+  const region = catalog.regions.find(({ slug }) => slug === form.region);
+  const keys = takesSshKeys(catalog, form) ? form.sshKeyIds.length : 0;
+  return (
+    <aside class="summary" id="create-summary" aria-labelledby="summary-title">
+      <h2 id="summary-title">{messages.create.summary}</h2>
+      <p class="summary-name mono">{form.name === "" ? messages.create.summaryName : form.name}</p>
+      <dl>
+        <div>
+          <dt>{messages.create.region}</dt>
+          <dd>{region?.name ?? "–"}</dd>
+        </div>
+        <div>
+          <dt>{messages.create.image}</dt>
+          <dd>{image?.name ?? "–"}</dd>
+        </div>
+        <div>
+          <dt>{messages.create.package}</dt>
+          <dd class="figures">
+            {size === undefined
+              ? "–"
+              : `${messages.create.vcpu(format.number(size.vcpu))} · ${format.memory(size.memory_mb)} · ${format.disk(size.disk_gb)}`}
+          </dd>
+        </div>
+        <div>
+          <dt>{messages.create.access}</dt>
+          <dd>{keys === 0 ? messages.create.password : messages.create.keys(keys)}</dd>
+        </div>
+      </dl>
+      <div class="check-result" id="check-result" aria-live="polite">
+        <CheckResult {...props} />
+      </div>
+      <button type="submit" name="intent" value="create" class="button" data-kind="primary" data-size="wide">
+        {messages.create.submit}
+      </button>
+      <CallExample view={view} id="create-call" call={props.call} />
+    </aside>
+  );
+}
+
+function CheckResult({ view, check }: CreatePageProps) {
+  const { messages } = view;
+  if (check === "unchecked") return <p class="hint">{messages.create.unchecked}</p>;
+  if (check === "away") return <p class="hint">{messages.create.uncheckable}</p>;
+  if (check.blockers.length > 0)
+    return (
+      <div class="blockers">
+        <p>
+          <Icon name="alert" size={17} />
+          {messages.create.blocked}
+        </p>
+        <ul>
+          {check.blockers.map((blocker) => (
+            <li>{conflictText(blocker, messages)}</li>
+          ))}
+        </ul>
+      </div>
+    );
+  const along = check.would?.created;
+  return (
+    <>
+      <p class="ready">
+        <Icon name="check" size={17} />
+        {messages.create.ready}
+      </p>
+      {along === null || along === undefined ? null : (
+        <p class="hint">{messages.create.createsAlong(along.network.name, along.subnet.name)}</p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,264 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { Icon } from "../../layout/icons.tsx";
+import { Banner, CallExample, EmptyState, PageHead, Pages, Status, When } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { may } from "../../session.ts";
+import { serverStatuses, serverTone } from "./server-status.ts";
+
+const sorts = ["-created_at", "created_at", "name", "-name"] as const;
+
+/** What the list's address says. */
+export type ServerListQuery = {
+  readonly q: string;
+  readonly status: readonly Schemas["ServerStatus"][];
+  readonly region: string;
+  readonly sort: (typeof sorts)[number];
+  readonly cursor: string | undefined;
+};
+
+/** Reads the address; what makes no sense there is left out. */
+export function readServerListQuery(query: URLSearchParams): ServerListQuery {
+  return {
+    q: (query.get("q") ?? "").trim().toLowerCase(),
+    status: serverStatuses.filter((status) => query.getAll("status").includes(status)),
+    region: query.get("region") ?? "",
+    sort: sorts.find((sort) => sort === query.get("sort")) ?? "-created_at",
+    cursor: query.get("cursor") || undefined,
+  };
+}
+
+/** The address of a list. Defaults are left out, so that addresses stay short. */
+export function serverListParameters(query: ServerListQuery): URLSearchParams {
+  const parameters = new URLSearchParams();
+  if (query.q !== "") parameters.set("q", query.q);
+  for (const status of query.status) parameters.append("status", status);
+  if (query.region !== "") parameters.set("region", query.region);
+  if (query.sort !== "-created_at") parameters.set("sort", query.sort);
+  if (query.cursor !== undefined) parameters.set("cursor", query.cursor);
+  return parameters;
+}
+
+type Props = {
+  readonly view: View;
+  readonly query: ServerListQuery;
+  readonly servers: Schemas["ServerList"];
+  readonly regions: readonly Schemas["CatalogRegion"][];
+  readonly notice: string | null;
+};
+
+export function ServerListPage({ view, query, servers, regions, notice }: Props) {
+  const { messages } = view;
+  return (
+    <Shell view={view} title={messages.servers.title} section="servers">
+      <PageHead title={messages.servers.title}>
+        <CreateLink view={view} />
+      </PageHead>
+      {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
+      <Filters view={view} query={query} regions={regions} />
+      <ServerList view={view} query={query} servers={servers} />
+    </Shell>
+  );
+}
+
+function CreateLink({ view }: { readonly view: View }) {
+  const { messages, session } = view;
+  if (session !== null && !may(session, "server:create"))
+    return <p class="hint">{messages.common.notAllowed("server:create")}</p>;
+  return (
+    <a class="button" data-kind="primary" href="/servers/new">
+      <Icon name="plus" />
+      {messages.servers.create}
+    </a>
+  );
+}
+
+function Filters(props: Pick<Props, "view" | "query" | "regions">) {
+  const { view, query, regions } = props;
+  const { messages } = view;
+  return (
+    <search>
+      <form
+        class="filters"
+        method="get"
+        action="/servers"
+        hx-get="/servers"
+        hx-trigger="input delay:250ms, submit"
+        hx-target="#server-list"
+        hx-select="#server-list"
+        hx-swap="outerMorph"
+        hx-replace-url="true"
+        hx-sync="this:replace"
+      >
+        <label class="search">
+          <span class="visually-hidden">{messages.common.search}</span>
+          <Icon name="search" size={17} />
+          <input
+            type="search"
+            name="q"
+            value={query.q}
+            placeholder={messages.servers.searchPlaceholder}
+            maxlength={63}
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck={false}
+          />
+        </label>
+        <label>
+          <span class="visually-hidden">{messages.common.status}</span>
+          <select name="status">
+            <option value="">{messages.servers.allStatuses}</option>
+            {serverStatuses.map((status) => (
+              <option value={status} selected={query.status.includes(status)}>
+                {messages.servers.status[status]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span class="visually-hidden">{messages.common.region}</span>
+          <select name="region">
+            <option value="">{messages.servers.allRegions}</option>
+            {regions.map((region) => (
+              <option value={region.slug} selected={query.region === region.slug}>
+                {region.name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span class="visually-hidden">{messages.servers.sortLabel}</span>
+          <select name="sort">
+            {sorts.map((sort) => (
+              <option value={sort} selected={query.sort === sort}>
+                {messages.servers.sort[sort]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" class="button without-script">
+          {messages.common.apply}
+        </button>
+      </form>
+    </search>
+  );
+}
+
+/** The part of the page that refreshes by itself, and that a filter replaces. */
+function ServerList({ view, query, servers }: Pick<Props, "view" | "query" | "servers">) {
+  const { messages } = view;
+  const parameters = serverListParameters(query);
+  const address = parameters.size === 0 ? "/servers" : `/servers?${parameters}`;
+  return (
+    <section
+      id="server-list"
+      aria-label={messages.servers.title}
+      data-poll=""
+      hx-get={address}
+      hx-trigger="every 4s, refresh"
+      hx-select="#server-list"
+      hx-swap="outerMorph"
+    >
+      {servers.items.length === 0 ? (
+        <NoServers view={view} filtered={query.q !== "" || query.status.length > 0 || query.region !== ""} />
+      ) : (
+        <>
+          <table class="list">
+            <thead>
+              <tr>
+                <th scope="col">{messages.common.name}</th>
+                <th scope="col">{messages.common.status}</th>
+                <th scope="col">{messages.servers.address}</th>
+                <th scope="col">{messages.servers.image}</th>
+                <th scope="col">{messages.servers.package}</th>
+                <th scope="col">{messages.common.region}</th>
+                <th scope="col">{messages.common.created}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {servers.items.map((server) => (
+                <ServerRow view={view} server={server} />
+              ))}
+            </tbody>
+          </table>
+          <div class="list-foot">
+            <p class="hint">
+              {messages.servers.count(
+                view.format.number(servers.items.length),
+                servers.next_cursor !== null || query.cursor !== undefined,
+              )}
+            </p>
+            <Pages
+              view={view}
+              base="/servers"
+              query={parameters}
+              cursor={query.cursor}
+              next={servers.next_cursor}
+            />
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
+
+function ServerRow({ view, server }: { readonly view: View; readonly server: Schemas["Server"] }) {
+  const { messages, format } = view;
+  const address = server.interfaces.find(({ primary }) => primary)?.private_ip;
+  return (
+    <tr id={server.id} data-tone={serverTone(server.status)}>
+      <th scope="row">
+        <a href={`/servers/${server.id}`} id={`open-${server.id}`}>
+          {server.name}
+        </a>
+        {server.protection.delete ? (
+          <span class="lock" title={messages.servers.protection}>
+            <Icon name="lock" size={14} />
+            <span class="visually-hidden">{messages.servers.protection}</span>
+          </span>
+        ) : null}
+      </th>
+      <td>
+        <Status tone={serverTone(server.status)}>
+          {messages.servers.status[server.status] ?? server.status}
+        </Status>
+      </td>
+      <td class="mono" data-label={messages.servers.address}>
+        {address ?? "–"}
+      </td>
+      <td data-label={messages.servers.image}>{server.image.name}</td>
+      <td class="figures" data-label={messages.servers.package}>
+        {messages.create.vcpu(format.number(server.package.vcpu))} · {format.memory(server.package.memory_mb)}
+      </td>
+      <td data-label={messages.common.region}>{server.region}</td>
+      <td data-label={messages.common.created}>
+        <When view={view} time={server.created_at} />
+      </td>
+    </tr>
+  );
+}
+
+function NoServers({ view, filtered }: { readonly view: View; readonly filtered: boolean }) {
+  const { messages } = view;
+  if (filtered)
+    return (
+      <EmptyState title={messages.servers.noMatch} hint={messages.servers.noMatchHint}>
+        <a class="button" href="/servers">
+          {messages.servers.clear}
+        </a>
+      </EmptyState>
+    );
+  const call = apiCall({
+    apiUrl: view.apiUrl,
+    method: "POST",
+    path: "/servers",
+    body: { name: "web-1", image: "ubuntu-24.04", package: "s" },
+  });
+  return (
+    <EmptyState title={messages.servers.empty} hint={messages.servers.emptyHint}>
+      <CreateLink view={view} />
+      <CallExample view={view} id="empty-call" call={call} />
+    </EmptyState>
+  );
+}

@@ -1,0 +1,141 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { Icon } from "../../layout/icons.tsx";
+import { Banner, CallExample, CopyButton, PageHead, Status } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { JobTable } from "../jobs/list-page.tsx";
+import { JobActs, JobFailure } from "../jobs/show-page.tsx";
+import { LiveTimeline } from "../jobs/timeline.tsx";
+import { DangerZone, PendingDeletion } from "./danger-zone.tsx";
+import { ServerFacts } from "./server-facts.tsx";
+import { serverTone } from "./server-status.ts";
+
+export type ShowPageProps = {
+  readonly view: View;
+  readonly server: Schemas["Server"];
+  readonly networks: readonly Schemas["Network"][];
+  readonly sshKeys: readonly Schemas["SshKey"][];
+  /** Newest first, without steps. */
+  readonly jobs: readonly Schemas["Job"][];
+  /** The open job, or the newest one if it failed; with steps. */
+  readonly job: Schemas["Job"] | null;
+  readonly notice: string | null;
+  readonly problem: string | null;
+  /** Shown on this page and never again. */
+  readonly consolePassword: { readonly user: string; readonly password: string } | "withheld" | null;
+  readonly idempotencyKey: string;
+};
+
+export function ShowPage(props: ShowPageProps) {
+  const { view, server, notice, problem } = props;
+  const { messages } = view;
+  return (
+    <Shell view={view} title={server.name} section="servers">
+      <PageHead title={server.name} lead={`${server.image.name} · ${server.region}`} />
+      {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
+      {problem === null ? null : <Banner kind="problem">{problem}</Banner>}
+      <PasswordPanel view={view} password={props.consolePassword} />
+      <div
+        id="server-live"
+        class="stack"
+        data-poll=""
+        hx-get={`/servers/${server.id}`}
+        hx-trigger="every 10s, refresh, job-done from:body"
+        hx-select="#server-live"
+        hx-swap="outerMorph"
+      >
+        <PendingDeletion {...props} />
+        <CurrentJob {...props} />
+        <ServerFacts {...props} />
+        <section class="panel" aria-labelledby="history-title">
+          <div class="panel-head">
+            <h2 id="history-title">{messages.servers.history}</h2>
+          </div>
+          {props.jobs.length === 0 ? (
+            <p class="hint">{messages.servers.noHistory}</p>
+          ) : (
+            <JobTable view={view} jobs={props.jobs} withResource={false} />
+          )}
+        </section>
+        <DangerZone {...props} />
+      </div>
+      <CallExample
+        view={view}
+        id="server-call"
+        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/servers/${server.id}` })}
+      />
+    </Shell>
+  );
+}
+
+/** Status, and the job behind it: followed live while it runs, kept in sight when it failed. */
+function CurrentJob({ view, server, job, idempotencyKey }: ShowPageProps) {
+  const { messages } = view;
+  return (
+    <section class="panel" aria-labelledby="now-title">
+      <div class="panel-head">
+        <h2 id="now-title">
+          {job === null ? messages.common.status : (messages.jobs.kind[job.kind] ?? job.kind)}
+        </h2>
+        <Status tone={serverTone(server.status)}>
+          {messages.servers.status[server.status] ?? server.status}
+        </Status>
+      </div>
+      {job === null ? null : <LiveTimeline view={view} job={job} />}
+      {job === null ? <StatusReason server={server} /> : <JobFailure job={job} />}
+      {job === null ? null : (
+        <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/servers/${server.id}`} />
+      )}
+    </section>
+  );
+}
+
+function StatusReason({ server }: { readonly server: Schemas["Server"] }) {
+  if (server.status_reason === null) return null;
+  return (
+    <Banner kind="problem">
+      <p>{server.status_reason.message}</p>
+      <p>
+        <code>{server.status_reason.code}</code>
+      </p>
+    </Banner>
+  );
+}
+
+function PasswordPanel({
+  view,
+  password,
+}: {
+  readonly view: View;
+  readonly password: ShowPageProps["consolePassword"];
+}) {
+  const { messages } = view;
+  if (password === null) return null;
+  if (password === "withheld") return <Banner kind="warning">{messages.servers.password.withheld}</Banner>;
+  return (
+    <section class="panel secret" aria-labelledby="secret-title">
+      <div class="panel-head">
+        <h2 id="secret-title">
+          <Icon name="keys" />
+          {messages.servers.password.title}
+        </h2>
+      </div>
+      <p>{messages.servers.password.lead}</p>
+      <dl class="facts">
+        <div>
+          <dt>{messages.servers.password.user}</dt>
+          <dd class="mono">{password.user}</dd>
+        </div>
+        <div>
+          <dt>{messages.servers.password.label}</dt>
+          <dd class="secret-text">
+            <code id="console-password">{password.password}</code>
+            <CopyButton view={view} source="console-password" />
+          </dd>
+        </div>
+      </dl>
+      <p class="hint">{messages.servers.password.stored}</p>
+    </section>
+  );
+}

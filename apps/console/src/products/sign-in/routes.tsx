@@ -1,0 +1,101 @@
+import { getConnInfo } from "@hono/node-server/conninfo";
+import { createApiClient } from "@kule/contract/client";
+import { Hono } from "hono";
+import { clientFor, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { isTheme } from "../../layout/view.ts";
+import { isLanguage } from "../../messages/messages.ts";
+import { openSession, safeReturnPath } from "../../session.ts";
+import { SignInPage } from "./sign-in-page.tsx";
+
+/** Sign-in, sign-out, and the two preferences that need no account. */
+export function signInRoutes({ settings, cookies }: ConsoleServices): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/sign-in", (context) => {
+    const returnTo = safeReturnPath(context.req.query("return_to"));
+    if (context.get("session") !== null) return context.redirect(returnTo, 303);
+    const { signIn } = context.get("view").messages;
+    const why = context.req.query("why");
+    const banner =
+      why === "ended"
+        ? ({ kind: "warning", text: signIn.ended } as const)
+        : why === "signed-out"
+          ? ({ kind: "notice", text: signIn.signedOut } as const)
+          : why === "cookies"
+            ? ({ kind: "problem", text: signIn.cookies } as const)
+            : null;
+    return context.html(
+      renderPage(<SignInPage view={context.get("view")} email="" returnTo={returnTo} banner={banner} />),
+    );
+  });
+
+  routes.post("/sign-in", async (context) => {
+    const form = context.get("form");
+    const returnTo = safeReturnPath(form.get("return_to"));
+    const email = (form.get("email") ?? "").trim();
+    const view = context.get("view");
+    const { messages } = view;
+    const refuse = (status: 401 | 429 | 503, text: string) =>
+      context.html(
+        renderPage(
+          <SignInPage view={view} email={email} returnTo={returnTo} banner={{ kind: "problem", text }} />,
+        ),
+        status,
+      );
+
+    const client = createApiClient({
+      baseUrl: settings.apiUrl,
+      headers: { "x-request-id": context.get("requestId"), ...forwarded(context) },
+    });
+    const opened = await client
+      .POST("/auth/login", { body: { email, password: form.get("password") ?? "" } })
+      .catch(() => null);
+    if (opened === null) return refuse(503, messages.errors.away);
+    if (opened.response.status === 429) return refuse(429, messages.signIn.tooMany);
+    // An e-mail without an at sign is refused as a field; to the person it is the same as a wrong one.
+    if (opened.response.status === 401 || opened.response.status === 422)
+      return refuse(401, messages.signIn.refused);
+    if (opened.data === undefined) return refuse(503, messages.errors.away);
+
+    const asUser = createApiClient({ baseUrl: settings.apiUrl, token: opened.data.token, readRetries: 0 });
+    const me = await read(asUser.GET("/me"));
+    await cookies.writeSession(context, openSession(opened.data, me));
+    return context.redirect(returnTo, 303);
+  });
+
+  routes.post("/sign-out", async (context) => {
+    const session = context.get("session");
+    if (session !== null)
+      // The cookie goes in any case; an API that is away lets the token expire by itself.
+      await clientFor(settings, session, context.get("requestId"))
+        .POST("/auth/logout")
+        .catch(() => undefined);
+    cookies.clearSession(context);
+    return context.redirect("/sign-in?why=signed-out", 303);
+  });
+
+  routes.post("/preferences", (context) => {
+    const form = context.get("form");
+    const theme = form.get("theme") ?? undefined;
+    const language = form.get("language") ?? undefined;
+    if (isTheme(theme)) cookies.writePreference(context, "theme", theme);
+    if (isLanguage(language)) cookies.writePreference(context, "language", language);
+    const back = form.get("return_to") ?? "";
+    return context.redirect(back.startsWith("/sign-in") ? "/sign-in" : safeReturnPath(back), 303);
+  });
+
+  return routes;
+}
+
+/** Who is behind this console, for the API's limit on failed sign-ins. */
+function forwarded(context: ConsoleContext): Record<string, string> {
+  try {
+    const { address } = getConnInfo(context).remote;
+    return address === undefined ? {} : { "x-forwarded-for": address };
+  } catch {
+    // Not behind a socket: in-process requests of tests.
+    return {};
+  }
+}

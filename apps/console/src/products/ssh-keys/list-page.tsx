@@ -1,0 +1,145 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { type FieldProblems, TextField } from "../../layout/fields.tsx";
+import { Banner, CallExample, EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { may } from "../../session.ts";
+
+type Props = {
+  readonly view: View;
+  readonly keys: Schemas["SshKeyList"];
+  readonly cursor: string | undefined;
+  readonly form: { readonly name: string; readonly publicKey: string; readonly idempotencyKey: string };
+  readonly problems: FieldProblems;
+  readonly banner: { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
+};
+
+export function SshKeysPage(props: Props) {
+  const { view, keys, banner } = props;
+  const { messages, session } = view;
+  return (
+    <Shell view={view} title={messages.sshKeys.title} section="sshKeys">
+      <PageHead title={messages.sshKeys.title} lead={messages.sshKeys.lead} />
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      {keys.items.length === 0 ? (
+        <EmptyState title={messages.sshKeys.empty} hint={messages.sshKeys.emptyHint} />
+      ) : (
+        <KeyTable {...props} />
+      )}
+      <Pages
+        view={view}
+        base="/ssh-keys"
+        query={new URLSearchParams()}
+        cursor={props.cursor}
+        next={keys.next_cursor}
+      />
+      {session !== null && !may(session, "ssh_key:create") ? (
+        <p class="hint">{messages.common.notAllowed("ssh_key:create")}</p>
+      ) : (
+        <AddKey {...props} />
+      )}
+    </Shell>
+  );
+}
+
+function KeyTable({ view, keys, form }: Props) {
+  const { messages, session } = view;
+  const deletable = session === null || may(session, "ssh_key:delete");
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{messages.common.name}</th>
+          <th scope="col">{messages.sshKeys.type}</th>
+          <th scope="col">{messages.sshKeys.fingerprint}</th>
+          <th scope="col">{messages.common.created}</th>
+          <td></td>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.items.map((key) => (
+          <tr id={key.id}>
+            <th scope="row">{key.name}</th>
+            <td data-label={messages.sshKeys.type}>
+              {key.type} · {key.bits}
+            </td>
+            <td class="mono breakable" data-label={messages.sshKeys.fingerprint}>
+              {key.fingerprint_sha256}
+            </td>
+            <td data-label={messages.common.created}>
+              <When view={view} time={key.created_at} />
+            </td>
+            <td class="row-act">
+              {deletable ? (
+                <details class="confirm">
+                  <summary class="button" aria-label={messages.sshKeys.deleteNamed(key.name)}>
+                    {messages.sshKeys.delete}
+                  </summary>
+                  <form method="post" action={`/ssh-keys/${key.id}/delete`}>
+                    <FormSeal view={view} idempotencyKey={`${form.idempotencyKey}-${key.id}`} />
+                    <p>
+                      <strong>{messages.sshKeys.deleteQuestion(key.name)}</strong>
+                    </p>
+                    <p class="hint">{messages.sshKeys.deleteHint}</p>
+                    <button type="submit" class="button" data-kind="danger">
+                      {messages.sshKeys.delete}
+                    </button>
+                  </form>
+                </details>
+              ) : null}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function AddKey({ view, form, problems }: Props) {
+  const { messages } = view;
+  return (
+    <section class="panel" aria-labelledby="add-title">
+      <div class="panel-head">
+        <h2 id="add-title">{messages.sshKeys.add}</h2>
+      </div>
+      <form class="form" method="post" action="/ssh-keys">
+        <FormSeal view={view} idempotencyKey={form.idempotencyKey} />
+        <TextField
+          view={view}
+          name="name"
+          label={messages.create.keyName}
+          value={form.name}
+          problems={problems}
+          required
+          maxlength={100}
+        />
+        <TextField
+          view={view}
+          name="public_key"
+          label={messages.create.keyText}
+          value={form.publicKey}
+          hint={messages.create.keyTextHint}
+          problems={problems}
+          rows={4}
+          mono
+          required
+          maxlength={16384}
+        />
+        <button type="submit" class="button" data-kind="primary">
+          {messages.sshKeys.add}
+        </button>
+      </form>
+      <CallExample
+        view={view}
+        id="key-call"
+        call={apiCall({
+          apiUrl: view.apiUrl,
+          method: "POST",
+          path: "/ssh-keys",
+          body: { name: "laptop", public_key: "ssh-ed25519 AAAA… ada@laptop" },
+        })}
+      />
+    </section>
+  );
+}

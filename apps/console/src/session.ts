@@ -1,0 +1,135 @@
+import { randomBytes } from "node:crypto";
+import type { Schemas } from "@kule/contract/schemas";
+import type { Context } from "hono";
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import type { CookieOptions } from "hono/utils/cookie";
+import type { Sealer } from "./sealed-value.ts";
+
+/** Who is signed in. Lives in a sealed cookie and nowhere else. */
+export type Session = {
+  /** The API's session token. */
+  readonly token: string;
+  /** Until when the API takes the token, in RFC 3339. */
+  readonly expiresAt: string;
+  readonly user: { readonly email: string; readonly name: string };
+  /** Null for an operator who has not chosen an organisation. */
+  readonly organisation: { readonly id: string; readonly name: string } | null;
+  /** An operator acts in `organisation` by naming it in every call. */
+  readonly operator: boolean;
+  /** What the role may, as told at sign-in: for greying out only, the API decides. */
+  readonly permissions: readonly string[];
+  /** Base of this session's form tokens. */
+  readonly formSecret: string;
+};
+
+/** Cookies of the console, named and protected as the installation's transport allows. */
+export type Cookies = {
+  /** Whether browsers reach the console by https. */
+  readonly secure: boolean;
+  readSession(context: Context): Promise<Session | null>;
+  writeSession(context: Context, session: Session): Promise<void>;
+  clearSession(context: Context): void;
+  /** Base of form tokens before sign-in; made when there is none. */
+  visitorSecret(context: Context): string;
+  /** A secret that the next page about `subject` shows once. Dies after two minutes if no page comes. */
+  writeOnce(context: Context, subject: string, secret: string): Promise<void>;
+  takeOnce(context: Context, subject: string): Promise<string | null>;
+  readPreference(context: Context, name: "theme" | "language"): string | undefined;
+  writePreference(context: Context, name: "theme" | "language", value: string): void;
+};
+
+const onceSeconds = 120;
+const yearSeconds = 365 * 24 * 3600;
+
+/** @param secure whether browsers reach the console by https (or loopback counts as such) */
+export function createCookies(sealer: Sealer, secure: boolean): Cookies {
+  // Browsers refuse `__Host-` cookies over plain http, so a try-out on loopback uses the bare name.
+  const named = (name: string) => (secure ? `__Host-kule_${name}` : `kule_${name}`);
+  const protection: CookieOptions = { httpOnly: true, sameSite: "Lax", path: "/", secure };
+
+  return {
+    secure,
+    async readSession(context) {
+      const sealed = getCookie(context, named("session"));
+      if (sealed === undefined) return null;
+      return (await sealer.open("session", sealed)) as Session | null;
+    },
+    async writeSession(context, session) {
+      const expires = new Date(session.expiresAt);
+      setCookie(context, named("session"), await sealer.seal("session", session, expires), {
+        ...protection,
+        expires,
+      });
+    },
+    clearSession(context) {
+      deleteCookie(context, named("session"), protection);
+    },
+    visitorSecret(context) {
+      const known = getCookie(context, named("visitor"));
+      if (known !== undefined && /^[\w-]{43}$/.test(known)) return known;
+      const fresh = randomBytes(32).toString("base64url");
+      setCookie(context, named("visitor"), fresh, { ...protection, sameSite: "Strict" });
+      return fresh;
+    },
+    async writeOnce(context, subject, secret) {
+      const expires = new Date(Date.now() + onceSeconds * 1000);
+      setCookie(context, named("once"), await sealer.seal(`once ${subject}`, { secret }, expires), {
+        ...protection,
+        sameSite: "Strict",
+        expires,
+      });
+    },
+    async takeOnce(context, subject) {
+      const sealed = getCookie(context, named("once"));
+      if (sealed === undefined) return null;
+      const opened = await sealer.open(`once ${subject}`, sealed);
+      if (opened === null) return null;
+      deleteCookie(context, named("once"), protection);
+      return String(opened.secret);
+    },
+    readPreference: (context, name) => getCookie(context, named(name)),
+    writePreference(context, name, value) {
+      setCookie(context, named(name), value, { ...protection, maxAge: yearSeconds });
+    },
+  };
+}
+
+/** A session from what the API said at sign-in. */
+export function openSession(opened: Schemas["Session"], me: Schemas["Me"]): Session {
+  return {
+    token: opened.token,
+    expiresAt: opened.expires_at,
+    user: { email: opened.user.email, name: opened.user.name },
+    organisation:
+      opened.organisation === null ? null : { id: opened.organisation.id, name: opened.organisation.name },
+    operator: me.actor === "operator" || me.permissions.some((held) => held.startsWith("operator:")),
+    permissions: me.permissions,
+    formSecret: randomBytes(32).toString("base64url"),
+  };
+}
+
+/** Whether the role was said to hold a permission. Operators hold all that an organisation can give. */
+export function may(session: Session, permission: string): boolean {
+  const [resource] = permission.split(":");
+  return (
+    session.operator ||
+    session.permissions.includes(permission) ||
+    session.permissions.includes(`${resource}:*`)
+  );
+}
+
+/**
+ * A path of this console that is safe to send a browser to, or `fallback`: never another origin, whatever browsers
+ * make of backslashes, control characters and doubled slashes.
+ */
+export function safeReturnPath(wanted: string | undefined | null, fallback = "/servers"): string {
+  if (wanted === undefined || wanted === null || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(wanted))
+    return fallback;
+  const base = "http://console.invalid";
+  const url = URL.parse(wanted, base);
+  if (url === null || url.origin !== base) return fallback;
+  // Resolved dot segments can leave two slashes in front, which would name a host again.
+  const path = url.pathname + url.search;
+  if (path.startsWith("//") || path.startsWith("/sign-")) return fallback;
+  return path;
+}

@@ -1,0 +1,53 @@
+/** What the console is told by its environment. */
+export type ConsoleSettings = {
+  /** The API's versioned root, without a slash at the end. */
+  readonly apiUrl: string;
+  readonly host: string;
+  readonly port: number;
+  /** Key ring for cookies: the first seals, all open. Each has at least 32 characters. */
+  readonly secrets: readonly string[];
+  /** `Secure` cookies with the `__Host-` prefix. Off only for plain http on loopback. */
+  readonly secureCookies: boolean;
+};
+
+/** The environment is not one to start with; `problems` names every variable that is wrong, never its value. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`the console cannot start:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.problems = problems;
+  }
+}
+
+const loopback = new Set(["127.0.0.1", "::1", "localhost"]);
+
+/**
+ * Reads the settings from environment variables.
+ *
+ * @throws SettingsError that lists everything that is missing or wrong
+ */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): ConsoleSettings {
+  const problems: string[] = [];
+  const host = environment.KULE_CONSOLE_HOST || "127.0.0.1";
+
+  const apiUrl = (environment.KULE_API_URL ?? "").replace(/\/+$/, "");
+  if (!/^https?:\/\/[^/\s]+/.test(apiUrl))
+    problems.push("KULE_API_URL must be the API's root, such as http://127.0.0.1:8080/api/v1");
+
+  const port = Number(environment.KULE_CONSOLE_PORT || "3000");
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    problems.push("KULE_CONSOLE_PORT must be a port number");
+
+  const secrets = (environment.KULE_CONSOLE_SECRET ?? "").split(",").map((secret) => secret.trim());
+  if (secrets.some((secret) => secret.length < 32))
+    problems.push("KULE_CONSOLE_SECRET must hold secrets of at least 32 characters, separated by commas");
+
+  const secureCookies = environment.KULE_CONSOLE_SECURE_COOKIES ?? (loopback.has(host) ? "false" : "true");
+  if (secureCookies !== "true" && secureCookies !== "false")
+    problems.push("KULE_CONSOLE_SECURE_COOKIES must be true or false");
+
+  if (problems.length > 0) throw new SettingsError(problems);
+  return { apiUrl, host, port, secrets, secureCookies: secureCookies === "true" };
+}

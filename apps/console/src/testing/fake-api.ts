@@ -1,0 +1,215 @@
+import { randomBytes } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import { serve } from "@hono/node-server";
+import type { OperationId, Schemas } from "@kule/contract/schemas";
+import { validateBody } from "@kule/contract/validate";
+import { responseDefect } from "@kule/contract/validate-response";
+import { type Context, Hono } from "hono";
+import { FakeState } from "./fake-state.ts";
+
+/** A stand-in for the API: real HTTP, real state, every answer checked against the contract. */
+export type FakeApi = {
+  readonly url: string;
+  readonly state: FakeState;
+  /** What in our own answers was not as the contract says; must stay empty. */
+  readonly defects: string[];
+  /** Every call so far: `GET /servers?limit=25`. */
+  readonly calls: string[];
+  /** While set, every call is answered with 503, as when the database is away. */
+  away: boolean;
+  stop(): Promise<void>;
+};
+
+type Params = { readonly [name: string]: string };
+type Answer = { readonly status: number; readonly body?: unknown; readonly headers?: Record<string, string> };
+
+const problemTitles: { readonly [status: number]: string } = {
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not found",
+  409: "Conflict",
+  422: "Validation failed",
+  429: "Too many requests",
+  503: "Unavailable",
+};
+
+/** Starts the stand-in on a free loopback port. */
+export async function startFakeApi(): Promise<FakeApi> {
+  const state = new FakeState();
+  const defects: string[] = [];
+  const calls: string[] = [];
+  const replies = new Map<string, { readonly request: string; readonly answer: Answer }>();
+  const app = new Hono();
+
+  const problem = (
+    context: Context,
+    status: number,
+    code: Schemas["ErrorCode"],
+    detail: string,
+    more: Partial<Schemas["Problem"]> = {},
+  ): Answer => ({
+    status,
+    headers: { "content-type": "application/problem+json" },
+    body: {
+      type: `https://kule.dev/errors/${code}`,
+      title: problemTitles[status] ?? "Problem",
+      status,
+      code,
+      detail,
+      instance: context.req.path,
+      request_id: context.req.header("x-request-id") ?? crypto.randomUUID(),
+      ...more,
+    } satisfies Schemas["Problem"],
+  });
+
+  /** One operation: caller, body, idempotency, answer; and the answer against the contract. */
+  function operation<Body>(
+    method: "get" | "post" | "patch" | "delete",
+    path: string,
+    id: OperationId,
+    handler: (call: {
+      readonly params: Params;
+      readonly query: URLSearchParams;
+      readonly body: Body;
+      readonly fail: (
+        status: number,
+        code: Schemas["ErrorCode"],
+        detail: string,
+        more?: Partial<Schemas["Problem"]>,
+      ) => Answer;
+      readonly token: string;
+    }) => Answer | Promise<Answer>,
+    open = false,
+  ): void {
+    app.on(method.toUpperCase(), `/api/v1${path}`, async (context) => {
+      const url = new URL(context.req.url);
+      calls.push(`${method.toUpperCase()} ${url.pathname.replace("/api/v1", "")}${url.search}`);
+      const answer = await decide(context, url);
+      const defect = responseDefect(id, answer.status, answer.body);
+      if (defect !== null) defects.push(defect);
+      const headers = { "content-type": "application/json", ...answer.headers };
+      if (answer.body === undefined) return context.body(null, answer.status as 204);
+      return context.body(JSON.stringify(answer.body), answer.status as 200, headers);
+    });
+
+    async function decide(context: Context, url: URL): Promise<Answer> {
+      const fail = problem.bind(null, context);
+      if (fake.away) return fail(503, "unavailable", "The database is away");
+      const token = (context.req.header("authorization") ?? "").replace(/^Bearer /, "");
+      if (!open && !state.sessions.has(token)) return fail(401, "unauthorized", "The token is not known");
+      const text = await context.req.text();
+      let body: unknown;
+      if (text !== "" || method === "patch") {
+        const checked = validateBody(id, JSON.parse(text));
+        if (!checked.ok)
+          return fail(422, "validation_failed", "The request is wrong", { errors: checked.errors });
+        body = checked.value;
+      }
+      const key = context.req.header("idempotency-key");
+      const known = key === undefined ? undefined : replies.get(`${id} ${key}`);
+      const request = `${url.pathname}${url.search} ${text}`;
+      if (known !== undefined) {
+        if (known.request !== request)
+          return fail(409, "idempotency_key_reused", "The key was used with another request");
+        return withoutSecret(known.answer);
+      }
+      const params = context.req.param() as Params;
+      const answer = await handler({ params, query: url.searchParams, body: body as Body, fail, token });
+      if (key !== undefined && answer.status < 300) replies.set(`${id} ${key}`, { request, answer });
+      return answer;
+    }
+  }
+
+  registerIdentity(operation, state);
+  const { registerProducts } = await import("./fake-products.ts");
+  registerProducts(operation, state, app, calls);
+
+  const server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 });
+  await new Promise<void>((resolve) => server.once("listening", () => resolve()));
+  const { port } = server.address() as AddressInfo;
+  const fake: FakeApi = {
+    url: `http://127.0.0.1:${port}/api/v1`,
+    state,
+    defects,
+    calls,
+    away: false,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        if ("closeAllConnections" in server) server.closeAllConnections();
+      }),
+  };
+  return fake;
+}
+
+export type { Answer, Params };
+export type Operation = <Body>(
+  method: "get" | "post" | "patch" | "delete",
+  path: string,
+  id: OperationId,
+  handler: (call: {
+    readonly params: Params;
+    readonly query: URLSearchParams;
+    readonly body: Body;
+    readonly fail: (
+      status: number,
+      code: Schemas["ErrorCode"],
+      detail: string,
+      more?: Partial<Schemas["Problem"]>,
+    ) => Answer;
+    readonly token: string;
+  }) => Answer | Promise<Answer>,
+  open?: boolean,
+) => void;
+
+/** A replay never repeats a secret. */
+function withoutSecret(answer: Answer): Answer {
+  const headers = { ...answer.headers, "idempotency-replayed": "true" };
+  const body = answer.body as { console_password?: string | null } | undefined;
+  if (typeof body?.console_password !== "string") return { ...answer, headers };
+  return { ...answer, headers, body: { ...body, console_password: null, secret_withheld: true } };
+}
+
+function registerIdentity(operation: Operation, state: FakeState): void {
+  operation<Schemas["LoginRequest"]>(
+    "post",
+    "/auth/login",
+    "login",
+    ({ body, fail }) => {
+      const user = state.users.find(({ email }) => email === body.email);
+      if (user === undefined || user.password !== body.password)
+        return fail(401, "unauthorized", "E-mail and password do not go together");
+      const token = `kule_ses_${randomBytes(24).toString("hex")}`;
+      state.sessions.set(token, user);
+      return {
+        status: 200,
+        body: {
+          token,
+          expires_at: new Date(Date.now() + 12 * 3600_000).toISOString(),
+          user: { id: user.id, email: user.email, name: user.name },
+          organisation: user.organisation,
+        } satisfies Schemas["Session"],
+      };
+    },
+    true,
+  );
+  operation("post", "/auth/logout", "logout", ({ token }) => {
+    state.sessions.delete(token);
+    return { status: 204 };
+  });
+  operation("get", "/me", "getMe", ({ token }) => {
+    const user = state.userOf(token);
+    return {
+      status: 200,
+      body: {
+        actor: "user",
+        user: { id: user.id, email: user.email, name: user.name },
+        organisation: user.organisation,
+        role: user.role,
+        permissions: [...user.permissions],
+        region: null,
+        token: { id: "tok_fake", name: "session", scopes: [], expires_at: null },
+      } satisfies Schemas["Me"],
+    };
+  });
+}

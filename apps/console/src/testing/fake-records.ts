@@ -1,0 +1,218 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Schemas } from "@kule/contract/schemas";
+
+/** An identifier as the API makes them. */
+export function fakeId(prefix: string): string {
+  return `${prefix}_${randomBytes(16).toString("hex").slice(0, 26)}`;
+}
+
+export const fakeCatalog: Schemas["Catalog"] = (() => {
+  const packages: Schemas["Package"][] = [
+    { slug: "s", vcpu: 1, memory_mb: 2048, disk_gb: 40 },
+    { slug: "m", vcpu: 2, memory_mb: 4096, disk_gb: 80 },
+    { slug: "l", vcpu: 4, memory_mb: 8192, disk_gb: 160 },
+    { slug: "xl", vcpu: 6, memory_mb: 16_384, disk_gb: 240 },
+    { slug: "xxl", vcpu: 8, memory_mb: 32_768, disk_gb: 400 },
+    { slug: "xxxl", vcpu: 12, memory_mb: 65_536, disk_gb: 640 },
+  ];
+  const image = (
+    slug: string,
+    name: string,
+    family: "linux" | "windows",
+    distribution: string,
+    version: string,
+    user: string,
+    regions: string[],
+  ): Schemas["Image"] => ({
+    slug,
+    name,
+    os_family: family,
+    distribution,
+    version,
+    min_memory_mb: family === "windows" ? 4096 : 1024,
+    min_disk_gb: family === "windows" ? 80 : 10,
+    default_user: user,
+    console: family === "windows" ? "vnc" : "serial",
+    // The specification leaves s and m out for Windows, although m has exactly the memory that Windows needs.
+    packages_allowed: packages
+      .filter(({ slug: size }) => family === "linux" || (size !== "s" && size !== "m"))
+      .map(({ slug: size }) => size),
+    regions,
+  });
+  return {
+    images: [
+      image("ubuntu-24.04", "Ubuntu 24.04 LTS", "linux", "ubuntu", "24.04", "ubuntu", ["ist1", "ank1"]),
+      image("debian-13", "Debian 13", "linux", "debian", "13", "debian", ["ist1", "ank1"]),
+      image("rocky-10", "Rocky Linux 10", "linux", "rocky", "10", "rocky", ["ist1"]),
+      image("windows-2025", "Windows Server 2025", "windows", "windows", "2025", "Administrator", ["ist1"]),
+    ],
+    packages,
+    regions: [
+      { slug: "ist1", name: "İstanbul 1", country: "TR", status: "ok", status_since: null },
+      { slug: "ank1", name: "Ankara 1", country: "TR", status: "unreachable", status_since: null },
+    ],
+  };
+})();
+
+const allowed: Schemas["ActionState"] = { allowed: true, code: null, reason: null };
+const refused = (code: Schemas["ErrorCode"], reason: string): Schemas["ActionState"] => ({
+  allowed: false,
+  code,
+  reason,
+});
+
+/** What may be done with a server in this state, as the API's own table has it. */
+export function fakeActions(server: Pick<Schemas["Server"], "deletion" | "protection" | "status">) {
+  const leaving = server.deletion !== null || server.status === "deleting";
+  return {
+    delete: leaving
+      ? refused("resource_deleting", "The server is already being removed")
+      : server.protection.delete
+        ? refused("protected", "The server is protected against deletion")
+        : allowed,
+    cancel_deletion:
+      server.status === "pending_deletion"
+        ? allowed
+        : refused("invalid_state", "The server is not marked for removal"),
+    update: leaving ? refused("resource_deleting", "The server is being removed") : allowed,
+  };
+}
+
+export function fakeServer(
+  body: Schemas["ServerCreate"],
+  network: Schemas["Network"],
+  index: number,
+): Schemas["Server"] {
+  const image = fakeCatalog.images.find(({ slug }) => slug === body.image);
+  const size = fakeCatalog.packages.find(({ slug }) => slug === body.package);
+  if (image === undefined || size === undefined)
+    throw new Error("a fake server needs a known image and package");
+  const subnet = network.subnets.find(({ id }) => id === body.subnet_id) ?? network.subnets[0];
+  const now = new Date().toISOString();
+  const server = {
+    id: fakeId("srv"),
+    name: body.name,
+    hostname: body.name,
+    region: body.region ?? "ist1",
+    status: "creating" as const,
+    status_reason: null,
+    power_state: "unknown" as const,
+    image: { slug: image.slug, name: image.name, os_family: image.os_family },
+    package: size,
+    ssh_key_ids: body.ssh_key_ids ?? [],
+    interfaces: [
+      {
+        id: fakeId("nic"),
+        subnet_id: subnet?.id ?? "",
+        network_id: network.id,
+        private_ip: body.private_ip ?? `10.0.0.${10 + index}`,
+        mac: `0a:4b:75:00:00:${(16 + index).toString(16)}`,
+        primary: true,
+      },
+    ],
+    public_ips: [],
+    labels: body.labels ?? {},
+    protection: body.protection ?? { delete: false },
+    console: { types: [image.console] },
+    deletion: null,
+    job_id: null,
+    generation: 1,
+    observed_generation: 0,
+    observed_at: null,
+    created_at: now,
+    updated_at: now,
+  };
+  return { ...server, actions: fakeActions(server) };
+}
+
+export function fakeJob(kind: Schemas["JobKind"], serverId: string, user: string): Schemas["Job"] {
+  return {
+    id: fakeId("job"),
+    kind,
+    status: "queued",
+    done: false,
+    region: "ist1",
+    resource: { type: "server", id: serverId },
+    phase: null,
+    progress: 0,
+    steps: [],
+    error: null,
+    attempt: 0,
+    max_attempts: 8,
+    next_attempt_at: null,
+    cancellable: true,
+    cancel_requested: false,
+    retryable: false,
+    requested_by: { type: "user", id: fakeId("usr"), name: user },
+    request_id: crypto.randomUUID(),
+    queued_behind: null,
+    created_at: new Date().toISOString(),
+    started_at: null,
+    finished_at: null,
+  };
+}
+
+export function fakeSshKey(body: Schemas["SshKeyCreate"]): Schemas["SshKey"] {
+  const [type = "", blob = "", ...comment] = body.public_key.trim().split(/\s+/);
+  const digest = createHash("sha256").update(Buffer.from(blob, "base64")).digest("base64").replace(/=+$/, "");
+  const now = new Date().toISOString();
+  return {
+    id: fakeId("key"),
+    name: body.name,
+    public_key: `${type} ${blob}`,
+    fingerprint_sha256: `SHA256:${digest}`,
+    fingerprint_md5: Array.from(createHash("md5").update(blob).digest(), (byte) =>
+      byte.toString(16).padStart(2, "0"),
+    ).join(":"),
+    type: type === "ssh-rsa" ? "rsa" : "ed25519",
+    bits: type === "ssh-rsa" ? 3072 : 256,
+    comment: comment.join(" "),
+    labels: {},
+    generation: 1,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+export function fakeNetwork(body: Schemas["NetworkCreate"], isDefault: boolean): Schemas["Network"] {
+  const now = new Date().toISOString();
+  return {
+    id: fakeId("net"),
+    name: body.name,
+    region: body.region ?? "ist1",
+    cidr: body.cidr ?? "10.0.0.0/16",
+    description: body.description ?? "",
+    is_default: isDefault,
+    status: "active",
+    subnets: [],
+    usage: { addresses_total: 252, addresses_used: 0 },
+    labels: {},
+    generation: 1,
+    observed_generation: 1,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+export function fakeSubnet(body: Schemas["SubnetCreate"], network: Schemas["Network"]): Schemas["Subnet"] {
+  const now = new Date().toISOString();
+  return {
+    id: fakeId("sub"),
+    network_id: network.id,
+    name: body.name,
+    region: network.region,
+    tier: body.tier,
+    cidr: body.cidr ?? `10.0.${network.subnets.length}.0/24`,
+    gateway_ip: `10.0.${network.subnets.length}.1`,
+    dns_servers: [],
+    egress: body.tier === "data" ? "forbidden" : "none",
+    vlan: null,
+    status: "active",
+    usage: { addresses_total: 252, addresses_used: 3 },
+    labels: {},
+    generation: 1,
+    observed_generation: 1,
+    created_at: now,
+    updated_at: now,
+  };
+}

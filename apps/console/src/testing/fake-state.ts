@@ -1,0 +1,180 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { fakeActions, fakeId } from "./fake-records.ts";
+
+type Job = Schemas["Job"];
+type Server = Schemas["Server"];
+
+export type FakeUser = {
+  readonly id: string;
+  readonly email: string;
+  readonly password: string;
+  readonly name: string;
+  readonly organisation: Schemas["OrganisationRef"];
+  readonly role: Schemas["Role"];
+  readonly permissions: readonly string[];
+};
+
+const acme = { id: fakeId("org"), slug: "acme", name: "Acme Hosting" };
+const member = [
+  "server:read",
+  "server:create",
+  "server:update",
+  "server:delete",
+  "ssh_key:read",
+  "ssh_key:create",
+  "ssh_key:delete",
+  "network:read",
+  "network:create",
+  "job:read",
+  "job:cancel",
+  "job:retry",
+  "catalog:read",
+];
+
+/** The stand-in's world. Jobs move only when a test says so. */
+export class FakeState {
+  readonly users: FakeUser[] = [
+    {
+      id: fakeId("usr"),
+      email: "ada@example.org",
+      password: "correct horse",
+      name: "Ada Lovelace",
+      organisation: acme,
+      role: "admin",
+      permissions: member,
+    },
+    {
+      id: fakeId("usr"),
+      email: "vera@example.org",
+      password: "only looking",
+      name: "Vera Viewer",
+      organisation: acme,
+      role: "viewer",
+      permissions: member.filter((permission) => permission.endsWith(":read")),
+    },
+  ];
+  readonly sessions = new Map<string, FakeUser>();
+  readonly servers: Server[] = [];
+  readonly jobs: Job[] = [];
+  readonly sshKeys: Schemas["SshKey"][] = [];
+  readonly networks: Schemas["Network"][] = [];
+  readonly subnets: Schemas["Subnet"][] = [];
+  /** Called with each change of a job. */
+  readonly jobWatchers = new Set<(job: Job) => void>();
+
+  userOf(token: string): FakeUser {
+    const user = this.sessions.get(token);
+    if (user === undefined) throw new Error("no such session");
+    return user;
+  }
+
+  server(id: string | undefined): Server | undefined {
+    return this.servers.find((server) => server.id === id);
+  }
+
+  job(id: string | undefined): Job | undefined {
+    return this.jobs.find((job) => job.id === id);
+  }
+
+  changeServer(id: string, change: Partial<Server>): Server {
+    const server = this.server(id);
+    if (server === undefined) throw new Error(`no server ${id}`);
+    Object.assign(server, change, {
+      generation: server.generation + 1,
+      updated_at: new Date().toISOString(),
+    });
+    server.actions = fakeActions(server);
+    return server;
+  }
+
+  changeJob(id: string, change: Partial<Job>): Job {
+    const job = this.job(id);
+    if (job === undefined) throw new Error(`no job ${id}`);
+    Object.assign(job, change);
+    for (const watcher of this.jobWatchers) watcher(job);
+    return job;
+  }
+
+  /** The agent takes the job and reports one step; the step before it is done. */
+  step(
+    id: string,
+    phase: Schemas["JobPhase"],
+    name: string,
+    progress: number,
+    message: string | null = null,
+  ): void {
+    const job = this.job(id);
+    if (job === undefined) throw new Error(`no job ${id}`);
+    const now = new Date().toISOString();
+    const steps = job.steps.map((step) =>
+      step.finished_at === null ? { ...step, status: "succeeded" as const, finished_at: now } : step,
+    );
+    this.changeJob(id, {
+      status: "running",
+      phase,
+      progress,
+      attempt: Math.max(1, job.attempt),
+      started_at: job.started_at ?? now,
+      steps: [
+        ...steps,
+        {
+          seq: steps.length + 1,
+          attempt: Math.max(1, job.attempt),
+          phase,
+          name,
+          status: "running",
+          message,
+          started_at: now,
+          finished_at: null,
+          external_ref: null,
+        },
+      ],
+    });
+  }
+
+  /** The job ends well and its server is what the job was for. */
+  succeed(id: string): void {
+    const job = this.job(id);
+    if (job === undefined) throw new Error(`no job ${id}`);
+    const now = new Date().toISOString();
+    const observed = { job_id: null, observed_at: now };
+    if (job.kind === "ServerCreate" || job.kind === "ServerRestore")
+      this.changeServer(job.resource.id, { ...observed, status: "running", power_state: "on" });
+    if (job.kind === "ServerStop") this.changeServer(job.resource.id, { ...observed, power_state: "off" });
+    this.changeJob(id, {
+      status: "succeeded",
+      done: true,
+      phase: "verify",
+      progress: 100,
+      cancellable: false,
+      finished_at: now,
+      steps: job.steps.map((step) => ({
+        ...step,
+        status: "succeeded" as const,
+        finished_at: step.finished_at ?? now,
+      })),
+    });
+  }
+
+  fail(id: string, error: Schemas["JobError"]): void {
+    const job = this.job(id);
+    if (job === undefined) throw new Error(`no job ${id}`);
+    const now = new Date().toISOString();
+    this.changeServer(job.resource.id, {
+      job_id: null,
+      status: "error",
+      status_reason: { code: "create_failed", message: error.message, job_id: id },
+    });
+    this.changeJob(id, {
+      status: "failed",
+      done: true,
+      error,
+      cancellable: false,
+      retryable: error.retryable,
+      finished_at: now,
+      steps: job.steps.map((step) =>
+        step.finished_at === null ? { ...step, status: "failed" as const, finished_at: now } : step,
+      ),
+    });
+  }
+}
