@@ -1,4 +1,4 @@
-import { ApiError, badParameters, failure } from "./api-error.ts";
+import { ApiError, badParameters, failure, permissionDenied } from "./api-error.ts";
 import type { NodeDocument } from "./documents.ts";
 import { nodesOf, type Region } from "./region.ts";
 import type { Endpoint } from "./schema/api-schema.ts";
@@ -13,6 +13,8 @@ export interface Call {
   /** The node that answers. */
   readonly node: string;
   readonly params: Parameters;
+  /** Parameters that were given without a value: absent to the schema, but not to every call. */
+  readonly valueless: readonly string[];
   /** Set by list calls that page. */
   total?: number;
 }
@@ -127,7 +129,8 @@ export async function dispatch(region: Region, handlers: Handlers, request: Requ
   if (permissions === null && request.authUser !== "root@pam") {
     throw new ApiError(403, "Permission check failed (user != root@pam)\n");
   }
-  if (permissions?.user !== "all" && permissions?.check !== undefined) {
+  if (permissions?.user !== "all" && permissions?.user !== "world") {
+    if (permissions?.check === undefined) throw permissionDenied();
     region.permissions.requireExpression(request.authUser, permissions.check, merged);
   }
   const entry = nodesOf(region).find(({ online }) => online)?.name ?? "pve1";
@@ -135,7 +138,8 @@ export async function dispatch(region: Region, handlers: Handlers, request: Requ
   const node = named === undefined || named === "localhost" ? entry : answeringNode(region, named).name;
   const run = async (): Promise<Answer> => {
     const params = validateParameters(endpoint, merged);
-    const call: Call = { region, endpoint, authUser: request.authUser, node, params };
+    const valueless = Object.keys(merged).filter((key) => (merged[key] ?? null) === null);
+    const call: Call = { region, endpoint, authUser: request.authUser, node, params, valueless };
     const data = await handler(call);
     return call.total === undefined ? { data: data ?? null } : { data: data ?? null, total: call.total };
   };

@@ -5,22 +5,7 @@ import { readJournal } from "./journal.ts";
 import type { Region } from "./region.ts";
 import type { TaskFault } from "./tasks/task-faults.ts";
 import { configView } from "./vm/config-file.ts";
-import type { World } from "./world.ts";
-
-const WORLD_CALLS = [
-  "nodeDown",
-  "nodeUp",
-  "loseQuorum",
-  "regainQuorum",
-  "editConfig",
-  "touchConfig",
-  "migrateVm",
-  "stealVmid",
-  "deleteVm",
-  "setPower",
-  "unlock",
-  "leaveVolume",
-] as const;
+import { callWorld, type World } from "./world.ts";
 
 async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
   const chunks: Buffer[] = [];
@@ -89,10 +74,7 @@ export function controlServer(region: Region, world: World, faults: HttpFaults, 
       }
       case "POST /world": {
         const { do: name, args = [] } = (await readJson(request)) as { do?: string; args?: unknown[] };
-        const known = WORLD_CALLS.find((call) => call === name);
-        if (known === undefined) throw new Error(`"do" is one of ${WORLD_CALLS.join(", ")}`);
-        const result = (world[known] as (...given: unknown[]) => unknown)(...args);
-        return { result: result ?? null };
+        return { result: callWorld(world, name ?? "", args) };
       }
       default:
         throw new ApiError(404, `no ${request.method} ${url.pathname} here`);

@@ -13,7 +13,7 @@ import type { ProxmoxVersion } from "./schema/api-schema.ts";
 import { AGENT_TOKEN, OPERATOR_TOKEN, refreshRoles, seedRegion } from "./seed.ts";
 import { openStore } from "./store.ts";
 import type { TaskFaults } from "./tasks/task-faults.ts";
-import { makeWorld, type World } from "./world.ts";
+import { callWorld, makeWorld, type World } from "./world.ts";
 
 export interface LabOptions {
   /** State, certificate and secrets live here; made when missing. */
@@ -30,6 +30,8 @@ export interface LabOptions {
   readonly version?: ProxmoxVersion;
   /** Seeds MAC addresses, UUIDs, process numbers. Secrets never depend on it. */
   readonly seed?: number;
+  /** How far the region's clock is off; 0 when absent. */
+  readonly clockSkewSeconds?: number;
   /** Replaces clock and chance altogether. */
   readonly runtime?: Runtime;
 }
@@ -55,6 +57,8 @@ export interface Lab {
     vm(vmid: number): VmDocument | undefined;
     /** Ids of the volumes that carry this VM id. */
     volumes(vmid: number): string[];
+    /** How many of a node's three root daemon workers are busy. */
+    busyWorkers(node: string): number;
     /** Resolves when no task is running. */
     settled(): Promise<void>;
   };
@@ -109,7 +113,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   // The number of earlier starts is part of the seed: a restart must not hand out the same MACs again.
   const boots = readJournal(dataDir).filter(({ op }) => op === "lab-started").length;
-  const runtime = options.runtime ?? systemRuntime(timeScale, seed + boots * 7919);
+  const runtime =
+    options.runtime ?? systemRuntime(timeScale, seed + boots * 7919, (options.clockSkewSeconds ?? 0) * 1000);
   const store = openStore(dataDir, runtime);
   const fresh = store.empty;
   const region = makeRegion(runtime, store, version);
@@ -121,7 +126,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const world = makeWorld(region);
   const hosts = ["localhost", "127.0.0.1", "::1", "pve1", "pve2", ...(host === "127.0.0.1" ? [] : [host])];
   const identity = serverIdentity(dataDir, hosts, new Date(runtime.nowMs()));
-  const api = apiServer(region, handlers, faults, identity);
+  const api = apiServer(region, handlers, faults, (name, args) => callWorld(world, name, args), identity);
   const control =
     options.controlPort === undefined ? undefined : controlServer(region, world, faults, dataDir);
   const closeAll = async (): Promise<void> => {
@@ -163,6 +168,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
           .all("volume")
           .filter((volume) => volume.vmid === vmid)
           .map(({ volid }) => volid),
+      busyWorkers: (node) => region.daemons.get(node)?.busy ?? 0,
       settled,
     },
     faults: { ...faults, tasks: region.taskFaults },

@@ -48,6 +48,11 @@ export function makeRrd(runtime: Runtime, store: Store): Rrd {
     if (vm === undefined) rows.delete(vmid);
     else rows.set(vmid, rowOf(store, vm));
   };
+  // A clone that takes no time is never long enough in progress for a broadcast to see it.
+  const refreshUnlessCloning = (vmid: number): void => {
+    const vm = store.get("vm", String(vmid));
+    if (vm?.config.lock !== "clone") refresh(vmid);
+  };
   const broadcast = (): void => {
     const vms = store.all("vm");
     const known = new Set(vms.map(({ vmid }) => vmid));
@@ -63,7 +68,7 @@ export function makeRrd(runtime: Runtime, store: Store): Rrd {
   if (runtime.timeScale === 0) {
     store.onCommit((changes) => {
       for (const [collection, id] of changes) {
-        if (collection === "vm") void runtime.wait(0).then(() => refresh(Number(id)));
+        if (collection === "vm") void runtime.wait(0).then(() => refreshUnlessCloning(Number(id)));
       }
     });
   }

@@ -45,10 +45,10 @@ export function seededGenerator(seed: number): () => number {
 }
 
 /** The runtime of a real process. */
-export function systemRuntime(timeScale: number, seed: number): Runtime {
+export function systemRuntime(timeScale: number, seed: number, clockSkewMs = 0): Runtime {
   return {
     timeScale,
-    nowMs: () => Date.now(),
+    nowMs: () => Date.now() + clockSkewMs,
     wait: async (seconds) => {
       if (timeScale === 0 || seconds <= 0) await nextTurn();
       else await sleepReal(seconds * timeScale * 1000);

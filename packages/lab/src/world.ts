@@ -5,6 +5,28 @@ import { clusterOf, type Region } from "./region.ts";
 import type { DocumentChange } from "./store.ts";
 import { referencedVolumes, withStorageLock } from "./vm/drives.ts";
 
+const CALLS = [
+  "nodeDown",
+  "nodeUp",
+  "loseQuorum",
+  "regainQuorum",
+  "editConfig",
+  "touchConfig",
+  "migrateVm",
+  "stealVmid",
+  "deleteVm",
+  "setPower",
+  "unlock",
+  "leaveVolume",
+] as const;
+
+/** Calls the world by name, as the control server and faults do. Throws when there is no such call. */
+export function callWorld(world: World, name: string, args: readonly unknown[]): unknown {
+  const known = CALLS.find((call) => call === name);
+  if (known === undefined) throw new Error(`"do" is one of ${CALLS.join(", ")}`);
+  return (world[known] as (...given: readonly unknown[]) => unknown)(...args) ?? null;
+}
+
 /** Who does what the lab does behind a driver's back. */
 const SOMEONE = "admin@pam";
 
@@ -31,6 +53,8 @@ export interface World {
   unlock(vmid: number): void;
   /** Holds a storage's lock until the returned function is called. */
   holdStorageLock(storage: string, node?: string): () => void;
+  /** Takes the agent's grant on /vms away and gives it one on this pool, which is made: the scope trap. */
+  restrictAgentToPool(poolid: string): void;
   /** Puts a volume that nobody refers to on a storage. */
   leaveVolume(storage: string, vmid: number): string;
 }
@@ -125,6 +149,17 @@ export function makeWorld(region: Region): World {
       });
       withStorageLock(region, node, storage, () => released).catch(() => undefined);
       return release;
+    },
+    restrictAgentToPool: (poolid) => {
+      const changes: DocumentChange[] = [["pool", poolid, { poolid, comment: null, vms: [], storages: [] }]];
+      for (const acl of store.all("acl")) {
+        if (acl.path !== "/vms") continue;
+        changes.push(["acl", `${acl.path} ${acl.ugid} ${acl.roleid}`, null]);
+        for (const path of [`/pool/${poolid}`, "/vms/9000"]) {
+          changes.push(["acl", `${path} ${acl.ugid} ${acl.roleid}`, { ...acl, path }]);
+        }
+      }
+      store.commit({ op: "world-agent-restricted", user: SOMEONE, detail: { poolid } }, changes);
     },
     leaveVolume: (storage, vmid) => {
       const volid = `${storage}:vm-${vmid}-disk-99`;

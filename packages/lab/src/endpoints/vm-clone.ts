@@ -113,7 +113,8 @@ function loadAndCheck(call: Call, request: CloneRequest): ClonePlan {
   if (request.target !== undefined && !shared) {
     throw failure(`can't clone VM to node '${request.target}' (VM uses local storage)`);
   }
-  if (region.store.get("vm", String(request.newid)) !== undefined) {
+  // Only this node's directory is looked at here; the cluster file system notices the others.
+  if (region.store.get("vm", String(request.newid))?.node === call.node) {
     throw failure(`unable to create VM ${request.newid}: config file already exists`);
   }
   const config: Record<string, string> = {};
@@ -215,6 +216,10 @@ async function cloneInTask(call: Call, request: CloneRequest, worker: Worker): P
     config.description = storedDescription(request.description);
   }
   worker.stage("temporary-config");
+  if (region.store.get("vm", String(newid)) !== undefined) {
+    const file = `/etc/pve/nodes/${node}/qemu-server/${newid}.conf`;
+    throw new Error(`close (rename) atomic file '${file}' failed: File exists`);
+  }
   worker.commit({ op: "clone-started", vmid: newid, detail: { source, name: config.name } }, [
     ["vm", String(newid), temporaryVm(node, newid)],
   ]);

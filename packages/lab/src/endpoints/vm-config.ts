@@ -58,8 +58,8 @@ function parseUpdate(call: Call): Update {
   if (options.sshkeys !== undefined) validateSshKeys(options.sshkeys);
   const deletions = splitList(text(call, "delete") ?? "").map((key) => (key === "cdrom" ? "ide2" : key));
   const reverts = splitList(text(call, "revert") ?? "");
-  if (deletions.length + reverts.length + Object.keys(options).length === 0)
-    throw failure("no options specified");
+  const given = [...deletions, ...reverts, ...Object.keys(options), ...call.valueless];
+  if (given.length === 0) throw failure("no options specified");
   if (options.cdrom !== undefined) {
     if (options.ide2 !== undefined) throw badParameters({ cdrom: "option conflicts with ide2" });
     options.ide2 = `${options.cdrom},media=cdrom`;
@@ -219,6 +219,9 @@ async function applyUpdate(call: Call, update: Update): Promise<Record<string, s
   const { region, node } = call;
   const draft = openDraft(loadAndCheck(call, update));
   requireQuorum(region);
+  // "k=" reaches the writer of the file as an undefined value.
+  const valueless = call.valueless.find(isOption);
+  if (valueless !== undefined) throw failure(`unable to parse value of '${valueless}' - got undefined value`);
   const modified = new Set<string>();
   const options = { ...update.options };
   for (const key of update.reverts) {

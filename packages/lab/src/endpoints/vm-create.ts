@@ -63,6 +63,7 @@ function create(call: Call): string {
   const pool = text(call, "pool");
   if (text(call, "archive") !== undefined) throw failure("the lab restores no archives");
   requireCreatePrivileges(region, authUser, vmid, pool);
+  if (flag(call, "start")) vmCheck(region, authUser, vmid, pool)(["VM.PowerMgmt"]);
   const options = normaliseOptions(call);
   requireConfigPrivileges(region, authUser, vmCheck(region, authUser, vmid, pool), Object.keys(options));
   requireStorageAccess(region, authUser, vmid, options);
@@ -74,14 +75,13 @@ function create(call: Call): string {
   }
   const drives = Object.fromEntries(Object.entries(options).filter(([key]) => isDriveKey(key)));
   const plain = Object.fromEntries(Object.entries(options).filter(([key]) => !isDriveKey(key)));
+  // The number is taken before the worker is forked.
+  region.store.commit({ op: "create-started", node, vmid, user: authUser }, [
+    ["vm", String(vmid), bareVm(region, node, vmid, { lock: "create" })],
+  ]);
   const what = { node, type: "qmcreate", id: String(vmid), user: authUser };
   return startTask(region, what, async (worker) => {
     await withVmLock(region, node, vmid, async () => {
-      if (region.store.get("vm", String(vmid)) !== undefined) {
-        throw new Error(`unable to create VM ${vmid}: config file already exists`);
-      }
-      const empty = bareVm(region, node, vmid, { lock: "create" });
-      worker.commit({ op: "create-started", vmid }, [["vm", String(vmid), empty]]);
       try {
         worker.stage("disks");
         const created = await createDisks(region, node, vmid, {}, drives, (s) => worker.wait(s));

@@ -1,7 +1,7 @@
 import { badParameters, failure } from "../api-error.ts";
 import { type Call, flag, type Handlers, required, text } from "../call.ts";
 import { seconds } from "../durations.ts";
-import { vmOn } from "../region.ts";
+import { requireQuorum, vmOn } from "../region.ts";
 import { formatSize, parseSize } from "../schema/formats.ts";
 import type { DocumentChange } from "../store.ts";
 import { startTask, type Worker } from "../tasks/worker.ts";
@@ -23,6 +23,7 @@ async function freeVolume(call: Call, worker: Worker, vmid: number, volid: strin
 
 async function destroyInTask(call: Call, worker: Worker, vmid: number): Promise<void> {
   const { region, node, authUser } = call;
+  requireQuorum(region);
   const vm = vmOn(region, node, vmid);
   requireNoConfigLock(vm);
   const isUsed = (volid: string): boolean =>

@@ -123,15 +123,12 @@ function ruleAt(call: Call): { firewall: FirewallDocument; pos: number; rule: Fi
   return { firewall, pos, rule };
 }
 
-/** A new rule goes to position 0, whatever `pos` says nothing about, and is off unless told otherwise. */
+/** A new rule always goes to position 0, and is off unless told otherwise. */
 function createRule(call: Call): null {
   const firewall = firewallOf(call);
   requireDigest(call, firewall.rules);
   const rule = ruleFrom(call, {});
-  const rules = [...firewall.rules];
-  const pos = Math.min(number(call, "pos") ?? 0, rules.length);
-  rules.splice(pos, 0, rule);
-  return save(call, "firewall-rule-created", { ...firewall, rules }, rule);
+  return save(call, "firewall-rule-created", { ...firewall, rules: [rule, ...firewall.rules] }, rule);
 }
 
 function updateRule(call: Call): null {

@@ -2,7 +2,7 @@ import { badParameters, failure } from "../api-error.ts";
 import { type Call, flag, type Handlers, number, required } from "../call.ts";
 import type { VmDocument, VmProcess } from "../documents.ts";
 import { seconds } from "../durations.ts";
-import { type Region, runningCheck, vmOn } from "../region.ts";
+import { type Region, requireQuorum, runningCheck, vmOn } from "../region.ts";
 import { startTask, type Worker } from "../tasks/worker.ts";
 import { applyPendingCold, generateCloudInit } from "../vm/apply-pending.ts";
 import { instanceIdOf } from "../vm/cloud-init.ts";
@@ -18,6 +18,7 @@ const processId = (region: Region): number => 1000 + Math.floor(region.runtime.r
  * VM's lock. Throws "VM N already running" and friends.
  */
 export async function startVm(region: Region, worker: Worker, node: string, vmid: number): Promise<void> {
+  requireQuorum(region);
   const before = vmOn(region, node, vmid);
   if (before.config.template === "1") throw new Error("you can't start a vm if it's a template");
   requireNoConfigLock(before);
@@ -25,6 +26,9 @@ export async function startVm(region: Region, worker: Worker, node: string, vmid
   const draft = openDraft(before);
   applyPendingCold(region, draft);
   generateCloudInit(draft);
+  // Snippets cannot be uploaded through the API, so no storage of the lab has any.
+  const snippet = draft.config.cicustom?.split(",")[0]?.split("=")[1];
+  if (snippet !== undefined) throw new Error(`volume '${snippet}' does not exist`);
   if (draft.drive !== null) worker.log("generating cloud-init ISO");
   worker.commit({ op: "config-applied", vmid }, draftChanges(draft));
   const bridge = missingBridge(region, draft.config);

@@ -24,7 +24,7 @@ function status(call: Call, vm: VmDocument): Record<string, unknown> {
   const lock = lockOf(vm);
   return {
     vmid: vm.vmid,
-    name: vm.temporary ? `VM${vm.vmid}` : (vm.config.name ?? `VM ${vm.vmid}`),
+    name: vm.config.name ?? `VM ${vm.vmid}`,
     status: running ? "running" : "stopped",
     ...(lock === undefined ? {} : { lock }),
     ...(vm.config.tags === undefined ? {} : { tags: vm.config.tags }),

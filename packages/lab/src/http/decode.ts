@@ -24,11 +24,11 @@ function decodePart(text: string): string {
 export function decodeUrlencoded(data: string): RawParameters {
   const result: RawParameters = {};
   if (data === "") return result;
-  for (const pair of data.split(/[&;]/)) {
-    const [rawKey = "", rawValue] = pair.split("=");
+  // Perl's split drops trailing empty fields, of pairs and within a pair.
+  for (const pair of data.replace(/[&;]+$/, "").split(/[&;]/)) {
+    const [rawKey = "", rawValue] = pair.replace(/=+$/, "").split("=");
     const key = decodePart(rawKey);
-    // Perl's split drops trailing empty fields: "k=" has no value.
-    if (rawValue === undefined || rawValue === "") {
+    if (rawValue === undefined) {
       result[key] = undefined;
       continue;
     }

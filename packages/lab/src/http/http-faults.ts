@@ -18,10 +18,15 @@ export interface HttpFault {
     | "garbage"
     | "wrong-length"
     | "status-before"
-    | "status-after";
+    | "status-after"
+    | "world-before"
+    | "world-after";
   /** For status-*: the answer instead of the real one. */
   readonly status?: number;
   readonly reason?: string;
+  /** For world-*: which call of the world happens just before or after this request, and with what. */
+  readonly do?: string;
+  readonly args?: readonly unknown[];
   /** For delay: before executing; for drip: between bytes. Real milliseconds. */
   readonly milliseconds?: number;
 }

@@ -7,11 +7,11 @@ import type { HttpFault } from "./http-faults.ts";
 
 const GZIP_ABOVE_BYTES = 1024;
 
-/** A response before it is written. `body` undefined = no content. */
+/** A response before it is written. `body` null = no content. */
 export interface Outgoing {
   readonly status: number;
   readonly reason: string;
-  readonly body: string | undefined;
+  readonly body: string | null;
   readonly json: boolean;
 }
 
@@ -37,7 +37,7 @@ export function refusal(error: ApiError, version: ProxmoxVersion): Outgoing {
 }
 
 /** An answer of the HTTP server itself: the text is the body, and it is not JSON. */
-export function plain(status: number, reason: string, body: string | undefined = reason): Outgoing {
+export function plain(status: number, reason: string, body: string | null = reason): Outgoing {
   return { status, reason, body, json: false };
 }
 
@@ -61,13 +61,16 @@ export function write(
   if (response.destroyed) return;
   const garbage = fault?.action === "garbage";
   let body = Buffer.from(garbage ? '{"data":{"upid"::' : (outgoing.body ?? ""));
+  // Node's own flag: the connection has had as many requests as it may have, and the last answer says so.
+  const last =
+    (response as { maxRequestsOnConnectionReached?: boolean }).maxRequestsOnConnectionReached === true;
   const headers: Record<string, string> = {
     "Cache-Control": "max-age=0",
     Pragma: "no-cache",
     Server: "pve-api-daemon/3.0",
     Date: now.toUTCString(),
     Expires: now.toUTCString(),
-    Connection: outgoing.status >= 400 ? "close" : "Keep-Alive",
+    Connection: outgoing.status >= 400 || last ? "close" : "Keep-Alive",
   };
   if (outgoing.json) headers["Content-Type"] = "application/json;charset=UTF-8";
   if (body.length > GZIP_ABOVE_BYTES && /gzip/.test(String(request.headers["accept-encoding"] ?? ""))) {

@@ -17,6 +17,9 @@ const REQUESTS_PER_CONNECTION = 100;
 const UNAUTHORIZED_DELAY_SECONDS = 3;
 const METHODS = new Set(["GET", "POST", "PUT", "DELETE"]);
 
+/** Makes something happen behind the driver's back, by name. */
+type WorldCall = (name: string, args: readonly unknown[]) => unknown;
+
 interface Target {
   readonly path: string;
   readonly query: string;
@@ -38,7 +41,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
 /** Refusals that need no caller: method, transfer coding, path. */
 function refuseShape(request: IncomingMessage, { path }: Target): Outgoing | undefined {
   const method = request.method ?? "GET";
-  if (!METHODS.has(method)) return plain(501, `method '${method}' not available`, undefined);
+  if (!METHODS.has(method)) return plain(501, `method '${method}' not available`, null);
   const coding = request.headers["transfer-encoding"];
   if (coding?.toLowerCase() === "chunked") return plain(501, "chunked transfer encoding not supported");
   if (coding !== undefined) return plain(501, `Unknown transfer encoding '${coding}'`);
@@ -71,7 +74,7 @@ async function answer(
     const left = UNAUTHORIZED_DELAY_SECONDS * scale * 1000 - (region.runtime.nowMs() - began);
     if (left > 0) await region.runtime.sleepMs(left);
     // No body, and nothing that says JSON.
-    return plain(401, reason, undefined);
+    return plain(401, reason, null);
   };
   let authUser: string;
   try {
@@ -109,6 +112,7 @@ async function handle(
   region: Region,
   handlers: Handlers,
   faults: HttpFaults,
+  world: WorldCall,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -118,7 +122,7 @@ async function handle(
     const status = f.status ?? 500;
     const reason = f.reason ?? "fault asked for";
     return status >= 590 || status === 401
-      ? plain(status, reason, status === 401 ? undefined : reason)
+      ? plain(status, reason, status === 401 ? null : reason)
       : refusal(new ApiError(status, `${reason}\n`), region.version);
   };
   const now = (): Date => new Date(region.runtime.nowMs());
@@ -133,12 +137,16 @@ async function handle(
       request.resume();
       write(request, response, instead(fault), now(), fault);
       return;
+    case "world-before":
+      world(fault.do ?? "", fault.args ?? []);
+      break;
     case "delay":
       await region.runtime.sleepMs(fault.milliseconds ?? 1000);
       break;
     default:
   }
   const outgoing = await answer(region, handlers, request, target);
+  if (fault?.action === "world-after") world(fault.do ?? "", fault.args ?? []);
   if (fault?.action === "drop-after") request.socket.destroy();
   else if (fault?.action === "hang-after") return;
   else write(request, response, fault?.action === "status-after" ? instead(fault) : outgoing, now(), fault);
@@ -149,6 +157,7 @@ export function apiServer(
   region: Region,
   handlers: Handlers,
   faults: HttpFaults,
+  world: WorldCall,
   identity: ServerIdentity,
 ): Server {
   const server = createServer(
@@ -159,7 +168,7 @@ export function apiServer(
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
     (request, response) => {
-      handle(region, handlers, faults, request, response).catch((error: unknown) => {
+      handle(region, handlers, faults, world, request, response).catch((error: unknown) => {
         // The client went away, or a defect of the lab: say so rather than hang.
         if (!response.headersSent && !response.destroyed) {
           write(

@@ -1,0 +1,208 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { call, finished, run } from "../api-client.ts";
+import { effects } from "../effects.ts";
+import type { Lab } from "../lab.ts";
+import { newLab } from "../test-lab.ts";
+
+let lab: Lab;
+beforeAll(async () => {
+  lab = await newLab();
+});
+const clone = async (where: Lab, form: Record<string, string | number>, source = 9000) =>
+  await call(where, `POST /nodes/pve1/qemu/${source}/clone`, { form });
+const config = async (where: Lab, vmid: number, node = "pve1") =>
+  (await call(where, `GET /nodes/${node}/qemu/${vmid}/config`)).data;
+const row = async (where: Lab, vmid: number) =>
+  ((await call(where, "GET /cluster/resources?type=vm")).data as { vmid: number }[]).find(
+    (r) => r.vmid === vmid,
+  ) as Record<string, unknown> | undefined;
+/** Asks until the answer satisfies; each question is a round trip, so this ends with the task at the latest. */
+async function until<T>(ask: () => Promise<T>, enough: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await ask();
+    if (enough(value)) return value;
+  }
+}
+
+describe("a clone in progress", () => {
+  test("shows no name and holds lock clone, then disk by disk becomes the VM", async () => {
+    const slow = await newLab({ timeScale: 0.05 });
+    await call(slow, "POST /pools", { form: { poolid: "p1" } });
+    const began = await clone(slow, {
+      newid: 20300,
+      name: "web",
+      description: "kule:v1 srv=x",
+      pool: "p1",
+      full: 1,
+      target: "pve2",
+    });
+    const early = await until(
+      () => row(slow, 20300),
+      (r) => r !== undefined,
+    );
+    expect(early).toMatchObject({ vmid: 20300, node: "pve1", lock: "clone", status: "unknown" });
+    expect(early).not.toHaveProperty("name");
+    expect(early).not.toHaveProperty("tags");
+    expect(early).not.toHaveProperty("pool");
+    const temporary = await config(slow, 20300);
+    expect(temporary).toMatchObject({ description: " qmclone temporary file", lock: "clone" });
+    expect(temporary).not.toHaveProperty("name");
+    // After the first disk (ide2, in key order) name and description are there, still locked.
+    const partial = await until(
+      () => config(slow, 20300),
+      (c) => c?.name !== undefined,
+    );
+    expect(partial).toMatchObject({ name: "web", description: "kule:v1 srv=x", lock: "clone" });
+    expect(partial).not.toHaveProperty("scsi0");
+    expect(await finished(slow, began.data)).toBe("OK");
+    expect(await row(slow, 20300)).toMatchObject({ node: "pve2", pool: "p1", tags: "template" });
+    expect(await config(slow, 20300, "pve1")).toBeNull();
+    expect(await config(slow, 20300, "pve2")).toMatchObject({ name: "web" });
+  });
+
+  test("a locked VM is refused every change with the name of its lock", async () => {
+    const slow = await newLab({ timeScale: 0.05 });
+    const began = await clone(slow, { newid: 20301, full: 1 });
+    await until(
+      () => row(slow, 20301),
+      (r) => r !== undefined,
+    );
+    slow.faults.tasks.add({ type: "qmstart", action: "log-missing" });
+    const task = slow.control.vm(20301)?.config.lock;
+    expect(task).toBe("clone");
+    const again = await clone(slow, { newid: 20301 });
+    expect(again.reason).toBe("unable to create VM 20301: config file already exists");
+    await finished(slow, began.data);
+  });
+});
+
+describe("a finished clone", () => {
+  test("inherits everything of its template except MAC, UUIDs and the template flag", async () => {
+    expect(await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20310, full: 1 } })).toBe(
+      "OK",
+    );
+    const source = await config(lab, 9000);
+    const copy = await config(lab, 20310);
+    for (const key of [
+      "tags",
+      "ciuser",
+      "cores",
+      "memory",
+      "agent",
+      "boot",
+      "ipconfig0",
+      "serial0",
+      "description",
+    ]) {
+      expect(copy[key], key).toBe(source[key]);
+    }
+    expect(copy.name).toBe("Copy-of-VM-ubuntu-24.04");
+    expect(copy.template).toBeUndefined();
+    expect(copy.net0).not.toBe(source.net0);
+    expect(copy.net0).toMatch(/^virtio=BC:24:11:([0-9A-F]{2}:?){3},bridge=vmbr1,firewall=1$/);
+    expect(copy.smbios1).not.toBe(source.smbios1);
+    expect(copy.vmgenid).not.toBe(source.vmgenid);
+    expect(copy.ide2).toBe("ceph-vm:vm-20310-cloudinit,media=cdrom,size=4M");
+    expect(lab.control.volumes(20310)).toEqual(["ceph-vm:vm-20310-cloudinit", "ceph-vm:vm-20310-disk-0"]);
+  });
+
+  test("of a template is linked unless full is asked for", async () => {
+    await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20311 } });
+    const volumes = (await call(lab, "GET /nodes/pve1/storage/ceph-vm/content?vmid=20311")).data as {
+      volid: string;
+      parent?: string;
+    }[];
+    expect(volumes.find(({ volid }) => volid.endsWith("disk-0"))?.parent).toBe("ceph-vm:base-9000-disk-0");
+    const answer = await clone(lab, { newid: 20312, storage: "ceph-vm" });
+    expect(answer.reason).toBe("parameter 'storage' not allowed for linked clones");
+    const destroyed = await run(lab, "DELETE /nodes/pve1/qemu/9000", {});
+    expect(destroyed).toBe("base volume 'ceph-vm:base-9000-disk-0' is still in use by linked cloned");
+  });
+
+  test("has a copy of the template's firewall", async () => {
+    const base = "/nodes/pve1/qemu";
+    await call(lab, `PUT ${base}/9001/firewall/options`, { form: { enable: 1, policy_in: "REJECT" } });
+    await run(lab, `POST ${base}/9001/clone`, { form: { newid: 20313 } });
+    expect((await call(lab, `GET ${base}/20313/firewall/options`)).data).toMatchObject({
+      enable: 1,
+      policy_in: "REJECT",
+    });
+  });
+});
+
+describe("a clone that cannot be", () => {
+  test("is refused before the fork when the source or the number is wrong", async () => {
+    const missing = await clone(lab, { newid: 20320 }, 9999);
+    expect(missing.reason).toBe("unable to find configuration file for VM 9999 on node 'pve1'");
+    await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20321 } });
+    const taken = await clone(lab, { newid: 20321 });
+    expect([taken.status, taken.reason]).toEqual([
+      500,
+      "unable to create VM 20321: config file already exists",
+    ]);
+  });
+
+  test("fails in the task when another node has the number", async () => {
+    lab.control.stealVmid(20322, "pve2");
+    expect(await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20322 } })).toContain(
+      "File exists",
+    );
+    expect(lab.control.vm(20322)?.config.name).toBe("stranger-20322");
+  });
+
+  test("needs a quorum", async () => {
+    lab.control.loseQuorum();
+    expect((await clone(lab, { newid: 20323 })).reason).toBe("cluster not ready - no quorum?");
+    lab.control.regainQuorum();
+  });
+
+  test("waits one second for the source, then gives up", async () => {
+    const slow = await newLab({ timeScale: 0.02 });
+    await run(slow, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20324, full: 1 } });
+    await run(slow, "POST /nodes/pve1/qemu/20324/status/start");
+    slow.faults.tasks.deafGuests.add(20324);
+    const shutdown = await call(slow, "POST /nodes/pve1/qemu/20324/status/shutdown", {
+      form: { timeout: 30 },
+    });
+    const copied = await run(slow, "POST /nodes/pve1/qemu/20324/clone", { form: { newid: 20325, full: 1 } });
+    expect(copied).toBe("can't lock file '/var/lock/qemu-server/lock-20324.conf' - got timeout");
+    expect(await finished(slow, shutdown.data)).toBe("VM quit/powerdown failed - got timeout");
+  });
+
+  test("waits for a busy storage, then rolls back to nothing", async () => {
+    const busy = await newLab();
+    const release = busy.control.holdStorageLock("ceph-vm");
+    const status = await run(busy, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20326, full: 1 } });
+    release();
+    expect(status).toBe("clone failed: cfs-lock 'storage-ceph-vm' error: got lock request timeout");
+    expect(busy.control.vm(20326)).toBeUndefined();
+    expect(busy.control.volumes(20326)).toEqual([]);
+  });
+});
+
+describe("a clone whose worker is killed", () => {
+  test("leaves a locked VM with its volumes, which the token cannot start, change, unlock or destroy", async () => {
+    lab.faults.tasks.add({ type: "qmclone", action: "killed", stage: "unlock" });
+    const status = await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20330, full: 1 } });
+    expect(status).toBe("unexpected status");
+    expect(await row(lab, 20330)).toMatchObject({ lock: "clone" });
+    expect(lab.control.volumes(20330)).toHaveLength(2);
+    const base = "/nodes/pve1/qemu/20330";
+    const locked = "VM is locked (clone)";
+    expect((await call(lab, `PUT ${base}/config`, { form: { cores: 2 } })).reason).toBe(locked);
+    expect(await run(lab, `POST ${base}/status/start`)).toBe(locked);
+    expect(await run(lab, `DELETE ${base}?purge=1`)).toBe(locked);
+    expect((await call(lab, `PUT ${base}/config?delete=lock`)).status).toBe(500);
+    expect((await call(lab, `PUT ${base}/config?delete=lock&skiplock=1`)).status).toBe(400);
+    // What an operator does with `qm unlock`.
+    lab.control.unlock(20330);
+    expect(await run(lab, `DELETE ${base}?purge=1`)).toBe("OK");
+  });
+
+  test("right after the first write shows only the temporary file", async () => {
+    lab.faults.tasks.add({ type: "qmclone", action: "killed", stage: "firewall-copy" });
+    await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20331 } });
+    expect((await config(lab, 20331)).description).toContain("qmclone temporary file");
+    expect(effects(lab.journal()).finishedClones.get(20331)).toBeUndefined();
+  });
+});

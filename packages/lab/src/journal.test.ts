@@ -1,0 +1,183 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, test } from "vitest";
+import { call, run } from "./api-client.ts";
+import { effects } from "./effects.ts";
+import { openJournal, readJournal } from "./journal.ts";
+import { type Lab, startLab } from "./lab.ts";
+import { newDirectory, newLab } from "./test-lab.ts";
+
+const MAIN = new URL("./main.ts", import.meta.url).pathname;
+
+interface LabProcess {
+  readonly lab: Lab;
+  readonly pid: number;
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts src/main.ts; the "lab" it returns is only what a client needs to know. */
+async function labProcess(dataDir: string, env: Record<string, string> = {}): Promise<LabProcess> {
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      PATH: process.env.PATH,
+      KULE_LAB_DIR: dataDir,
+      KULE_LAB_PORT: "0",
+      KULE_LAB_TIME_SCALE: "0.05",
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  expect(JSON.parse(line)).toMatchObject({ ready: true });
+  expect(line).not.toContain("agent=");
+  const file = JSON.parse(readFileSync(join(dataDir, "lab.json"), "utf8")) as Record<string, string>;
+  const split = (token = ""): [string, string] => [
+    token.slice(0, token.indexOf("=")),
+    token.slice(token.indexOf("=") + 1),
+  ];
+  const [tokenId, tokenSecret] = split(file.token);
+  const [operatorTokenId, operatorTokenSecret] = split(file.operatorToken);
+  const lab = {
+    url: file.url,
+    fingerprint256: file.fingerprint256,
+    tokenId,
+    tokenSecret,
+    operatorTokenId,
+    operatorTokenSecret,
+  };
+  return {
+    lab: lab as unknown as Lab,
+    pid: child.pid ?? 0,
+    end: async (signal) => {
+      const exit = once(child, "exit");
+      child.kill(signal);
+      return ((await exit) as [number | null])[0];
+    },
+  };
+}
+
+describe("the lab as a process", () => {
+  test("a SIGKILL mid-clone leaves a locked VM that the token cannot destroy, and loses nothing answered", async () => {
+    const dataDir = newDirectory();
+    const first = await labProcess(dataDir);
+    expect(statSync(join(dataDir, "lab.json")).mode & 0o777).toBe(0o600);
+    expect(
+      await run(first.lab, "POST /nodes/pve1/qemu/9000/clone", {
+        form: { newid: 21200, name: "kept", full: 0 },
+      }),
+    ).toBe("OK");
+    await run(first.lab, "POST /nodes/pve1/qemu/21200/status/start");
+    const clone = await call(first.lab, "POST /nodes/pve1/qemu/9000/clone", {
+      form: { newid: 21201, full: 1 },
+    });
+    for (;;) if ((await call(first.lab, "GET /nodes/pve1/qemu/21201/config")).status === 200) break;
+    const tagged = await call(first.lab, "PUT /nodes/pve1/qemu/21200/config", {
+      form: { tags: "last-answer" },
+    });
+    expect(tagged.status).toBe(200);
+    await first.end("SIGKILL");
+
+    const second = await labProcess(dataDir);
+    expect(second.lab).toMatchObject({
+      fingerprint256: first.lab.fingerprint256,
+      tokenSecret: first.lab.tokenSecret,
+    });
+    expect((await call(second.lab, "GET /nodes/pve1/qemu/21200/config")).data).toMatchObject({
+      name: "kept",
+      tags: "last-answer",
+    });
+    expect((await call(second.lab, "GET /nodes/pve1/qemu/21200/status/current")).data.status).toBe("running");
+    const status = await call(second.lab, `GET /nodes/pve1/tasks/${encodeURIComponent(clone.data)}/status`);
+    expect(status.data).toMatchObject({ status: "stopped", exitstatus: "unexpected status" });
+    expect((await call(second.lab, "GET /nodes/pve1/qemu/21201/config")).data.lock).toBe("clone");
+    expect(await run(second.lab, "DELETE /nodes/pve1/qemu/21201?purge=1")).toBe("VM is locked (clone)");
+    const again = await call(second.lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 21201 } });
+    expect(again.reason).toBe("unable to create VM 21201: config file already exists");
+    const sums = effects(readJournal(dataDir));
+    expect([sums.clones.get(21200), sums.clones.get(21201), sums.finishedClones.get(21201)]).toEqual([
+      1,
+      1,
+      undefined,
+    ]);
+    expect(await second.end("SIGTERM")).toBe(0);
+  });
+
+  test("a taken port is named together with the variable that changes it", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as { port: number };
+    const child = spawn(process.execPath, [MAIN], {
+      env: { PATH: process.env.PATH, KULE_LAB_DIR: newDirectory(), KULE_LAB_PORT: String(port) },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let text = "";
+    child.stderr.on("data", (chunk) => {
+      text += String(chunk);
+    });
+    const [code] = (await once(child, "close")) as [number];
+    other.close();
+    expect([code, text]).toEqual([1, `lab: port ${port} is taken; set KULE_LAB_PORT to another one\n`]);
+  });
+});
+
+describe("the journal", () => {
+  test("replays to the same state, and hands out other MAC addresses after a restart", async () => {
+    const dataDir = newDirectory();
+    const first = await startLab({ dataDir, seed: 7 });
+    await run(first, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 21210 } });
+    const before = first.control.vms();
+    await first.stop();
+    const second = await startLab({ dataDir, seed: 7 });
+    expect(second.control.vms()).toEqual(before);
+    await run(second, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 21211 } });
+    expect(second.control.vm(21211)?.config.net0).not.toBe(second.control.vm(21210)?.config.net0);
+    await second.stop();
+  });
+
+  test("with the same seed gives two labs the same MAC addresses but never the same secret", async () => {
+    const [a, b] = [await newLab({ seed: 42 }), await newLab({ seed: 42 })];
+    expect(a.control.vm(9000)?.config.net0).toBe(b.control.vm(9000)?.config.net0);
+    expect(a.tokenSecret).not.toBe(b.tokenSecret);
+  });
+
+  test("cuts off a torn last line and goes on behind it", async () => {
+    const dataDir = newDirectory();
+    const first = await startLab({ dataDir });
+    await first.stop();
+    appendFileSync(join(dataDir, "journal.ndjson"), '{"seq":99999,"op":"half');
+    const second = await startLab({ dataDir });
+    second.control.stealVmid(21220);
+    await second.stop();
+    const seqs = readJournal(dataDir).map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  });
+
+  test("compacts into a snapshot without losing state or history", () => {
+    const dataDir = newDirectory();
+    const state = new Map<string, unknown>();
+    const apply = ([, id, document]: readonly [string, string, unknown]): void => {
+      if (document === null) state.delete(id);
+      else state.set(id, document);
+    };
+    const journal = openJournal(dataDir, apply);
+    for (let index = 0; index < 10; index++) {
+      const change = ["vm", String(index % 3), { index }] as const;
+      journal.append(index, { op: "write" }, [change]);
+      apply(change);
+    }
+    journal.compact(() => [...state].map(([id, document]) => ["vm", id, document] as const));
+    journal.append(10, { op: "after" }, [["vm", "0", null]]);
+    journal.close();
+    state.clear();
+    openJournal(dataDir, apply).close();
+    expect([...state]).toEqual([
+      ["1", { index: 7 }],
+      ["2", { index: 8 }],
+    ]);
+    expect(readJournal(dataDir).map(({ op }) => op)).toEqual([...Array<string>(10).fill("write"), "after"]);
+  });
+});
