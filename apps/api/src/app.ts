@@ -4,8 +4,11 @@ import type { Api, Deps } from "./platform/deps.ts";
 import { MethodNotAllowed, NotFound } from "./platform/errors.ts";
 import { requestIdOf } from "./platform/operation.ts";
 import { refusalOf, renderProblem } from "./platform/problem.ts";
+import { mountCatalog } from "./products/catalog/routes.ts";
 import { mountIdentity } from "./products/identity/routes.ts";
 import { mountMeta } from "./products/meta/routes.ts";
+import { mountNetworks } from "./products/networks/routes.ts";
+import { mountRegions } from "./products/regions/routes.ts";
 import { mountSshKeys } from "./products/ssh-keys/routes.ts";
 
 export const apiRoot = "/api/v1";
@@ -17,7 +20,10 @@ export function createApp(deps: Deps): Hono {
   const api: Api = { hono: app.basePath(apiRoot) as Hono, deps };
   mountMeta(api);
   mountIdentity(api);
+  mountCatalog(api);
+  mountRegions(api);
   mountSshKeys(api);
+  mountNetworks(api);
 
   app.notFound((context) => problem(context, unknownRoute(context)));
   app.onError((error, context) => {

@@ -1,4 +1,4 @@
-import type { OperationId, OperationInfo, RequestBody, RequestQuery } from "@kule/contract/schemas";
+import type { OperationId, OperationInfo, RequestBody, RequestQuery, Schemas } from "@kule/contract/schemas";
 import type { Context } from "hono";
 import type { Caller, Organisation } from "./caller.ts";
 import type { Database } from "./database.ts";
@@ -15,6 +15,10 @@ export type Established = {
   headers?: Readonly<Record<string, unknown>>;
   body?: unknown;
   bytes?: Uint8Array;
+  /** Who did it, when that is known otherwise than by a token (a login). */
+  actor?: Schemas["Actor"];
+  /** More for the audit row of a refusal. Never secrets. */
+  auditDetails?: Readonly<Record<string, unknown>>;
   /** An audit row was written, or none is due (dry run, replay). */
   audited?: boolean;
   checkedGeneration?: boolean;

@@ -24,6 +24,7 @@ export async function writeAudit(
   const caller = request.established.caller;
   const action = request.operation.audit;
   if (action === null) throw new Error(`${request.operation.id} has no audit action`);
+  const actor = request.established.actor ?? caller?.actor;
   const onBehalf = caller?.isOperator === true && request.organisationOrNull !== null;
   await systemQuery(connection, "the audit trail holds rows of no organisation too")
     .insertInto("audit")
@@ -31,9 +32,9 @@ export async function writeAudit(
       id: newId("aud"),
       organisation_id: request.organisationOrNull?.id ?? null,
       region: caller?.region ?? null,
-      actor_type: caller?.actor.type ?? "anonymous",
-      actor_id: caller?.actor.id ?? null,
-      actor_name: caller?.actor.name ?? null,
+      actor_type: actor?.type ?? "anonymous",
+      actor_id: actor?.id ?? null,
+      actor_name: actor?.name ?? null,
       action,
       resource: note.resource,
       outcome: note.outcome,
@@ -57,9 +58,11 @@ export function askedDetails(request: ApiRequest): Record<string, unknown> {
 }
 
 /** Which fields were refused and why; never their values, which nobody has checked. */
-export function refusalDetails(refusal: Refusal): Record<string, unknown> {
-  if (!(refusal instanceof Invalid)) return {};
+export function refusalDetails(request: ApiRequest, refusal: Refusal | null): Record<string, unknown> {
+  const more = request.established.auditDetails;
+  if (!(refusal instanceof Invalid)) return { ...more };
   return {
+    ...more,
     errors: refusal.errors.slice(0, 20).map(({ field, code }) => ({ field: field.slice(0, 200), code })),
   };
 }

@@ -17,6 +17,11 @@ export type Outcome = {
   readonly secretFields?: readonly string[];
 };
 
+export type MutationOptions = {
+  /** A suspended organisation may do this too: it only gives something up. */
+  readonly evenIfSuspended?: boolean;
+};
+
 /** Carries the answer of a dry run out of the transaction that it undoes. */
 class DryRun extends Error {
   readonly reply: Reply;
@@ -35,10 +40,14 @@ const maxAttempts = 3;
  *
  * With `dry_run` the same work is done and undone.
  */
-export async function mutation(request: ApiRequest, work: (tx: Tx) => Promise<Outcome>): Promise<Reply> {
+export async function mutation(
+  request: ApiRequest,
+  work: (tx: Tx) => Promise<Outcome>,
+  options: MutationOptions = {},
+): Promise<Reply> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await attemptMutation(request, work);
+      return await attemptMutation(request, work, options);
     } catch (error) {
       if (error instanceof DryRun) {
         request.established.audited = true;
@@ -49,7 +58,11 @@ export async function mutation(request: ApiRequest, work: (tx: Tx) => Promise<Ou
   }
 }
 
-function attemptMutation(request: ApiRequest, work: (tx: Tx) => Promise<Outcome>): Promise<Reply> {
+function attemptMutation(
+  request: ApiRequest,
+  work: (tx: Tx) => Promise<Outcome>,
+  options: MutationOptions,
+): Promise<Reply> {
   const key = request.dryRun ? undefined : request.idempotencyKey;
   return request.db.transaction().execute(async (tx) => {
     const organisation = request.organisationOrNull;
@@ -62,7 +75,7 @@ function attemptMutation(request: ApiRequest, work: (tx: Tx) => Promise<Outcome>
         return replayed;
       }
     }
-    if (organisation?.status === "suspended")
+    if (organisation?.status === "suspended" && options.evenIfSuspended !== true)
       throw conflict(
         "organisation_suspended",
         "organisation_active",

@@ -231,7 +231,7 @@ async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
       outcome: refusal === null ? "failed" : "refused",
       httpStatus: problem.status,
       code: problem.body.code,
-      details: refusal === null ? {} : refusalDetails(refusal),
+      details: refusalDetails(request, refusal),
     }).catch((failure: unknown) =>
       deps.log.error(
         { err: failure, requestId: request.id },

@@ -10,6 +10,8 @@ export type Settings = {
   readonly removalBufferSeconds: number;
   /** How long a released address rests before a server gets it again (ARP caches). */
   readonly addressQuarantineSeconds: number;
+  /** How long a claimed job is held without a report. */
+  readonly leaseSeconds: number;
   readonly rateLimitPerHour: number;
   readonly rateLimitBurst: number;
   /** How many reverse proxies add to X-Forwarded-For before a request reaches us. */
@@ -67,6 +69,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     publicUrl: url("KULE_PUBLIC_URL", ["http:", "https:"], `http://${hostInUrl(host)}:${port}/api/v1`),
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
+    leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),
     rateLimitPerHour: integer("KULE_RATE_LIMIT_PER_HOUR", 3600, 1, 1_000_000_000),
     rateLimitBurst: integer("KULE_RATE_LIMIT_BURST", 600, 1, 1_000_000_000),
     trustedProxies: integer("KULE_TRUSTED_PROXIES", 0, 0, 10),

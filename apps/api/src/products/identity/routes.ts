@@ -1,8 +1,114 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
-import { viewMe } from "./view.ts";
+import { addMember, checkAddMember } from "./add-member.ts";
+import { listAudit } from "./audit-store.ts";
+import { createOrganisation } from "./create-organisation.ts";
+import { checkCreateToken, createToken } from "./create-token.ts";
+import { endToken, replaceToken } from "./end-token.ts";
+import { login } from "./login.ts";
+import { logout } from "./logout.ts";
+import { findMember, listMembers } from "./member-store.ts";
+import { findOrganisation, listOrganisations } from "./organisation-store.ts";
+import { removeMember } from "./remove-member.ts";
+import { findToken, listTokens, type TokenOwner } from "./token-store.ts";
+import { updateMember } from "./update-member.ts";
+import { updateOrganisation } from "./update-organisation.ts";
+import { viewAuditEntry, viewMe, viewMember, viewOrganisation, viewToken } from "./view.ts";
 
 export function mountIdentity(api: Api): void {
+  operation(api, "login", { handle: login });
+  operation(api, "logout", { handle: logout });
   operation(api, "getMe", { handle: async ({ caller }) => reply(200, viewMe(caller)) });
+  mountOrganisations(api);
+  mountMembers(api);
+  mountTokens(api);
+  operation(api, "listAudit", {
+    organisation: "optional",
+    handle: async (request) => {
+      const page = await listAudit(request.db, request.organisationOrNull?.id ?? null, request.query);
+      return reply(200, { items: page.rows.map(viewAuditEntry), next_cursor: page.nextCursor });
+    },
+  });
+}
+
+function mountOrganisations(api: Api): void {
+  const find = (request: ApiRequest<"getOrganisationById" | "updateOrganisation">) =>
+    findOrganisation(request.db, request.pathId("organisation_id", "org"));
+
+  operation(api, "getOrganisation", {
+    handle: async (request) => {
+      const row = await findOrganisation(request.db, request.organisationId);
+      if (row === null) throw new Error("the organisation of a valid token is gone");
+      return reply(200, viewOrganisation(row));
+    },
+  });
+  operation(api, "listOrganisations", {
+    handle: async (request) => {
+      const page = await listOrganisations(request.db, request.query);
+      return reply(200, { items: page.rows.map(viewOrganisation), next_cursor: page.nextCursor });
+    },
+  });
+  operation(api, "createOrganisation", { mutate: createOrganisation });
+  operation(api, "getOrganisationById", {
+    find,
+    handle: async (_request, row) => reply(200, viewOrganisation(row)),
+  });
+  operation(api, "updateOrganisation", { find, handle: updateOrganisation });
+}
+
+function mountMembers(api: Api): void {
+  const find = (request: ApiRequest<"getMember" | "updateMember" | "removeMember">) =>
+    findMember(request.db, request.organisationId, request.pathId("member_id", "mem"));
+
+  operation(api, "listMembers", {
+    handle: async (request) => {
+      const page = await listMembers(request.db, request.organisationId, request.query);
+      return reply(200, { items: page.rows.map(viewMember), next_cursor: page.nextCursor });
+    },
+  });
+  operation(api, "addMember", { check: checkAddMember, handle: addMember });
+  operation(api, "getMember", { find, handle: async (_request, member) => reply(200, viewMember(member)) });
+  operation(api, "updateMember", { find, handle: updateMember });
+  operation(api, "removeMember", { find, handle: removeMember });
+}
+
+function mountTokens(api: Api): void {
+  const organisation = "optional";
+  const find = (request: ApiRequest<"getToken" | "revokeToken" | "rotateToken">) =>
+    findToken(request.db, ownerOf(request), request.pathId("token_id", "tok"));
+
+  operation(api, "listTokens", {
+    organisation,
+    handle: async (request) => {
+      const page = await listTokens(request.db, ownerOf(request), request.query);
+      return reply(200, { items: page.rows.map(viewToken), next_cursor: page.nextCursor });
+    },
+  });
+  operation(api, "createToken", { organisation, check: checkCreateToken, mutate: createToken });
+  operation(api, "getToken", {
+    organisation,
+    find,
+    handle: async (_request, token) => reply(200, viewToken(token)),
+  });
+  operation(api, "revokeToken", {
+    organisation,
+    find,
+    handle: (request, token) => endToken(request, ownerOf(request), token.id),
+  });
+  operation(api, "rotateToken", {
+    organisation,
+    find,
+    handle: (request, token) =>
+      replaceToken(request, ownerOf(request), token.id, request.body.overlap_seconds ?? 0),
+  });
+}
+
+/** Whose tokens the request is about: the acting organisation's, or the operators' when there is none. */
+function ownerOf(request: ApiRequest): TokenOwner {
+  const organisation = request.organisationOrNull;
+  return organisation === null
+    ? { kind: "operator" }
+    : { kind: "organisation", organisationId: organisation.id };
 }

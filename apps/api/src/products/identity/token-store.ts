@@ -1,6 +1,7 @@
 import type { Token } from "@kule/database/generated/rows";
 import { type Insertable, type Selectable, sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import { mintToken, type TokenKind } from "../../platform/tokens.ts";
 
 export type TokenRow = Omit<Selectable<Token>, "secret_hash">;
@@ -63,4 +64,80 @@ export async function issueToken(connection: Database | Tx, token: NewToken): Pr
     .returning(tokenColumns)
     .executeTakeFirstOrThrow();
   return { row, secret: minted.secret };
+}
+
+/** Which tokens somebody manages: an organisation's, the operators', or a region's agents'. */
+export type TokenOwner =
+  | { readonly kind: "organisation"; readonly organisationId: string }
+  | { readonly kind: "operator" }
+  | { readonly kind: "agent"; readonly region: string };
+
+function tokensOf(connection: Database | Tx, owner: TokenOwner) {
+  if (owner.kind === "organisation")
+    return connection
+      .selectFrom("token")
+      .select(tokenColumns)
+      .where("token.organisation_id", "=", owner.organisationId)
+      .where("token.kind", "=", owner.kind);
+  const tokens = systemQuery(connection, "agent and operator tokens are of no organisation")
+    .selectFrom("token")
+    .select(tokenColumns)
+    .where("token.kind", "=", owner.kind);
+  return owner.kind === "agent" ? tokens.where("token.region", "=", owner.region) : tokens;
+}
+
+export function listTokens(
+  db: Database,
+  owner: TokenOwner,
+  query: { readonly limit?: number; readonly cursor?: string },
+): Promise<Page<TokenRow>> {
+  return fetchPage(tokensOf(db, owner), newestFirst(`tokens ${owner.kind}`, query, "token"));
+}
+
+export async function findToken(
+  connection: Database | Tx,
+  owner: TokenOwner,
+  id: string,
+): Promise<TokenRow | null> {
+  const row = await tokensOf(connection, owner).where("token.id", "=", id).executeTakeFirst();
+  return row ?? null;
+}
+
+export async function lockToken(tx: Tx, owner: TokenOwner, id: string): Promise<TokenRow | null> {
+  const row = await tokensOf(tx, owner).where("token.id", "=", id).forUpdate().executeTakeFirst();
+  return row ?? null;
+}
+
+/** Ends a token now; every process is told. Revoking a revoked one changes nothing. */
+export async function revokeTokenRow(tx: Tx, id: string): Promise<void> {
+  await systemQuery(tx, "a token that was found by its owner is ended by its id")
+    .updateTable("token")
+    .set({ revoked_at: sql<Date>`clock_timestamp()` })
+    .where("id", "=", id)
+    .where("revoked_at", "is", null)
+    .execute();
+}
+
+/** Lets a token end after the overlap, unless it ends earlier by itself. */
+export async function expireTokenRow(tx: Tx, id: string, overlapSeconds: number): Promise<void> {
+  await systemQuery(tx, "a token that was found by its owner is ended by its id")
+    .updateTable("token")
+    .set({
+      expires_at: sql<Date>`least(expires_at, clock_timestamp() + make_interval(secs => ${overlapSeconds}))`,
+    })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Ends what a user holds in an organisation: sessions and the tokens they minted. Returns how many. */
+export async function revokeTokensOfUser(tx: Tx, organisationId: string, userId: string): Promise<number> {
+  const rows = await tx
+    .updateTable("token")
+    .set({ revoked_at: sql<Date>`clock_timestamp()` })
+    .where("organisation_id", "=", organisationId)
+    .where("user_id", "=", userId)
+    .where("revoked_at", "is", null)
+    .returning("id")
+    .execute();
+  return rows.length;
 }

@@ -1,0 +1,31 @@
+import type { RequestQuery } from "@kule/contract/schemas";
+import type { Audit } from "@kule/database/generated/rows";
+import type { Selectable } from "kysely";
+import { type Database, systemQuery } from "../../platform/database.ts";
+import { fetchPage, type Page } from "../../platform/pagination.ts";
+
+export type AuditRow = Selectable<Audit>;
+
+/** @param organisationId null for all of the installation */
+export function listAudit(
+  db: Database,
+  organisationId: string | null,
+  query: RequestQuery<"listAudit">,
+): Promise<Page<AuditRow>> {
+  let rows =
+    organisationId === null
+      ? systemQuery(db, "operators see the whole audit trail").selectFrom("audit").selectAll()
+      : db.selectFrom("audit").selectAll().where("organisation_id", "=", organisationId);
+  if (query.action !== undefined) rows = rows.where("action", "=", query.action);
+  if (query.resource !== undefined) rows = rows.where("resource", "=", query.resource);
+  return fetchPage(rows, {
+    list: "audit",
+    limit: query.limit ?? 50,
+    cursor: query.cursor,
+    direction: "desc",
+    keys: [
+      { column: "audit.at", kind: "time" },
+      { column: "audit.id", kind: "text" },
+    ],
+  });
+}

@@ -1,0 +1,89 @@
+import type { OrganisationRole } from "@kule/rules/identity/permissions";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { conflict, NotFound } from "../../platform/errors.ts";
+import { mutation, type Outcome } from "../../platform/mutation.ts";
+import { noContent, type Reply, reply } from "../../platform/reply.ts";
+import { requirePermissionsWithinReach, requireRoleWithinReach } from "./privilege.ts";
+import {
+  expireTokenRow,
+  issueToken,
+  lockToken,
+  revokeTokenRow,
+  type TokenOwner,
+  type TokenRow,
+} from "./token-store.ts";
+import { viewToken } from "./view.ts";
+
+/** Ends a token. It is refused here from now on and everywhere within a second. */
+export async function endToken(request: ApiRequest, owner: TokenOwner, id: string): Promise<Reply> {
+  const answer = await mutation(request, async (tx): Promise<Outcome> => {
+    const token = await lockedToken(tx, owner, id);
+    if (token.role !== null) requireRoleWithinReach(request, token.role);
+    await revokeTokenRow(tx, id);
+    return { reply: noContent(), resource: id, details: { name: token.name } };
+  });
+  request.deps.tokens.forgetCallers();
+  return answer;
+}
+
+/**
+ * Replaces a token by a successor with the same name, rights and lifetime.
+ *
+ * @param overlapSeconds how long the old one goes on working; 0 ends it at once
+ */
+export async function replaceToken(
+  request: ApiRequest,
+  owner: TokenOwner,
+  id: string,
+  overlapSeconds: number,
+): Promise<Reply> {
+  const answer = await mutation(request, async (tx): Promise<Outcome> => {
+    const token = await lockedToken(tx, owner, id);
+    if (token.role !== null) requireRoleWithinReach(request, token.role);
+    if (token.kind !== "agent")
+      requirePermissionsWithinReach(
+        request,
+        (token.role as OrganisationRole | null) ?? "operator",
+        token.scopes,
+      );
+    requireLive(token);
+    const { row, secret } = await issueToken(tx, {
+      kind: owner.kind,
+      name: token.name,
+      organisationId: token.organisation_id,
+      userId: token.user_id,
+      region: token.region,
+      role: token.role,
+      scopes: token.scopes,
+      lifetimeSeconds: token.lifetime_seconds,
+      createdBy: request.caller.actor.id,
+    });
+    if (overlapSeconds === 0) await revokeTokenRow(tx, id);
+    else await expireTokenRow(tx, id, overlapSeconds);
+    return {
+      reply: reply(201, { token: viewToken(row), secret }),
+      resource: id,
+      details: { successor: row.id },
+      secretFields: ["secret"],
+    };
+  });
+  request.deps.tokens.forgetCallers();
+  return answer;
+}
+
+async function lockedToken(tx: Tx, owner: TokenOwner, id: string): Promise<TokenRow> {
+  const token = await lockToken(tx, owner, id);
+  if (token === null) throw new NotFound();
+  return token;
+}
+
+function requireLive(token: TokenRow): void {
+  const isExpired = token.expires_at !== null && token.expires_at.getTime() <= Date.now();
+  if (token.revoked_at === null && !isExpired) return;
+  const status = isExpired ? "expired" : "revoked";
+  throw conflict("invalid_state", "token_is_live", `the token is ${status}; mint a new one`, {
+    resource: token.id,
+    currentStatus: status,
+  });
+}

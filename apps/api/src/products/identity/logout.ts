@@ -1,0 +1,26 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { conflict } from "../../platform/errors.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { noContent, type Reply } from "../../platform/reply.ts";
+import { revokeTokenRow } from "./token-store.ts";
+
+/** Ends the session of this call. Other tokens are ended by `DELETE /tokens/{id}`. */
+export async function logout(request: ApiRequest<"logout">): Promise<Reply> {
+  const { tokenId, kind } = request.caller;
+  const work = mutation(
+    request,
+    async (tx) => {
+      if (kind !== "session")
+        throw conflict("invalid_state", "token_is_a_session", "this token is not a session", {
+          resource: tokenId,
+          fix: `DELETE /tokens/${tokenId}`,
+        });
+      await revokeTokenRow(tx, tokenId);
+      return { reply: noContent(), resource: tokenId };
+    },
+    { evenIfSuspended: true },
+  );
+  const answer = await work;
+  request.deps.tokens.forgetCallers();
+  return answer;
+}

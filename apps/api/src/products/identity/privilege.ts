@@ -1,0 +1,42 @@
+import {
+  type CallerRole,
+  effectivePermissions,
+  type OrganisationRole,
+  roleAtMost,
+} from "@kule/rules/identity/permissions";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { Forbidden } from "../../platform/errors.ts";
+
+/** The role that bounds what the caller may give, change or take. Operators act as owners do. */
+export function ceilingOf(request: ApiRequest): OrganisationRole {
+  const { caller } = request;
+  return caller.isOperator ? "owner" : (caller.role ?? "billing");
+}
+
+/** @throws Forbidden for a role above the caller's own */
+export function requireRoleWithinReach(request: ApiRequest, role: string): void {
+  const ceiling = ceilingOf(request);
+  if (roleAtMost(role as OrganisationRole, ceiling)) return;
+  throw new Forbidden(
+    [request.operation.permission],
+    `a caller with the role ${ceiling} cannot give, change or take the role ${role}`,
+  );
+}
+
+/**
+ * A token whose secret the caller gets may do nothing that the caller may not: otherwise a narrow token that can
+ * manage tokens would be as good as an owner's.
+ *
+ * @param scopes empty for everything the role may
+ * @throws Forbidden naming the permissions that are too much
+ */
+export function requirePermissionsWithinReach(
+  request: ApiRequest,
+  role: CallerRole,
+  scopes: readonly string[],
+): void {
+  const wanted = effectivePermissions(role, scopes.length === 0 ? null : scopes);
+  const tooMuch = wanted.filter((permission) => !request.caller.permissions.has(permission));
+  if (tooMuch.length > 0)
+    throw new Forbidden(tooMuch, `the token would be allowed what you are not: ${tooMuch.join(", ")}`);
+}

@@ -1,0 +1,53 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { type Conflict, conflict, NotFound } from "../../platform/errors.ts";
+import { mutation, type Outcome } from "../../platform/mutation.ts";
+import { type Reply, reply } from "../../platform/reply.ts";
+import { countOwners, findMember, type MemberRow, updateMemberRole } from "./member-store.ts";
+import { lockOrganisation } from "./organisation-store.ts";
+import { requireRoleWithinReach } from "./privilege.ts";
+import { viewMember } from "./view.ts";
+
+/** Changes a role. It counts from the next request on; other processes notice within a second. */
+export async function updateMember(request: ApiRequest<"updateMember">, found: MemberRow): Promise<Reply> {
+  requireRoleWithinReach(request, request.body.role);
+  const answer = await mutation(request, (tx) => update(request, tx, found.id));
+  request.deps.tokens.forgetCallers();
+  return answer;
+}
+
+async function update(request: ApiRequest<"updateMember">, tx: Tx, id: string): Promise<Outcome> {
+  const { organisationId, body } = request;
+  const member = await lockMember(tx, organisationId, id);
+  requireRoleWithinReach(request, member.role);
+  if (member.role === "owner" && body.role !== "owner") await requireAnotherOwner(tx, organisationId, id);
+  await updateMemberRole(tx, organisationId, id, body.role);
+  return {
+    reply: reply(200, viewMember({ ...member, role: body.role })),
+    resource: id,
+    details: { from: member.role },
+  };
+}
+
+/**
+ * The member, under the lock that orders all changes of the organisation's members: two owners who step down at
+ * the same time must not both see the other one.
+ */
+export async function lockMember(tx: Tx, organisationId: string, id: string): Promise<MemberRow> {
+  await lockOrganisation(tx, organisationId);
+  const member = await findMember(tx, organisationId, id);
+  if (member === null) throw new NotFound();
+  return member;
+}
+
+/** @throws Conflict `last_owner` */
+export async function requireAnotherOwner(tx: Tx, organisationId: string, memberId: string): Promise<void> {
+  if ((await countOwners(tx, organisationId)) <= 1) throw lastOwner(memberId);
+}
+
+function lastOwner(memberId: string): Conflict {
+  return conflict("last_owner", "another_owner_remains", "the organisation would have no owner left", {
+    resource: memberId,
+    fix: "make somebody else an owner first",
+  });
+}

@@ -1,0 +1,115 @@
+import { sql } from "kysely";
+import type { Tx } from "../../platform/database.ts";
+import { type Conflict, conflict, NotFound } from "../../platform/errors.ts";
+import { lockSubnet, type SubnetRow } from "./subnet-store.ts";
+
+/*
+ * An address is a row from the day it is first used; a released one stays as `quarantined` until its time is over
+ * and somebody takes it again. So below the subnet's hint every address has a row, and the lowest free one is the
+ * lowest of two: a quarantined one whose time is over, or the first gap from the hint on. Both are index probes,
+ * whatever the size of the subnet. The subnet's row lock makes them stay true until the transaction ends; the
+ * primary key of `address` is the judge all the same.
+ */
+
+export type AddressWish = {
+  readonly organisationId: string;
+  readonly subnetId: string;
+  /** The interface that gets it; its row must be there. */
+  readonly nicId: string;
+  /** Undefined: the lowest free one is taken. */
+  readonly wanted: string | undefined;
+};
+
+/**
+ * Gives an interface its address. Takes the subnet's row lock, which concurrent allocations queue for: call it as
+ * late in the transaction as can be.
+ *
+ * @throws Conflict `subnet_exhausted` when none is free, `address_in_use` when the wanted one is not
+ */
+export async function allocateAddress(tx: Tx, wish: AddressWish): Promise<string> {
+  const { organisationId, subnetId, nicId, wanted } = wish;
+  const subnet = await lockSubnet(tx, organisationId, subnetId);
+  if (subnet === null) throw new NotFound();
+  const address = wanted ?? (await findFreeAddress(tx, subnet));
+  if (address === null) throw exhausted(subnet);
+  const { rows } = await sql<{ address: string }>`
+    insert into address (subnet_id, organisation_id, address, state, nic_id)
+    values (${subnetId}, ${organisationId}, ${address}::inet, 'used', ${nicId})
+    on conflict (subnet_id, address) do update
+       set state = 'used', nic_id = excluded.nic_id, free_after = null
+     where address.organisation_id = ${organisationId}
+       and address.state = 'quarantined' and address.free_after <= clock_timestamp()
+    returning host(address) as address`.execute(tx);
+  if (rows.length === 0) throw await inUse(tx, subnet, address);
+  // Everything from the hint up to the gap that was found has a row now.
+  const closesGap =
+    wanted === undefined
+      ? numeric(address) >= numeric(subnet.lowest_free_hint)
+      : wanted === subnet.lowest_free_hint;
+  if (closesGap) await moveHint(tx, subnet, address);
+  return address;
+}
+
+async function moveHint(tx: Tx, subnet: SubnetRow, taken: string): Promise<void> {
+  await tx
+    .updateTable("subnet")
+    .set({ lowest_free_hint: sql<string>`${taken}::inet + 1` })
+    .where("organisation_id", "=", subnet.organisation_id)
+    .where("id", "=", subnet.id)
+    .execute();
+}
+
+/** The lowest address a server could have now; null when there is none. */
+async function findFreeAddress(tx: Tx, subnet: SubnetRow): Promise<string | null> {
+  const { rows } = await sql<{ rested: string | null; gap: string | null }>`
+    select
+      (select host(min(a.address)) from address a
+        where a.organisation_id = ${subnet.organisation_id} and a.subnet_id = ${subnet.id}
+          and a.state = 'quarantined' and a.free_after <= clock_timestamp()) as rested,
+      ${gapFromHint(subnet)} as gap`.execute(tx);
+  const { rested = null, gap = null } = rows[0] ?? {};
+  if (rested === null || gap === null) return rested ?? gap;
+  return numeric(rested) < numeric(gap) ? rested : gap;
+}
+
+/** The first address from the hint on that has no row; the broadcast address has one, so the search ends there. */
+function gapFromHint(subnet: SubnetRow) {
+  const { organisation_id, id, lowest_free_hint: hint, cidr } = subnet;
+  return sql<string | null>`(
+    select host(found.address) from (
+      (select ${hint}::inet as address
+        where not exists (select 1 from address a where a.organisation_id = ${organisation_id}
+                             and a.subnet_id = ${id} and a.address = ${hint}::inet))
+      union all
+      (select a.address + 1 from address a
+        where a.organisation_id = ${organisation_id} and a.subnet_id = ${id} and a.address >= ${hint}::inet
+          and not exists (select 1 from address b where b.organisation_id = ${organisation_id}
+                             and b.subnet_id = ${id} and b.address = a.address + 1)
+        order by a.address limit 1)
+      limit 1) found
+    where found.address << ${cidr}::inet)`;
+}
+
+function exhausted(subnet: SubnetRow): Conflict {
+  return conflict("subnet_exhausted", "subnet_has_free_address", "the subnet has no free address", {
+    resource: subnet.id,
+    fix: `POST /networks/${subnet.network_id}/subnets to make another subnet`,
+  });
+}
+
+async function inUse(tx: Tx, subnet: SubnetRow, address: string): Promise<Conflict> {
+  const { rows } = await sql<{ server_id: string }>`
+    select n.server_id
+      from address a
+      join nic n on n.organisation_id = a.organisation_id and n.id = a.nic_id
+     where a.organisation_id = ${subnet.organisation_id} and a.subnet_id = ${subnet.id}
+       and a.address = ${address}::inet`.execute(tx);
+  return conflict("address_in_use", "address_free", `the address ${address} is not free`, {
+    resource: rows[0]?.server_id ?? subnet.id,
+    fix: "choose another address, or leave private_ip out",
+  });
+}
+
+function numeric(address: string): number {
+  return address.split(".").reduce((value, octet) => value * 256 + Number(octet), 0);
+}

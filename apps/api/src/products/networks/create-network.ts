@@ -1,0 +1,53 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { Invalid } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { chooseRegion, listVisibleRegions } from "../regions/index.ts";
+import { networkNameTaken, regionInMaintenance } from "./conflicts.ts";
+import { networkCidrErrors, nextNetworkRange } from "./ranges.ts";
+import { findNetwork, insertNetwork, listRanges } from "./store.ts";
+import { viewNetwork } from "./view.ts";
+
+export async function checkCreateNetwork(
+  request: ApiRequest<"createNetwork">,
+  body: Partial<RequestBody<"createNetwork">>,
+): Promise<FieldError[]> {
+  const region = chooseRegion(await listVisibleRegions(request.db, request.organisationId), body.region);
+  return [
+    ...("error" in region ? [region.error] : []),
+    ...(body.cidr === undefined ? [] : networkCidrErrors(body.cidr)),
+  ];
+}
+
+export async function createNetwork(request: ApiRequest<"createNetwork">, tx: Tx): Promise<Outcome> {
+  const { body, organisationId } = request;
+  const chosen = chooseRegion(await listVisibleRegions(tx, organisationId), body.region);
+  if ("error" in chosen) throw new Invalid([chosen.error]);
+  const { slug, maintenance } = chosen.region;
+  if (maintenance) throw regionInMaintenance(slug);
+  const network = await insertNetwork(tx, {
+    id: newId("net"),
+    organisation_id: organisationId,
+    region: slug,
+    name: body.name,
+    cidr: body.cidr ?? nextNetworkRange(await listRanges(tx, organisationId, slug)),
+    description: body.description ?? "",
+    labels: JSON.stringify(body.labels ?? {}),
+  });
+  if (network === null) throw networkNameTaken(body.name, slug);
+  const row = await findNetwork(tx, organisationId, network.id);
+  if (row === null) throw new Error("a network that was just made could not be found");
+  return {
+    reply: reply(
+      201,
+      { network: viewNetwork(row), job: null },
+      { Location: `/api/v1/networks/${row.id}`, ETag: `"g${row.generation}"` },
+    ),
+    resource: row.id,
+    details: { region: slug, cidr: row.cidr },
+  };
+}

@@ -1,0 +1,84 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import { overlaps } from "@kule/rules/networks/cidr";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { violatedConstraint } from "../../platform/database-errors.ts";
+import { NotFound } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { cidrOverlap, networkFull, subnetNameTaken, vlanExhausted } from "./conflicts.ts";
+import { blockOf, nextSubnetRange, subnetCidrErrors } from "./ranges.ts";
+import { lockNetwork, type NetworkDetails, type NetworkRow } from "./store.ts";
+import { findSubnet, insertSubnet, listSubnetRanges, type SubnetDetails, takeVlan } from "./subnet-store.ts";
+import { viewSubnet } from "./view.ts";
+
+export function checkCreateSubnet(
+  _request: ApiRequest<"createSubnet">,
+  body: Partial<RequestBody<"createSubnet">>,
+  network: NetworkDetails,
+): FieldError[] {
+  return body.cidr === undefined ? [] : subnetCidrErrors(body.cidr, network.cidr);
+}
+
+export async function createSubnet(
+  request: ApiRequest<"createSubnet">,
+  tx: Tx,
+  found: NetworkDetails,
+): Promise<Outcome> {
+  const { body, organisationId, caller } = request;
+  const network = await lockNetwork(tx, organisationId, found.id);
+  if (network === null) throw new NotFound();
+  const row = await addSubnet(tx, network, body);
+  return {
+    reply: reply(
+      201,
+      { subnet: viewSubnet(row, caller.isOperator), job: null },
+      { Location: `/api/v1/networks/${network.id}/subnets/${row.id}`, ETag: `"g${row.generation}"` },
+    ),
+    resource: row.id,
+    details: { network_id: network.id, cidr: row.cidr, vlan: row.vlan },
+  };
+}
+
+/**
+ * Gives a network a subnet: its range, its VLAN, its reserved addresses. The network's row must be locked.
+ *
+ * @throws Conflict `name_taken`, `cidr_overlap`, `network_full` or `vlan_exhausted`
+ */
+export async function addSubnet(
+  tx: Tx,
+  network: NetworkRow,
+  wanted: RequestBody<"createSubnet">,
+): Promise<SubnetDetails> {
+  const siblings = await listSubnetRanges(tx, network.organisation_id, network.id);
+  if (siblings.some((sibling) => sibling.name === wanted.name)) throw subnetNameTaken(wanted.name);
+  const cidr = wanted.cidr ?? nextSubnetRange(network.cidr, siblings);
+  if (cidr === null) throw networkFull(network.id, network.cidr);
+  const neighbour = siblings.find((sibling) => overlaps(blockOf(sibling.cidr), blockOf(cidr)));
+  if (neighbour !== undefined) throw cidrOverlap(cidr, neighbour);
+
+  const id = newId("sub");
+  await insertSubnet(tx, {
+    id,
+    organisation_id: network.organisation_id,
+    network_id: network.id,
+    region: network.region,
+    name: wanted.name,
+    tier: wanted.tier,
+    cidr,
+    dns_servers: wanted.dns_servers ?? [],
+    labels: JSON.stringify(wanted.labels ?? {}),
+  }).catch((error: unknown) => {
+    // The lock makes these impossible for us; the constraints stand all the same.
+    const constraint = violatedConstraint(error);
+    if (constraint === "subnet_name") throw subnetNameTaken(wanted.name);
+    if (constraint === "subnet_cidr_overlap") throw cidrOverlap(cidr, null);
+    throw error;
+  });
+  if ((await takeVlan(tx, network.region, id)) === null) throw vlanExhausted(network.region);
+  const row = await findSubnet(tx, network.organisation_id, id);
+  if (row === null) throw new Error("a subnet that was just made could not be found");
+  return row;
+}

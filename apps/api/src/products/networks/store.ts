@@ -1,0 +1,140 @@
+import type { RequestQuery } from "@kule/contract/schemas";
+import type { Network } from "@kule/database/generated/rows";
+import { type Selectable, sql } from "kysely";
+import type { Database, Tx } from "../../platform/database.ts";
+import { labelCondition } from "../../platform/label-filter.ts";
+import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+
+export type NetworkRow = Selectable<Network>;
+
+/** A network with its subnets and their use. */
+export type NetworkDetails = NetworkRow & {
+  readonly subnets: readonly { id: string; name: string; tier: string; cidr: string }[];
+  readonly addresses_total: number;
+  readonly addresses_used: number;
+};
+
+const subnets = sql<NetworkDetails["subnets"]>`coalesce((
+  select json_agg(json_build_object('id', s.id, 'name', s.name, 'tier', s.tier, 'cidr', s.cidr::text)
+                  order by s.created_at, s.id)
+    from subnet s
+   where s.organisation_id = network.organisation_id and s.network_id = network.id), '[]'::json)`;
+
+// Three addresses of each subnet are never a server's: network, gateway, broadcast.
+const addressesTotal = sql<number>`(
+  select coalesce(sum(2 ^ (32 - masklen(s.cidr)) - 3), 0)::integer
+    from subnet s
+   where s.organisation_id = network.organisation_id and s.network_id = network.id)`;
+
+const addressesUsed = sql<number>`(
+  select count(*)::integer
+    from subnet s
+    join address a on a.organisation_id = s.organisation_id and a.subnet_id = s.id
+   where s.organisation_id = network.organisation_id and s.network_id = network.id
+     and (a.state = 'used' or a.state = 'quarantined' and a.free_after > clock_timestamp()))`;
+
+function networkDetails(db: Database | Tx, organisationId: string) {
+  return db
+    .selectFrom("network")
+    .selectAll("network")
+    .select([subnets.as("subnets"), addressesTotal.as("addresses_total"), addressesUsed.as("addresses_used")])
+    .where("network.organisation_id", "=", organisationId);
+}
+
+export function listNetworks(
+  db: Database,
+  organisationId: string,
+  query: RequestQuery<"listNetworks">,
+): Promise<Page<NetworkDetails>> {
+  let rows = networkDetails(db, organisationId);
+  if (query.name !== undefined) rows = rows.where("network.name", "=", query.name);
+  if (query.region !== undefined) rows = rows.where("network.region", "=", query.region);
+  if (query.label_selector !== undefined)
+    rows = rows.where(labelCondition(query.label_selector, "network.labels"));
+  return fetchPage(rows, newestFirst("networks", query, "network"));
+}
+
+export async function findNetwork(
+  db: Database | Tx,
+  organisationId: string,
+  id: string,
+): Promise<NetworkDetails | null> {
+  const row = await networkDetails(db, organisationId).where("network.id", "=", id).executeTakeFirst();
+  return row ?? null;
+}
+
+/** The network under its row lock: who holds it is the only one to add or remove subnets. */
+export async function lockNetwork(tx: Tx, organisationId: string, id: string): Promise<NetworkRow | null> {
+  const row = await tx
+    .selectFrom("network")
+    .selectAll()
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Id and range of the organisation's networks in a region. */
+export function listRanges(
+  tx: Database | Tx,
+  organisationId: string,
+  region: string,
+): Promise<{ id: string; name: string; cidr: string }[]> {
+  return tx
+    .selectFrom("network")
+    .select(["id", "name", "cidr"])
+    .where("organisation_id", "=", organisationId)
+    .where("region", "=", region)
+    .execute();
+}
+
+export type NewNetwork = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly region: string;
+  readonly name: string;
+  readonly cidr: string;
+  readonly description?: string;
+  readonly labels?: string;
+};
+
+/** The network that servers with no subnet named go to is the one with this name. */
+export const defaultNetworkName = "default";
+
+/** Adds a network; null when the region has one of that name. */
+export async function insertNetwork(tx: Tx, network: NewNetwork): Promise<NetworkRow | null> {
+  const row = await tx
+    .insertInto("network")
+    .values({ ...network, is_default: network.name === defaultNetworkName })
+    .onConflict((on) => on.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+export async function updateNetworkRow(
+  tx: Tx,
+  organisationId: string,
+  id: string,
+  changes: { name?: string; description?: string; labels?: string },
+): Promise<void> {
+  const isDefault = changes.name === undefined ? {} : { is_default: changes.name === defaultNetworkName };
+  await tx
+    .updateTable("network")
+    .set({
+      ...changes,
+      ...isDefault,
+      generation: sql<number>`generation + 1`,
+      // Nothing of this reaches the region, so what is wanted is what is there.
+      observed_generation: sql<number>`generation + 1`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .execute();
+}
+
+export async function deleteNetworkRow(tx: Tx, organisationId: string, id: string): Promise<void> {
+  await tx.deleteFrom("network").where("organisation_id", "=", organisationId).where("id", "=", id).execute();
+}

@@ -1,0 +1,181 @@
+import type { RequestQuery } from "@kule/contract/schemas";
+import type { Subnet } from "@kule/database/generated/rows";
+import { formatAddress, parseCidr, subnetAddresses } from "@kule/rules/networks/cidr";
+import { type Selectable, sql } from "kysely";
+import type { Database, Tx } from "../../platform/database.ts";
+import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+
+export type SubnetRow = Selectable<Subnet>;
+
+/** A subnet with its VLAN and its use. */
+export type SubnetDetails = SubnetRow & { readonly vlan: number | null; readonly addresses_used: number };
+
+const vlan = sql<number | null>`(select v.vlan from region_vlan v where v.subnet_id = subnet.id)`;
+
+const addressesUsed = sql<number>`(
+  select count(*)::integer from address a
+   where a.organisation_id = subnet.organisation_id and a.subnet_id = subnet.id
+     and (a.state = 'used' or a.state = 'quarantined' and a.free_after > clock_timestamp()))`;
+
+function subnetDetails(db: Database | Tx, organisationId: string) {
+  return db
+    .selectFrom("subnet")
+    .selectAll("subnet")
+    .select([vlan.as("vlan"), addressesUsed.as("addresses_used")])
+    .where("subnet.organisation_id", "=", organisationId);
+}
+
+export function listSubnets(
+  db: Database,
+  organisationId: string,
+  networkId: string,
+  query: RequestQuery<"listSubnets">,
+): Promise<Page<SubnetDetails>> {
+  let rows = subnetDetails(db, organisationId).where("subnet.network_id", "=", networkId);
+  if (query.name !== undefined) rows = rows.where("subnet.name", "=", query.name);
+  return fetchPage(rows, newestFirst("subnets", query, "subnet"));
+}
+
+/** @param networkId when given, the subnet must be this network's */
+export async function findSubnet(
+  db: Database | Tx,
+  organisationId: string,
+  id: string,
+  networkId?: string,
+): Promise<SubnetDetails | null> {
+  let rows = subnetDetails(db, organisationId).where("subnet.id", "=", id);
+  if (networkId !== undefined) rows = rows.where("subnet.network_id", "=", networkId);
+  return (await rows.executeTakeFirst()) ?? null;
+}
+
+/** The subnet under its row lock: who holds it is the only one to give out its addresses. */
+export async function lockSubnet(tx: Tx, organisationId: string, id: string): Promise<SubnetRow | null> {
+  const row = await tx
+    .selectFrom("subnet")
+    .selectAll()
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Id, name and range of a network's subnets. */
+export function listSubnetRanges(
+  tx: Database | Tx,
+  organisationId: string,
+  networkId: string,
+): Promise<{ id: string; name: string; cidr: string }[]> {
+  return tx
+    .selectFrom("subnet")
+    .select(["id", "name", "cidr"])
+    .where("organisation_id", "=", organisationId)
+    .where("network_id", "=", networkId)
+    .orderBy("created_at")
+    .execute();
+}
+
+export type NewSubnet = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly network_id: string;
+  readonly region: string;
+  readonly name: string;
+  readonly tier: string;
+  readonly cidr: string;
+  readonly dns_servers?: string[];
+  readonly labels?: string;
+};
+
+/** Adds a subnet and sets aside the addresses that no server can have. */
+export async function insertSubnet(tx: Tx, subnet: NewSubnet): Promise<void> {
+  const cidr = parseCidr(subnet.cidr);
+  if (typeof cidr === "string") throw new Error(`${subnet.cidr} is no block`);
+  const addresses = subnetAddresses(cidr);
+  await tx
+    .insertInto("subnet")
+    .values({
+      ...subnet,
+      gateway_ip: formatAddress(addresses.gateway),
+      lowest_free_hint: formatAddress(addresses.firstServer),
+    })
+    .execute();
+  await tx
+    .insertInto("address")
+    .values(
+      [addresses.network, addresses.gateway, addresses.broadcast].map((address) => ({
+        subnet_id: subnet.id,
+        organisation_id: subnet.organisation_id,
+        address: formatAddress(address),
+        state: "reserved",
+      })),
+    )
+    .execute();
+}
+
+/** Takes the region's lowest free VLAN for the subnet; null when there is none. */
+export async function takeVlan(tx: Tx, region: string, subnetId: string): Promise<number | null> {
+  const row = await tx
+    .updateTable("region_vlan")
+    .set({ subnet_id: subnetId })
+    .where("region", "=", region)
+    .where("vlan", "=", (free) =>
+      free
+        .selectFrom("region_vlan as candidate")
+        .select("candidate.vlan")
+        .where("candidate.region", "=", region)
+        .where("candidate.subnet_id", "is", null)
+        .orderBy("candidate.vlan")
+        .limit(1)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returning("vlan")
+    .executeTakeFirst();
+  return row?.vlan ?? null;
+}
+
+export async function updateSubnetRow(
+  tx: Tx,
+  organisationId: string,
+  id: string,
+  changes: { name?: string; dns_servers?: string[]; labels?: string },
+): Promise<void> {
+  await tx
+    .updateTable("subnet")
+    .set({
+      ...changes,
+      generation: sql<number>`generation + 1`,
+      observed_generation: sql<number>`generation + 1`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Removes a subnet; its addresses go with it and its VLAN is free again. */
+export async function deleteSubnetRow(tx: Tx, organisationId: string, id: string): Promise<void> {
+  await tx.deleteFrom("subnet").where("organisation_id", "=", organisationId).where("id", "=", id).execute();
+}
+
+/** Names of servers with an interface in the subnet, a few of them. */
+export function listServersIn(
+  tx: Tx,
+  organisationId: string,
+  subnetId: string,
+): Promise<{ id: string; name: string }[]> {
+  return tx
+    .selectFrom("nic")
+    .innerJoin("server", (join) =>
+      join
+        .onRef("server.organisation_id", "=", "nic.organisation_id")
+        .onRef("server.id", "=", "nic.server_id"),
+    )
+    .select(["server.id", "server.name"])
+    .where("nic.organisation_id", "=", organisationId)
+    .where("nic.subnet_id", "=", subnetId)
+    .orderBy("server.name")
+    .limit(20)
+    .execute();
+}

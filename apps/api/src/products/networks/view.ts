@@ -1,0 +1,53 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { subnetAddresses } from "@kule/rules/networks/cidr";
+import { egressOf, type Tier } from "@kule/rules/networks/tiers";
+import { blockOf } from "./ranges.ts";
+import type { NetworkDetails } from "./store.ts";
+import type { SubnetDetails } from "./subnet-store.ts";
+
+export function viewNetwork(row: NetworkDetails): Schemas["Network"] {
+  return {
+    id: row.id,
+    name: row.name,
+    region: row.region,
+    cidr: row.cidr,
+    description: row.description,
+    is_default: row.is_default,
+    status: row.status as Schemas["NetworkStatus"],
+    subnets: row.subnets.map(({ id, name, tier, cidr }) => ({ id, name, tier: tier as Tier, cidr })),
+    usage: { addresses_total: row.addresses_total, addresses_used: row.addresses_used },
+    labels: row.labels as Schemas["Labels"],
+    generation: row.generation,
+    observed_generation: row.observed_generation,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+/** @param showVlan VLANs are the operators' business */
+export function viewSubnet(row: SubnetDetails, showVlan: boolean): Schemas["Subnet"] {
+  const tier = row.tier as Tier;
+  return {
+    id: row.id,
+    network_id: row.network_id,
+    name: row.name,
+    region: row.region,
+    tier,
+    cidr: row.cidr,
+    gateway_ip: row.gateway_ip,
+    dns_servers: row.dns_servers,
+    // No network has a gateway yet.
+    egress: egressOf(tier, false),
+    vlan: showVlan ? row.vlan : null,
+    status: row.status as Schemas["NetworkStatus"],
+    usage: {
+      addresses_total: subnetAddresses(blockOf(row.cidr)).serverCount,
+      addresses_used: row.addresses_used,
+    },
+    labels: row.labels as Schemas["Labels"],
+    generation: row.generation,
+    observed_generation: row.observed_generation,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

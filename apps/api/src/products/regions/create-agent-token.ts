@@ -1,0 +1,27 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { issueToken, viewToken } from "../identity/index.ts";
+import type { RegionDetails } from "./store.ts";
+
+/** Does not expire by itself: an agent that is forgotten must not take its region down. Rotate or revoke it. */
+export async function createAgentToken(
+  { body, caller }: ApiRequest<"createAgentToken">,
+  tx: Tx,
+  region: RegionDetails,
+): Promise<Outcome> {
+  const { row, secret } = await issueToken(tx, {
+    kind: "agent",
+    name: body.name,
+    region: region.slug,
+    lifetimeSeconds: null,
+    createdBy: caller.actor.id,
+  });
+  return {
+    reply: reply(201, { token: viewToken(row), secret }),
+    resource: row.id,
+    details: { region: region.slug },
+    secretFields: ["secret"],
+  };
+}

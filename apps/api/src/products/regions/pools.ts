@@ -1,0 +1,79 @@
+import { sql } from "kysely";
+import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+import { type Conflict, conflict } from "../../platform/errors.ts";
+
+/*
+ * What a region has to give out is in tables with a row for each number, from the day it is registered. Taking one
+ * is an update that skips locked rows, and the database, not a calculation, is the judge of what is free.
+ */
+
+export type NumberRange = { readonly first: number; readonly last: number };
+
+/** Wide enough for any cluster, and small enough to be written in one statement. */
+export const maxVmids = 100_000;
+
+/**
+ * Makes the region's VM numbers exactly this range.
+ *
+ * @throws Conflict `in_use` when a number outside of it is used, or rests after its server was removed
+ */
+export async function setVmidPool(tx: Database | Tx, region: string, range: NumberRange): Promise<void> {
+  await sql`
+    insert into region_vmid (region, vmid)
+    select ${region}::text, generate_series(${range.first}::integer, ${range.last}::integer)
+    on conflict do nothing`.execute(tx);
+  await sql`
+    delete from region_vmid
+     where region = ${region} and not vmid between ${range.first}::integer and ${range.last}::integer
+       and (state = 'free' or state = 'tombstone' and free_after <= clock_timestamp())`.execute(tx);
+  // Asked after the delete has waited for allocations under way.
+  const left = await tx
+    .selectFrom("region_vmid")
+    .select(["vmid", "state", "server_id"])
+    .where("region", "=", region)
+    .where(sql<boolean>`not vmid between ${range.first}::integer and ${range.last}::integer`)
+    .orderBy("vmid")
+    .limit(1)
+    .executeTakeFirst();
+  if (left === undefined) return;
+  throw inUse("vmid", left.vmid, left.state === "used" ? "is used by a server" : "rests", left.server_id);
+}
+
+/**
+ * Makes the region's VLANs exactly this range.
+ *
+ * @throws Conflict `in_use` when a VLAN outside of it belongs to a subnet
+ */
+export async function setVlanPool(tx: Database | Tx, region: string, range: NumberRange): Promise<void> {
+  await sql`
+    insert into region_vlan (region, vlan)
+    select ${region}::text, generate_series(${range.first}::integer, ${range.last}::integer)
+    on conflict do nothing`.execute(tx);
+  await sql`
+    delete from region_vlan
+     where region = ${region} and not vlan between ${range.first}::integer and ${range.last}::integer
+       and subnet_id is null`.execute(tx);
+  const left = await systemQuery(tx, "a region's VLANs are of all organisations")
+    .selectFrom("region_vlan")
+    .select(["vlan", "subnet_id"])
+    .where("region", "=", region)
+    .where(sql<boolean>`not vlan between ${range.first}::integer and ${range.last}::integer`)
+    .orderBy("vlan")
+    .limit(1)
+    .executeTakeFirst();
+  if (left === undefined) return;
+  throw inUse("vlan", left.vlan, "belongs to a subnet", left.subnet_id);
+}
+
+function inUse(kind: "vmid" | "vlan", number: number, why: string, resource: string | null): Conflict {
+  const word = kind === "vmid" ? "VMID" : "VLAN";
+  return conflict(
+    "in_use",
+    `${kind}_range_covers_use`,
+    `${word} ${number} is outside of the range and ${why}`,
+    {
+      resource,
+      fix: "choose a range that holds it",
+    },
+  );
+}

@@ -1,0 +1,53 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { type RegionStatus, regionStatus } from "@kule/rules/regions/status";
+import type { RegionDetails, RegionRow } from "./store.ts";
+
+export function statusOf(row: RegionRow): RegionStatus {
+  return regionStatus({
+    maintenance: row.maintenance,
+    reportAgeSeconds: row.report_age_seconds,
+    reportOk: row.health_ok === true,
+  });
+}
+
+/** Since when the region has its status; silence begins where trust in the last report ends. */
+export function statusSince(row: RegionRow): string | null {
+  const silentSince = statusOf(row) === "unreachable" ? row.health_at : null;
+  return (silentSince ?? row.status_since)?.toISOString() ?? null;
+}
+
+type StoredHealth = Pick<Schemas["HealthReport"], "hypervisor" | "templates">;
+
+/** The images whose template the region's agent found in order. */
+export function imagesOf(row: RegionRow): string[] {
+  const health = row.health as StoredHealth | null;
+  return (health?.templates ?? []).filter((template) => template.ok).map((template) => template.image);
+}
+
+export function viewRegion(row: RegionDetails): Schemas["Region"] {
+  const health = row.health as StoredHealth | null;
+  return {
+    slug: row.slug,
+    name: row.name,
+    country: row.country,
+    mode: "agent",
+    status: statusOf(row),
+    maintenance: row.maintenance,
+    restricted_to: row.restricted ? row.restricted_to : null,
+    vmid_range: { first: row.vmid_first, last: row.vmid_last },
+    vlan_range: { first: row.vlan_first, last: row.vlan_last },
+    agent:
+      health === null || row.health_at === null
+        ? null
+        : {
+            version: row.agent_version ?? "",
+            reported_at: row.health_at.toISOString(),
+            hypervisor: health.hypervisor,
+            templates: health.templates ?? [],
+          },
+    jobs: { queued: row.jobs_queued, running: row.jobs_running },
+    generation: row.generation,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
