@@ -15,7 +15,10 @@ export type LabRegion = {
   readonly lab: Lab;
   readonly world: World;
   readonly calls: CallRecord[];
-  /** What was done to a VM, by the lab's journal: "vm-started" to how often. */
+  /**
+   * What was done, by the lab's journal: "vm-started" to how often it was done to this VM, and under "vms" how many
+   * VMs were ever made for its server.
+   */
   effects(vmid: number): Record<string, number>;
   stop(): Promise<void>;
 };
@@ -58,7 +61,8 @@ export async function startLabRegion(
     effects: (vmid) => {
       const counts: Record<string, number> = {};
       for (const entry of lab.journal())
-        if (entry.vmid === vmid && !entry.op.startsWith("task-")) counts[entry.op] = (counts[entry.op] ?? 0) + 1;
+        if (entry.vmid === vmid && !entry.op.startsWith("task-"))
+          counts[entry.op] = (counts[entry.op] ?? 0) + 1;
       return counts;
     },
     stop: async () => {
@@ -84,15 +88,26 @@ export function quietHost(host: Partial<Host> = {}): Host & { readonly events: S
 
 /** The steps that were carried out, in their order. */
 export function stepsDone(events: readonly StepEvent[]): string[] {
-  return events.filter((event) => event.phase === "apply" && event.status === "succeeded").map((event) => event.name);
+  return events
+    .filter((event) => event.phase === "apply" && event.status === "succeeded")
+    .map((event) => event.name);
 }
 
 const KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJv1kYq1u4a8m1mGv0A5p0cQyXk6k1m2b3c4d5e6f7g8 ada@example";
 
 /** A server with every value of its own, so that nothing of two servers can be the same by accident. */
-export function createJob(vmid: number, payload: Partial<PayloadOf<"ServerCreate">> = {}): Job<PayloadOf<"ServerCreate">> {
+export function createJob(
+  vmid: number,
+  payload: Partial<PayloadOf<"ServerCreate">> = {},
+): Job<PayloadOf<"ServerCreate">> {
   const server = { id: `srv_${vmid}`, organisation_id: `org_${vmid}`, name: `web-${vmid}` };
-  const package_ = { slug: "m", name: "M", vcpu: 2, memory_mb: 4096, disk_gb: 80 } as PayloadOf<"ServerCreate">["package"];
+  const package_ = {
+    slug: "m",
+    name: "M",
+    vcpu: 2,
+    memory_mb: 4096,
+    disk_gb: 80,
+  } as PayloadOf<"ServerCreate">["package"];
   return {
     id: `job_${vmid}`,
     payload: {
@@ -127,10 +142,39 @@ export function createJob(vmid: number, payload: Partial<PayloadOf<"ServerCreate
   };
 }
 
-export function jobOf<Kind extends "ServerStop" | "ServerDestroy">(kind: Kind, vmid: number): Job<PayloadOf<Kind>>;
+export function jobOf<Kind extends "ServerStop" | "ServerDestroy">(
+  kind: Kind,
+  vmid: number,
+): Job<PayloadOf<Kind>>;
 export function jobOf(kind: "ServerRestore", vmid: number, start: boolean): Job<PayloadOf<"ServerRestore">>;
 export function jobOf(kind: string, vmid: number, start?: boolean): Job<never> {
   const server = { id: `srv_${vmid}`, organisation_id: `org_${vmid}`, name: `web-${vmid}` };
   const payload = { kind, server, vmid, ...(start === undefined ? {} : { start }) };
   return { id: `job_${kind}_${vmid}`, payload } as unknown as Job<never>;
+}
+
+/** What VMIDs are replaced by, so that the ends of two servers can be compared. */
+const STAND_IN = "99999";
+
+/**
+ * Everything that must be the same in the end wherever a run died: the VM, its firewall, its volumes. What differs
+ * between two VMs by nature is left out or replaced.
+ */
+export async function endState(region: LabRegion, vmid: number): Promise<unknown> {
+  const { hypervisor, settings } = region.world;
+  const sighting = await hypervisor.findVm(vmid, { serverId: `srv_${vmid}`, region: settings.region });
+  const volumes = region.lab.control.volumes(vmid).sort();
+  if (sighting.state !== "present")
+    return { sighting, volumes: volumes.map((volume) => volume.replaceAll(String(vmid), STAND_IN)) };
+  const { digest, config, ...vm } = sighting.vm;
+  const { smbios1, vmgenid, digest: again, ...compared } = config;
+  const firewall = await hypervisor.readFirewall(sighting.vm);
+  const text = JSON.stringify({
+    vm,
+    config: compared,
+    firewall,
+    volumes,
+    password: region.lab.control.vm(vmid)?.config.cipassword,
+  });
+  return JSON.parse(text.replaceAll(String(vmid), STAND_IN));
 }

@@ -40,7 +40,8 @@ export async function survivesACrashAnywhere(newCase: () => Promise<CrashCase>):
         () => null,
         (error: unknown) => error,
       );
-    if (!(died instanceof SimulatedCrash)) throw new Error(`no crash at ${point} (${index})`, { cause: died });
+    if (!(died instanceof SimulatedCrash))
+      throw new Error(`no crash at ${point} (${index})`, { cause: died });
     await untilDone(crashing);
     const ended = { state: await crashing.state(), effects: await crashing.effects() };
     deepStrictEqual(ended, expected, `after a crash at ${point} (point ${index})`);
