@@ -40,8 +40,6 @@ export function makeRegion(runtime: Runtime, store: Store, version: ProxmoxVersi
   };
 }
 
-export const isVersion8 = (region: Region): boolean => region.version.startsWith("8");
-
 /** The VM, or the 500 that says its file is not on `node`: it may be on another one. */
 export function vmOn(region: Region, node: string, vmid: number | string): VmDocument {
   const vm = region.store.get("vm", String(vmid));

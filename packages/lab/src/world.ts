@@ -1,9 +1,9 @@
 import { failure } from "./api-error.ts";
 import type { VmDocument } from "./documents.ts";
-import { bareVm } from "./endpoints/vm-clone.ts";
 import { clusterOf, type Region } from "./region.ts";
 import type { DocumentChange } from "./store.ts";
 import { referencedVolumes, withStorageLock } from "./vm/drives.ts";
+import { bareVm } from "./vm/new-vm.ts";
 
 const CALLS = [
   "nodeDown",

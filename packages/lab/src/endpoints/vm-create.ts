@@ -9,15 +9,14 @@ import { startTask } from "../tasks/worker.ts";
 import { cloudInitFiles, isWindows } from "../vm/cloud-init.ts";
 import { storedDescription } from "../vm/config-file.ts";
 import { requireNoConfigLock, withVmLock } from "../vm/config-lock.ts";
-import { requireConfigPrivileges, vmCheck } from "../vm/config-permissions.ts";
+import { requireConfigPrivileges, requireCreatePrivileges, vmCheck } from "../vm/config-permissions.ts";
 import { createDisks, requireStorageAccess } from "../vm/create-disks.ts";
 import { cloudInitKey, isCdrom, parseDrive, printDrive } from "../vm/drives.ts";
 import { normaliseNet, requireBridgeAccess } from "../vm/networks.ts";
+import { bareVm } from "../vm/new-vm.ts";
 import { cryptSalt, sha256Crypt } from "../vm/sha256-crypt.ts";
 import { validateSshKeys } from "../vm/ssh-keys.ts";
 import { normaliseTags } from "../vm/tags.ts";
-import { bareVm } from "./vm-clone.ts";
-import { requireCreatePrivileges } from "./vm-config.ts";
 import { startVm } from "./vm-power.ts";
 
 const NOT_OPTIONS = new Set([

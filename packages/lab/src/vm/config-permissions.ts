@@ -1,4 +1,4 @@
-import { failure } from "../api-error.ts";
+import { failure, permissionDenied } from "../api-error.ts";
 import type { Region } from "../region.ts";
 import { isDriveKey } from "../schema/option-keys.ts";
 
@@ -53,4 +53,18 @@ export function requireConfigPrivileges(
     else if (cloudInit.test(key)) check(["VM.Config.Cloudinit", "VM.Config.Network"], true);
     else throw failure(`only root can set '${key}' config`);
   }
+}
+
+/** VM.Allocate on the new number or on the pool it is created in. */
+export function requireCreatePrivileges(
+  region: Region,
+  authUser: string,
+  vmid: number,
+  pool: string | undefined,
+): void {
+  if (pool !== undefined && region.store.get("pool", pool) === undefined) {
+    throw permissionDenied(`pool '${pool}' does not exist`);
+  }
+  const onPool = pool !== undefined && region.permissions.has(authUser, `/pool/${pool}`, "VM.Allocate");
+  if (!onPool) region.permissions.require(authUser, `/vms/${vmid}`, "VM.Allocate");
 }
