@@ -1,0 +1,87 @@
+import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import { decideServerAction } from "@kule/rules/servers/preconditions";
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { NotFound } from "../../platform/errors.ts";
+import {
+  askToStop,
+  cancelQueuedJob,
+  type JobRow,
+  lockOpenJobs,
+  type NewJob,
+  queueJob,
+  recordDoneJob,
+} from "../../platform/jobs.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
+
+/**
+ * Takes a server out of the removal buffer. The expiry takes the same row lock: whoever gets it first wins, and the
+ * other finds the server in a state that refuses it.
+ */
+export async function cancelServerDeletion(
+  request: ApiRequest<"cancelServerDeletion">,
+  tx: Tx,
+  found: ServerDetails,
+): Promise<Outcome> {
+  const server = await lockServer(tx, found.organisation_id, found.id);
+  if (server === null || server.status === "deleted") throw new NotFound();
+  const refusals = decideServerAction("cancel_deletion", {
+    id: server.id,
+    status: server.status as ServerStatus,
+    deleteProtected: server.protect_delete,
+  });
+  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  refuseConflicts(refusals, server.status);
+
+  const { running, queued } = await lockOpenJobs(tx, server.organisation_id, server.id);
+  if (queued !== null) await cancelQueuedJob(tx, queued, "superseded", "The removal was cancelled");
+  if (running?.kind === "ServerStop") await askToStop(tx, running);
+  await unmark(tx, server, running);
+  const job = await restoreJob(request, tx, server);
+  return changed(request, tx, server.id, job);
+}
+
+const statusAfter = { running: "starting", stopped: "stopped", error: "error" } as const;
+
+async function unmark(tx: Tx, server: ServerRow, running: JobRow | null): Promise<void> {
+  const restoresTo = (server.restores_to ?? "error") as keyof typeof statusAfter;
+  // A create that was asked to stop and has not yet: what becomes of the server is decided by how it ends.
+  const isBeingCreated = restoresTo === "error" && running?.kind === "ServerCreate";
+  await tx
+    .updateTable("server")
+    .set({
+      status: isBeingCreated ? "creating" : statusAfter[restoresTo],
+      ...(restoresTo === "error" && !isBeingCreated
+        ? {
+            status_code: "create_cancelled",
+            status_message: "The server was deleted before it was made; its create can be tried again",
+            status_job_id: null,
+          }
+        : { status_code: null, status_message: null, status_job_id: null }),
+      deletion_requested_at: null,
+      deletion_requested_by: null,
+      purge_at: null,
+      generation: sql<number>`generation + 1`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", server.organisation_id)
+    .where("id", "=", server.id)
+    .execute();
+}
+
+/** A server that was never made has nothing in the region to be restored: its job is over at once. */
+function restoreJob(request: ApiRequest, tx: Tx, server: ServerRow): Promise<JobRow> {
+  const job: NewJob = {
+    kind: "ServerRestore",
+    organisationId: server.organisation_id,
+    region: server.region,
+    resourceType: "server",
+    resourceId: server.id,
+    requestedBy: request.caller.actor,
+    requestId: request.id,
+  };
+  return server.restores_to === "error" ? recordDoneJob(tx, job) : queueJob(tx, job);
+}

@@ -1,0 +1,188 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { macAddress } from "@kule/rules/servers/mac";
+import { decideCreate } from "@kule/rules/servers/preconditions";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { violatedConstraint } from "../../platform/database-errors.ts";
+import { Conflict, conflict } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { queueJob } from "../../platform/jobs.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { viewWrittenJob } from "../jobs/index.ts";
+import { allocateAddress, type DefaultNetwork, ensureDefaultNetwork } from "../networks/index.ts";
+import { takeVmid } from "./allocations.ts";
+import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
+import {
+  hashForLinux,
+  makeConsolePassword,
+  type StoredPassword,
+  sealForWindows,
+} from "./console-password.ts";
+import { type Placement, placementOf } from "./placement.ts";
+import { findNamesake } from "./store.ts";
+import { findSubnetFacts, readRegionFacts } from "./surroundings.ts";
+
+type Request = ApiRequest<"createServer">;
+
+/**
+ * Takes the name, the VM number, the MAC and the address, writes the server as `creating` and the job that makes it:
+ * all of it in this transaction or none.
+ */
+export async function createServer(request: Request, tx: Tx): Promise<Outcome> {
+  const placement = placementOf(request);
+  const refusals = await decide(request, tx, placement);
+  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  refuseConflicts(refusals);
+  try {
+    return await write(request, tx, placement);
+  } catch (error) {
+    // Others were faster between our look and our write. A dry run lists that like any other reason.
+    if (request.dryRun && error instanceof Conflict && error.precondition !== undefined)
+      return blocked([error.precondition]);
+    throw error;
+  }
+}
+
+async function decide(request: Request, tx: Tx, { region, image, subnet }: Placement) {
+  const { body, organisationId } = request;
+  const facts = await readRegionFacts(tx, region.slug);
+  return decideCreate({
+    region: {
+      slug: region.slug,
+      maintenance: facts.maintenance,
+      hasFreeVmid: facts.hasFreeVmid,
+      hasAgentKey: facts.agent_public_key !== null,
+    },
+    needsSealedPassword: image.osFamily === "windows",
+    name: body.name,
+    nameTakenBy: await findNamesake(tx, organisationId, region.slug, body.name),
+    subnet:
+      subnet === null
+        ? null
+        : await findSubnetFacts(tx, organisationId, subnet, body.private_ip, request.dryRun),
+    hasFreeVlan: facts.hasFreeVlan,
+  });
+}
+
+async function write(request: Request, tx: Tx, placement: Placement): Promise<Outcome> {
+  const { caller, organisationId } = request;
+  const { region } = placement;
+  const serverId = newId("srv");
+  // The name first: of many who want it, all but one wait here, before they hold anything that others want.
+  await insertServer(request, tx, serverId, placement);
+  const created =
+    placement.subnet === null ? await ensureDefaultNetwork(tx, organisationId, region.slug) : null;
+  await insertInterface(request, tx, serverId, placement, created);
+  const password = await writePassword(request, tx, serverId, placement);
+  const job = await queueJob(tx, {
+    kind: "ServerCreate",
+    organisationId,
+    region: region.slug,
+    resourceType: "server",
+    resourceId: serverId,
+    requestedBy: caller.actor,
+    requestId: request.id,
+  });
+  const server = await writtenServer(tx, organisationId, serverId);
+  const createdAlong = created?.createdAlong ?? null;
+  if (request.dryRun) return would(server, "ServerCreate", createdAlong);
+  const answer: Schemas["ServerCreated"] = {
+    server,
+    job: await viewWrittenJob(tx, job, caller),
+    console_password: password,
+    ...(createdAlong === null ? {} : { created: createdAlong }),
+  };
+  return {
+    reply: reply(202, answer, { Location: `/api/v1/servers/${serverId}`, ...linksTo(job) }),
+    resource: serverId,
+    details: { job: job.id, vmid_region: region.slug },
+    secretFields: ["console_password"],
+  };
+}
+
+async function insertServer(
+  { body, organisationId }: Request,
+  tx: Tx,
+  id: string,
+  { region, image, plan, sshPublicKeys }: Placement,
+): Promise<void> {
+  await tx
+    .insertInto("server")
+    .values({
+      id,
+      organisation_id: organisationId,
+      region: region.slug,
+      name: body.name,
+      status: "creating",
+      image: image.slug,
+      package: plan.slug,
+      ssh_key_ids: body.ssh_key_ids ?? [],
+      ssh_public_keys: [...sshPublicKeys],
+      labels: JSON.stringify(body.labels ?? {}),
+      protect_delete: body.protection?.delete ?? false,
+      start_when_created: body.start ?? true,
+    })
+    .execute()
+    .catch((error: unknown) => {
+      if (violatedConstraint(error) !== "server_name") throw error;
+      throw conflict(
+        "name_taken",
+        "server_name_free",
+        `A server named ${body.name} exists in region ${region.slug}`,
+        { fix: "Choose another name" },
+      );
+    });
+}
+
+/** The VM number without a wait, the address last: its subnet's lock is what concurrent creates queue for. */
+async function insertInterface(
+  { body, organisationId }: Request,
+  tx: Tx,
+  serverId: string,
+  { region, subnet }: Placement,
+  created: DefaultNetwork | null,
+): Promise<void> {
+  const subnetId = subnet?.id ?? created?.subnetId;
+  if (subnetId === undefined) throw new Error("the server has no subnet to go to");
+  const vmid = await takeVmid(tx, region.slug, serverId);
+  if (vmid === null)
+    throw conflict("vmid_exhausted", "region_has_free_vmid", `Region ${region.slug} has no VM number left`, {
+      resource: region.slug,
+      fix: "An operator must widen the region's vmid_range",
+    });
+  const nicId = newId("nic");
+  await tx
+    .insertInto("nic")
+    .values({
+      id: nicId,
+      organisation_id: organisationId,
+      region: region.slug,
+      server_id: serverId,
+      subnet_id: subnetId,
+      position: 0,
+      mac: macAddress(region.number, vmid, 0),
+    })
+    .execute();
+  await allocateAddress(tx, { organisationId, subnetId, nicId, wanted: body.private_ip });
+}
+
+/** @returns the password to show once, or null when keys were given */
+async function writePassword(
+  { body, organisationId }: Request,
+  tx: Tx,
+  serverId: string,
+  { region, image }: Placement,
+): Promise<string | null> {
+  if ((body.ssh_key_ids ?? []).length > 0) return null;
+  const password = makeConsolePassword();
+  const stored: StoredPassword =
+    image.osFamily === "windows"
+      ? sealForWindows(password, region.agent_public_key ?? "", serverId)
+      : hashForLinux(password);
+  await tx
+    .insertInto("server_secret")
+    .values({ server_id: serverId, organisation_id: organisationId, ...stored })
+    .execute();
+  return password;
+}

@@ -1,0 +1,84 @@
+import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
+import { decideServerAction } from "@kule/rules/servers/preconditions";
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { NotFound } from "../../platform/errors.ts";
+import { askToStop, cancelQueuedJob, lockOpenJobs, queueJob } from "../../platform/jobs.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { recordUsage } from "../usage/record.ts";
+import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
+import { viewPackage } from "./view.ts";
+
+/**
+ * Marks a server for removal. Whatever was under way for it gives way to the stop: a create that waits is cancelled,
+ * one that runs is asked to end and the stop waits behind it.
+ */
+export async function deleteServer(
+  request: ApiRequest<"deleteServer">,
+  tx: Tx,
+  found: ServerDetails,
+): Promise<Outcome> {
+  const server = await lockServer(tx, found.organisation_id, found.id);
+  if (server === null || server.status === "deleted") throw new NotFound();
+  request.checkGeneration(server);
+  const refusals = decideServerAction("delete", {
+    id: server.id,
+    status: server.status as ServerStatus,
+    deleteProtected: server.protect_delete,
+  });
+  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  refuseConflicts(refusals, server.status);
+
+  const { running, queued } = await lockOpenJobs(tx, server.organisation_id, server.id);
+  if (queued !== null) await cancelQueuedJob(tx, queued, "superseded", "The server was deleted");
+  if (running !== null && running.kind !== "ServerStop") await askToStop(tx, running);
+  await mark(request, tx, server);
+  const job = await queueJob(tx, {
+    kind: "ServerStop",
+    organisationId: server.organisation_id,
+    region: server.region,
+    resourceType: "server",
+    resourceId: server.id,
+    requestedBy: request.caller.actor,
+    requestId: request.id,
+  });
+  const { vcpu, memory_mb, disk_gb } = viewPackage(server.package);
+  await recordUsage(tx, ["server.purge_scheduled"], {
+    organisationId: server.organisation_id,
+    region: server.region,
+    server,
+    package: server.package,
+    quantity: { vcpu, memory_mb, disk_gb },
+    labels: server.labels as object,
+    jobId: job.id,
+  });
+  return changed(request, tx, server.id, job);
+}
+
+async function mark(request: ApiRequest, tx: Tx, server: ServerRow): Promise<void> {
+  const wasCreated = server.observed_generation > 0;
+  const { purge_at } = await tx
+    .updateTable("server")
+    .set({
+      status: "pending_deletion",
+      status_code: null,
+      status_message: null,
+      status_job_id: null,
+      restores_to: restoresTo(server.status as ServerStatus, wasCreated, server.power_state === "on"),
+      deletion_requested_at: sql<Date>`clock_timestamp()`,
+      deletion_requested_by: JSON.stringify(request.caller.actor),
+      purge_at: sql<Date>`clock_timestamp() + make_interval(secs => ${request.deps.settings.removalBufferSeconds})`,
+      generation: sql<number>`generation + 1`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", server.organisation_id)
+    .where("id", "=", server.id)
+    // As text, so that the worker's clock starts at the very microsecond.
+    .returning(sql<string>`purge_at::text`.as("purge_at"))
+    .executeTakeFirstOrThrow();
+  const payload = JSON.stringify({ organisation_id: server.organisation_id, server_id: server.id });
+  await sql`select kule_task_add('expire_removal_buffer', ${payload}::json, ${purge_at}::timestamptz,
+                                 ${`purge:${server.id}`})`.execute(tx);
+}

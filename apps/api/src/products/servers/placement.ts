@@ -1,0 +1,174 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import { findImage, type Image, images, packageMisfit } from "@kule/rules/catalog/images";
+import { findPackage, packages, type ServerPackage } from "@kule/rules/catalog/packages";
+import { formatAddress, parseAddress, parseCidr, subnetAddresses } from "@kule/rules/networks/cidr";
+import { serverNameProblem } from "@kule/rules/servers/naming";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { fieldError } from "../../platform/errors.ts";
+import { isId } from "../../platform/ids.ts";
+import { findSshKeys } from "../ssh-keys/index.ts";
+import { findSubnets, findVisibleRegions, type RegionRow, type SubnetRow } from "./surroundings.ts";
+
+type Body = Partial<RequestBody<"createServer">>;
+
+/** Where and of what the server is to be made: everything its body names, found. */
+export type Placement = {
+  readonly region: RegionRow;
+  readonly image: Image;
+  readonly plan: ServerPackage;
+  /** In the order of the request. */
+  readonly sshPublicKeys: readonly string[];
+  /** Null: the default network is made along with the server. */
+  readonly subnet: SubnetRow | null;
+};
+
+/** The findings of `check`, for the transaction that follows. */
+const placements = new WeakMap<ApiRequest<"createServer">, Placement>();
+
+/** @throws Error when `checkCreateServer` did not let the request pass */
+export function placementOf(request: ApiRequest<"createServer">): Placement {
+  const placement = placements.get(request);
+  if (placement === undefined) throw new Error("the request was not checked");
+  return placement;
+}
+
+/** Everything the body has wrong beyond the contract, all at once. Foreign ids read like unknown ones. */
+export async function checkCreateServer(
+  request: ApiRequest<"createServer">,
+  body: Body,
+): Promise<readonly FieldError[]> {
+  const errors: FieldError[] = [];
+  const refuse = (pointer: string, code: FieldError["code"], message: string) => {
+    errors.push(fieldError(pointer, code, message));
+  };
+  const nameProblem = body.name === undefined ? null : serverNameProblem(body.name);
+  if (nameProblem !== null) refuse("/name", "invalid_format", nameProblem);
+
+  const region = await checkRegion(request, body, refuse);
+  const image = checkImage(body, refuse);
+  const plan = checkPackage(body, image, refuse);
+  const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
+  const subnet = region === null ? null : await checkSubnet(request, body, region, refuse);
+  if (errors.length === 0 && region !== null && image !== null && plan !== null && subnet !== null)
+    placements.set(request, { region, image, plan, sshPublicKeys, subnet: subnet.row });
+  return errors;
+}
+
+type Refuse = (pointer: string, code: FieldError["code"], message: string) => void;
+
+async function checkRegion(
+  { db, organisationId }: ApiRequest,
+  body: Body,
+  refuse: Refuse,
+): Promise<RegionRow | null> {
+  const visible = await findVisibleRegions(db, organisationId);
+  if (body.region === undefined) {
+    const [only, ...others] = visible;
+    if (only !== undefined && others.length === 0) return only;
+    refuse(
+      "/region",
+      "required",
+      only === undefined ? "is required, and there is none yet" : "is required: there is more than one",
+    );
+    return null;
+  }
+  const region = visible.find((candidate) => candidate.slug === body.region);
+  if (region !== undefined) return region;
+  refuse("/region", "not_one_of", "is not a region of the catalogue");
+  return null;
+}
+
+function checkImage(body: Body, refuse: Refuse): Image | null {
+  if (body.image === undefined) return null;
+  const image = findImage(body.image);
+  if (image === undefined)
+    refuse("/image", "not_one_of", `must be one of: ${images.map((each) => each.slug).join(", ")}`);
+  return image ?? null;
+}
+
+function checkPackage(body: Body, image: Image | null, refuse: Refuse): ServerPackage | null {
+  if (body.package === undefined) return null;
+  const plan = findPackage(body.package);
+  if (plan === undefined) {
+    refuse("/package", "not_one_of", `must be one of: ${packages.map((each) => each.slug).join(", ")}`);
+    return null;
+  }
+  const misfit = image === null ? null : packageMisfit(plan, image);
+  if (misfit !== null) refuse("/package", "os_plan_mismatch", misfit);
+  return plan;
+}
+
+async function checkSshKeys(
+  { db, organisationId }: ApiRequest,
+  body: Body,
+  image: Image | null,
+  refuse: Refuse,
+): Promise<string[]> {
+  const ids = body.ssh_key_ids ?? [];
+  if (ids.length > 0 && image?.osFamily === "windows")
+    refuse("/ssh_key_ids", "conflicts_with", "Windows takes no SSH keys: a console password is generated");
+  const keys = await findSshKeys(
+    db,
+    organisationId,
+    ids.filter((id) => isId("key", id)),
+  );
+  const lines: string[] = [];
+  for (const [index, id] of ids.entries()) {
+    const key = keys.find((candidate) => candidate.id === id);
+    if (key === undefined) refuse(`/ssh_key_ids/${index}`, "not_found", "no such SSH key");
+    else lines.push(key.comment === "" ? key.public_key : `${key.public_key} ${key.comment}`);
+  }
+  return lines;
+}
+
+/** The subnet the server goes to; `row` is null when the default network is to be made. */
+async function checkSubnet(
+  { db, organisationId }: ApiRequest,
+  body: Body,
+  region: RegionRow,
+  refuse: Refuse,
+): Promise<{ readonly row: SubnetRow | null } | null> {
+  const { subnets, hasNetwork } = await findSubnets(db, organisationId, region.slug, body.subnet_id);
+  if (body.subnet_id !== undefined) {
+    const named = subnets.find((subnet) => subnet.id === body.subnet_id);
+    if (named === undefined) refuse("/subnet_id", "not_found", "no such subnet");
+    else if (named.region !== region.slug)
+      refuse("/subnet_id", "conflicts_with", `is not in region ${region.slug}`);
+    else checkPrivateIp(body, named, refuse);
+    return named === undefined ? null : { row: named };
+  }
+  const [only, ...others] = subnets;
+  const chosen = subnets.find((subnet) => subnet.is_default) ?? (others.length === 0 ? only : undefined);
+  if (chosen !== undefined) {
+    checkPrivateIp(body, chosen, refuse);
+    return { row: chosen };
+  }
+  if (hasNetwork) {
+    refuse(
+      "/subnet_id",
+      "required",
+      only === undefined
+        ? "is required: no network of the region has a subnet yet"
+        : "is required: there is more than one subnet and none of them is the default",
+    );
+    return null;
+  }
+  if (body.private_ip !== undefined)
+    refuse("/private_ip", "conflicts_with", "needs subnet_id: the network is made along with this server");
+  return { row: null };
+}
+
+function checkPrivateIp(body: Body, subnet: SubnetRow, refuse: Refuse): void {
+  if (body.private_ip === undefined) return;
+  const address = parseAddress(body.private_ip);
+  const cidr = parseCidr(subnet.cidr);
+  if (address === null || typeof cidr === "string") throw new Error(`${body.private_ip} in ${subnet.cidr}`);
+  const { firstServer, lastServer } = subnetAddresses(cidr);
+  if (address < firstServer || address > lastServer)
+    refuse(
+      "/private_ip",
+      "out_of_range",
+      `must be from ${formatAddress(firstServer)} to ${formatAddress(lastServer)}`,
+    );
+}

@@ -1,0 +1,29 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Api } from "../../platform/deps.ts";
+import { operation } from "../../platform/operation.ts";
+import { reply } from "../../platform/reply.ts";
+import { cancelServerDeletion } from "./cancel-server-deletion.ts";
+import { createServer } from "./create-server.ts";
+import { deleteServer } from "./delete-server.ts";
+import { checkCreateServer } from "./placement.ts";
+import { findServer, listServers } from "./store.ts";
+import { checkUpdateServer, updateServer } from "./update-server.ts";
+import { viewServer } from "./view.ts";
+
+export function mountServers(api: Api): void {
+  const find = (
+    request: ApiRequest<"getServer" | "updateServer" | "deleteServer" | "cancelServerDeletion">,
+  ) => findServer(request.db, request.organisationId, request.pathId("server_id", "srv"));
+
+  operation(api, "listServers", {
+    handle: async (request) => {
+      const page = await listServers(request.db, request.organisationId, request.query);
+      return reply(200, { items: page.rows.map(viewServer), next_cursor: page.nextCursor });
+    },
+  });
+  operation(api, "createServer", { check: checkCreateServer, mutate: createServer });
+  operation(api, "getServer", { find, handle: async (_request, server) => reply(200, viewServer(server)) });
+  operation(api, "updateServer", { find, check: checkUpdateServer, mutate: updateServer });
+  operation(api, "deleteServer", { find, mutate: deleteServer });
+  operation(api, "cancelServerDeletion", { find, mutate: cancelServerDeletion });
+}

@@ -1,0 +1,167 @@
+import { formatAddress, parseCidr, subnetAddresses } from "@kule/rules/networks/cidr";
+import type { CreateFacts } from "@kule/rules/servers/preconditions";
+import { sql } from "kysely";
+import type { Database, Tx } from "../../platform/database.ts";
+
+/** What a server is placed in: regions and subnets, as far as placing needs to know them. */
+
+export type RegionRow = {
+  readonly slug: string;
+  readonly number: number;
+  readonly maintenance: boolean;
+  readonly agent_public_key: string | null;
+};
+
+/** The regions that the organisation may use. */
+export function findVisibleRegions(db: Database | Tx, organisationId: string): Promise<RegionRow[]> {
+  return db
+    .selectFrom("region")
+    .select(["slug", "number", "maintenance", "agent_public_key"])
+    .where((is) =>
+      is.or([
+        is("restricted", "=", false),
+        is.exists(
+          is
+            .selectFrom("region_organisation")
+            .select("region")
+            .whereRef("region_organisation.region", "=", "region.slug")
+            .where("region_organisation.organisation_id", "=", organisationId),
+        ),
+      ]),
+    )
+    .orderBy("slug")
+    .execute();
+}
+
+export type SubnetRow = {
+  readonly id: string;
+  readonly region: string;
+  readonly cidr: string;
+  readonly status: string;
+  /** The subnet `app` of the default network. */
+  readonly is_default: boolean;
+};
+
+/**
+ * The named subnet, wherever it is; without a name the organisation's subnets in the region. `hasNetwork` tells an
+ * organisation with an empty network from one without any.
+ */
+export async function findSubnets(
+  db: Database | Tx,
+  organisationId: string,
+  region: string,
+  named: string | undefined,
+): Promise<{ readonly subnets: SubnetRow[]; readonly hasNetwork: boolean }> {
+  const rows = await db
+    .selectFrom("network")
+    .leftJoin("subnet", (join) =>
+      join
+        .onRef("subnet.organisation_id", "=", "network.organisation_id")
+        .onRef("subnet.network_id", "=", "network.id"),
+    )
+    .select([
+      "subnet.id",
+      "network.region",
+      sql<string | null>`subnet.cidr::text`.as("cidr"),
+      "subnet.status",
+      sql<boolean>`network.is_default and subnet.name = 'app'`.as("is_default"),
+    ])
+    .where("network.organisation_id", "=", organisationId)
+    .where((is) => (named === undefined ? is("network.region", "=", region) : is("subnet.id", "=", named)))
+    .orderBy("is_default", "desc")
+    .orderBy("subnet.id")
+    // The default one and whether there are others is all that is asked.
+    .limit(3)
+    .execute();
+  const subnets = rows.flatMap(({ id, cidr, status, ...row }) =>
+    id === null || cidr === null || status === null ? [] : [{ ...row, id, cidr, status }],
+  );
+  return { subnets, hasNetwork: rows.some((row) => row.region === region) };
+}
+
+/** What of the world may stand in the way, read in the transaction that is about to write. */
+export type CreateFactsRow = {
+  readonly maintenance: boolean;
+  readonly agent_public_key: string | null;
+  readonly hasFreeVmid: boolean;
+  readonly hasFreeVlan: boolean;
+};
+
+export function readRegionFacts(tx: Tx, region: string): Promise<CreateFactsRow> {
+  return tx
+    .selectFrom("region")
+    .select([
+      "maintenance",
+      "agent_public_key",
+      sql<boolean>`exists (select 1 from region_vmid v where v.region = region.slug and v.state = 'free')`.as(
+        "hasFreeVmid",
+      ),
+      sql<boolean>`exists (select 1 from region_vlan v where v.region = region.slug and v.subnet_id is null)`.as(
+        "hasFreeVlan",
+      ),
+    ])
+    .where("slug", "=", region)
+    .executeTakeFirstOrThrow();
+}
+
+type SubnetFacts = NonNullable<CreateFacts["subnet"]>;
+
+/**
+ * Whether the subnet has room, and whose the wanted address is. An address whose quarantine is over counts as free.
+ *
+ * @param counts false leaves room to the allocation, which finds out under the subnet's lock anyway
+ */
+export async function findSubnetFacts(
+  tx: Tx,
+  organisationId: string,
+  subnet: SubnetRow,
+  wanted: string | undefined,
+  counts: boolean,
+): Promise<SubnetFacts> {
+  return {
+    id: subnet.id,
+    deleting: subnet.status === "deleting",
+    hasFreeAddress: counts ? await hasFreeAddress(tx, organisationId, subnet) : true,
+    taken: wanted === undefined ? null : await findTaken(tx, organisationId, subnet.id, wanted),
+  };
+}
+
+const isTaken = sql<boolean>`(address.state <> 'quarantined' or address.free_after > clock_timestamp())`;
+
+async function hasFreeAddress(tx: Tx, organisationId: string, subnet: SubnetRow): Promise<boolean> {
+  const cidr = parseCidr(subnet.cidr);
+  if (typeof cidr === "string") throw new Error(`subnet ${subnet.id} has the CIDR ${subnet.cidr}`);
+  const { firstServer, lastServer, serverCount } = subnetAddresses(cidr);
+  const { taken } = await tx
+    .selectFrom("address")
+    .select(sql<number>`count(*)::integer`.as("taken"))
+    .where("organisation_id", "=", organisationId)
+    .where("subnet_id", "=", subnet.id)
+    .where("address", ">=", formatAddress(firstServer))
+    .where("address", "<=", formatAddress(lastServer))
+    .where(isTaken)
+    .executeTakeFirstOrThrow();
+  return taken < serverCount;
+}
+
+async function findTaken(
+  tx: Tx,
+  organisationId: string,
+  subnetId: string,
+  wanted: string,
+): Promise<SubnetFacts["taken"]> {
+  const row = await tx
+    .selectFrom("address")
+    .leftJoin("nic", (join) =>
+      join
+        .onRef("nic.organisation_id", "=", "address.organisation_id")
+        .onRef("nic.id", "=", "address.nic_id"),
+    )
+    .select("nic.server_id")
+    .where("address.organisation_id", "=", organisationId)
+    .where("address.subnet_id", "=", subnetId)
+    .where("address.address", "=", wanted)
+    .where(isTaken)
+    .executeTakeFirst();
+  return row === undefined ? null : { address: wanted, serverId: row.server_id };
+}

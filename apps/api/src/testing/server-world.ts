@@ -1,0 +1,104 @@
+import pg from "pg";
+import type { Settings } from "../platform/settings.ts";
+import type { Answer, ApiCaller } from "./api-caller.ts";
+import { ApiWorld, type TestOrganisation } from "./api-world.ts";
+import { TestAgent } from "./test-agent.ts";
+
+/** An API with an organisation, a region and its agent: where servers can be made. */
+export class ServerWorld {
+  readonly world: ApiWorld;
+  readonly organisation: TestOrganisation;
+  readonly region: string;
+  readonly agent: TestAgent;
+  /** As the owner of the tables: for looking, and for moving time. */
+  readonly owner: pg.Pool;
+  #named = 0;
+
+  private constructor(
+    world: ApiWorld,
+    organisation: TestOrganisation,
+    region: { slug: string; agent: ApiCaller },
+  ) {
+    this.world = world;
+    this.organisation = organisation;
+    this.region = region.slug;
+    this.agent = new TestAgent(region.agent);
+    this.owner = new pg.Pool({ connectionString: world.database.ownerUrl, max: 4 });
+    this.owner.on("error", () => {});
+  }
+
+  static async open(settings: Partial<Settings> = {}): Promise<ServerWorld> {
+    const world = await ApiWorld.open(settings);
+    return new ServerWorld(world, await world.addOrganisation("acme"), await world.addRegion("ist1"));
+  }
+
+  get owned(): ApiCaller {
+    return this.organisation.owner;
+  }
+
+  /** A body that is accepted, under a name of its own. */
+  body(more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+    this.#named += 1;
+    return { name: `server-${this.#named}`, region: this.region, image: "debian-13", package: "s", ...more };
+  }
+
+  /** POST /servers, which must be accepted. */
+  async create(more: Readonly<Record<string, unknown>> = {}, caller = this.owned): Promise<Answer["body"]> {
+    const answer = await caller.post("/servers", this.body(more));
+    if (answer.status !== 202) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  /** A server that has been made and runs. */
+  async createRunning(more: Readonly<Record<string, unknown>> = {}): Promise<Answer["body"]> {
+    const { server } = await this.create(more);
+    await this.agent.work();
+    return this.server(server.id);
+  }
+
+  async server(id: string): Promise<Answer["body"]> {
+    const answer = await this.owned.get(`/servers/${id}`);
+    if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  async job(id: string): Promise<Answer["body"]> {
+    const { items } = (await this.owned.get(`/jobs?limit=200`)).body;
+    const job = items.find((each: { id: string }) => each.id === id);
+    if (job === undefined) throw new Error(`no job ${id}`);
+    return job;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: rows of whatever the test asks for
+  async rows(text: string, values: readonly unknown[] = []): Promise<any[]> {
+    return (await this.owner.query(text, [...values])).rows;
+  }
+
+  /** Lets the lease of a running job pass. */
+  async passLease(jobId: string): Promise<void> {
+    await this.owner.query(
+      "update job set lease_until = clock_timestamp() - interval '1 second' where id = $1",
+      [jobId],
+    );
+  }
+
+  /** Lets all backoffs come due. */
+  async passBackoff(): Promise<void> {
+    await this.owner.query(
+      "update job set run_at = clock_timestamp() - interval '1 second' where status = 'queued'",
+    );
+  }
+
+  /** Lets the removal buffer of a server end. */
+  async passBuffer(serverId: string): Promise<void> {
+    await this.owner.query(
+      "update server set purge_at = clock_timestamp() - interval '1 second' where id = $1",
+      [serverId],
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.owner.end();
+    await this.world.close();
+  }
+}

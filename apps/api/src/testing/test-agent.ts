@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import type { Schemas } from "@kule/contract/schemas";
+import type { Answer, ApiCaller } from "./api-caller.ts";
+
+export type ClaimedJob = Schemas["ClaimedJob"]["job"];
+export type Outcome = NonNullable<Schemas["StepReport"]["outcome"]>;
+
+const capabilities = ["ServerCreate", "ServerStop", "ServerRestore", "ServerDestroy"];
+
+/** A region agent reduced to its three calls: it claims and reports, and does nothing in between. */
+export class TestAgent {
+  readonly api: ApiCaller;
+  readonly #seqs = new Map<string, number>();
+
+  constructor(api: ApiCaller) {
+    this.api = api;
+  }
+
+  claimRaw(more: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+    return this.api.post("/agent/jobs/claim", {
+      claim_id: randomUUID(),
+      agent_version: "0.1.0",
+      capabilities,
+      ...more,
+    });
+  }
+
+  /** The next job, or null when there is nothing to do. */
+  async claim(more: Readonly<Record<string, unknown>> = {}): Promise<ClaimedJob | null> {
+    const answer = await this.claimRaw(more);
+    if (answer.status === 204) return null;
+    if (answer.status !== 200)
+      throw new Error(`claim answered ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body.job as ClaimedJob;
+  }
+
+  /** The next job, which must be of that kind. */
+  async take<Kind extends Schemas["JobKind"]>(
+    kind: Kind,
+  ): Promise<ClaimedJob & { payload: Extract<Schemas["JobPayload"], { kind: Kind }> }> {
+    const job = await this.claim();
+    if (job?.kind !== kind) throw new Error(`expected ${kind}, claimed ${job?.kind ?? "nothing"}`);
+    return job as ClaimedJob & { payload: Extract<Schemas["JobPayload"], { kind: Kind }> };
+  }
+
+  /** Reports under the job's epoch with the next sequence number. */
+  report(job: ClaimedJob, more: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+    const key = `${job.id}/${job.epoch}`;
+    const seq = (this.#seqs.get(key) ?? 0) + 1;
+    this.#seqs.set(key, seq);
+    return this.reportAs(job, seq, more);
+  }
+
+  reportAs(job: ClaimedJob, seq: number, more: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+    return this.api.post(`/agent/jobs/${job.id}/steps`, { epoch: job.epoch, seq, ...more });
+  }
+
+  async end(job: ClaimedJob, outcome: Outcome): Promise<Answer> {
+    const answer = await this.report(job, { phase: "verify", outcome });
+    if (answer.status !== 200)
+      throw new Error(`end answered ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer;
+  }
+
+  succeed(job: ClaimedJob, power: "on" | "off" = "on"): Promise<Answer> {
+    return this.end(job, { status: "succeeded", observed: { power_state: power } });
+  }
+
+  fail(job: ClaimedJob, code = "template_missing"): Promise<Answer> {
+    return this.end(job, {
+      status: "failed",
+      error: { code, message: "It did not work", internal: "UPID:… exit 255", retryable: false },
+    });
+  }
+
+  /** Claims and ends with success whatever there is. */
+  async work(): Promise<ClaimedJob[]> {
+    const done: ClaimedJob[] = [];
+    for (;;) {
+      const job = await this.claim();
+      if (job === null) return done;
+      const starts = job.payload.kind === "ServerCreate" || job.payload.kind === "ServerRestore";
+      await this.succeed(job, starts && (job.payload as { start: boolean }).start ? "on" : "off");
+      done.push(job);
+    }
+  }
+}

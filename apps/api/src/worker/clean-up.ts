@@ -1,0 +1,33 @@
+import { sql } from "kysely";
+import { type Database, systemQuery } from "../platform/database.ts";
+
+/** What the clean-up took away or gave back. */
+export type Cleaned = {
+  readonly idempotencyKeys: number;
+  readonly loginFailures: number;
+  readonly vmids: number;
+};
+
+/** Forgets what has served its time, and frees the VM numbers whose rest is over. */
+export async function cleanUp(connection: Database): Promise<Cleaned> {
+  const db = systemQuery(connection, "the clean-up is of no one organisation");
+  const keys = await db
+    .deleteFrom("idempotency_key")
+    .where("created_at", "<", sql<Date>`now() - interval '24 hours'`)
+    .executeTakeFirst();
+  const failures = await db
+    .deleteFrom("login_failure")
+    .where("at", "<", sql<Date>`now() - interval '1 day'`)
+    .executeTakeFirst();
+  const vmids = await db
+    .updateTable("region_vmid")
+    .set({ state: "free", server_id: null, free_after: null })
+    .where("state", "=", "tombstone")
+    .where("free_after", "<", sql<Date>`clock_timestamp()`)
+    .executeTakeFirst();
+  return {
+    idempotencyKeys: Number(keys.numDeletedRows),
+    loginFailures: Number(failures.numDeletedRows),
+    vmids: Number(vmids.numUpdatedRows),
+  };
+}

@@ -1,0 +1,65 @@
+import { Logger, parseCronItems, run, type TaskList } from "graphile-worker";
+import type { Deps } from "../platform/deps.ts";
+import { jobHandlers } from "../products/job-handlers.ts";
+import { cleanUp } from "./clean-up.ts";
+import { expireRemovalBuffer, sweepRemovalBuffers } from "./expire-removal-buffer.ts";
+import { reapLeases } from "./reap-leases.ts";
+
+export type RunningWorker = {
+  /** Settles when the worker ends by itself. */
+  readonly ended: Promise<void>;
+  /** Finishes what is under way and ends. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Runs the control plane's own tasks with graphile-worker, which only the owner of its tables can. The tasks
+ * themselves work with the API's role. Regions' jobs are never its business: their tasks are not in the list.
+ */
+export async function runWorker({
+  deps,
+  ownerUrl,
+}: {
+  readonly deps: Deps;
+  readonly ownerUrl: string;
+}): Promise<RunningWorker> {
+  const runner = await run({
+    connectionString: ownerUrl,
+    taskList: tasksOf(deps),
+    parsedCronItems: parseCronItems([
+      { task: "sweep_removal_buffers", match: "* * * * *", options: { backfillPeriod: 0 } },
+      { task: "reap_leases", match: "* * * * *", options: { backfillPeriod: 0 } },
+      { task: "clean_up", match: "*/10 * * * *", options: { backfillPeriod: 0 } },
+    ]),
+    concurrency: 2,
+    pollInterval: 2_000,
+    noHandleSignals: true,
+    logger: new Logger(() => (level, message) => {
+      if (level === "error") deps.log.error(message);
+      else if (level === "warning") deps.log.warn(message);
+      else deps.log.debug(message);
+    }),
+  });
+  return { ended: runner.promise, stop: () => runner.stop() };
+}
+
+/** The tasks by name. A task that throws is tried again with backoff. */
+export function tasksOf(deps: Deps): TaskList {
+  return {
+    expire_removal_buffer: async (payload) => {
+      const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };
+      await expireRemovalBuffer(deps, organisation_id, server_id);
+    },
+    sweep_removal_buffers: async () => {
+      const expired = await sweepRemovalBuffers(deps);
+      if (expired > 0) deps.log.info({ expired }, "expired removal buffers");
+    },
+    reap_leases: async () => {
+      const reaped = await reapLeases(deps, jobHandlers);
+      if (reaped > 0) deps.log.warn({ reaped }, "gave back jobs whose lease had passed");
+    },
+    clean_up: async () => {
+      deps.log.debug({ ...(await cleanUp(deps.db)) }, "cleaned up");
+    },
+  };
+}
