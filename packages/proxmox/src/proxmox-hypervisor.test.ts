@@ -1,0 +1,300 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Lab, startLab } from "@kule/lab/lab";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ProxmoxClient } from "./client.ts";
+import {
+  ProxmoxLocked,
+  ProxmoxNotFound,
+  ProxmoxNotOurs,
+  ProxmoxProtected,
+  ProxmoxRunning,
+} from "./errors.ts";
+import type { EffectContext } from "./hypervisor.ts";
+import { renderMarker } from "./marker.ts";
+import { type PreflightSettings, preflight } from "./preflight.ts";
+import { ProxmoxHypervisor } from "./proxmox-hypervisor.ts";
+import { virtualRuntime } from "./testing/virtual-runtime.ts";
+
+let directory: string;
+let lab: Lab;
+let client: ProxmoxClient;
+let hypervisor: ProxmoxHypervisor;
+const calls: string[] = [];
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), "kule-hypervisor-"));
+  lab = await startLab({ dataDir: directory });
+  client = new ProxmoxClient({
+    endpoints: [lab.url],
+    tokenId: lab.tokenId,
+    tokenSecret: lab.tokenSecret,
+    tls: { fingerprints: [lab.fingerprint256] },
+    onCall: (record) => calls.push(record.call),
+  });
+  hypervisor = new ProxmoxHypervisor(client, virtualRuntime());
+});
+afterAll(async () => {
+  client.close();
+  await lab.stop();
+  rmSync(directory, { recursive: true });
+});
+
+/** Records what the driver tells the job. */
+function effect(changes: Partial<EffectContext> = {}): EffectContext & { readonly told: string[] } {
+  const told: string[] = [];
+  return {
+    told,
+    beforeCall: async () => void told.push("before"),
+    answered: async () => void told.push("answered"),
+    taskStarted: async (upid) => void told.push(upid.split(":")[5] ?? ""),
+    stillRunning: async () => {},
+    note: (text) => void told.push(text),
+    ...changes,
+  };
+}
+
+const ownerOf = (vmid: number) => ({ serverId: `srv_${vmid}`, region: "lab1" });
+const template = { vmid: 9000, node: "pve1" };
+let nextVmid = 22_000;
+
+async function newVm(): Promise<number> {
+  const vmid = nextVmid++;
+  await hypervisor.ensurePool("kule-org_1", "first", effect());
+  const marker = { serverId: `srv_${vmid}`, organisationId: "org_1", region: "lab1", jobId: "job_1" };
+  await hypervisor.clone(
+    {
+      template,
+      vmid,
+      name: `vm-${vmid}`,
+      description: renderMarker(marker),
+      pool: "kule-org_1",
+      storage: "ceph-vm",
+      full: true,
+    },
+    effect(),
+  );
+  return vmid;
+}
+
+describe("The driver", () => {
+  it("finds no VM, somebody else's, and ours, and tells them apart", async () => {
+    const vmid = await newVm();
+    expect(await hypervisor.findVm(vmid, ownerOf(vmid))).toMatchObject({
+      state: "present",
+      vm: { vmid, node: "pve1", power: "stopped", pool: "kule-org_1", pendingKeys: [] },
+    });
+    expect(await hypervisor.findVm(vmid, { serverId: "srv_other", region: "lab1" })).toMatchObject({
+      state: "foreign",
+    });
+    expect(await hypervisor.findVm(vmid, { ...ownerOf(vmid), region: "elsewhere" })).toMatchObject({
+      state: "foreign",
+    });
+    expect(await hypervisor.findVm(29_999, ownerOf(29_999))).toEqual({ state: "absent" });
+    expect(await hypervisor.findVm(9000, ownerOf(9000))).toMatchObject({
+      state: "foreign",
+      why: expect.stringContaining("template"),
+    });
+  });
+
+  it("follows a VM to the node it was moved to", async () => {
+    const vmid = await newVm();
+    lab.control.migrateVm(vmid, "pve2");
+    await hypervisor.start(vmid, ownerOf(vmid), effect());
+    expect(await hypervisor.findVm(vmid, ownerOf(vmid))).toMatchObject({
+      vm: { node: "pve2", power: "running" },
+    });
+  });
+
+  it("asks before each change, and reports the task before it waits for it", async () => {
+    const vmid = await newVm();
+    const said = effect();
+    await hypervisor.start(vmid, ownerOf(vmid), said);
+    expect(said.told).toEqual(["before", "answered", "qmstart"]);
+  });
+
+  it("sends nothing when the job may not go on", async () => {
+    const vmid = await newVm();
+    const before = calls.length;
+    const refusing = effect({ beforeCall: async () => Promise.reject(new Error("lease lost")) });
+    await expect(hypervisor.start(vmid, ownerOf(vmid), refusing)).rejects.toThrow("lease lost");
+    await expect(hypervisor.destroy(vmid, ownerOf(vmid), refusing)).rejects.toThrow("lease lost");
+    expect(calls.slice(before).filter((call) => !call.startsWith("GET"))).toEqual([]);
+  });
+
+  it("changes nothing of a VM whose marker names another server, whatever it is asked", async () => {
+    const vmid = await newVm();
+    const other = { serverId: "srv_other", region: "lab1" };
+    const firewall = { options: (await hypervisor.readFirewall(await present(vmid))).options, ipsets: {} };
+    const before = JSON.stringify(lab.control.vm(vmid));
+    const asked = [
+      () => hypervisor.configure(vmid, other, { desired: { cores: "7" }, rewriteSecrets: false }, effect()),
+      () => hypervisor.resizeDisk(vmid, other, "scsi0", 2 ** 40, effect()),
+      () => hypervisor.setFirewall(vmid, other, firewall, effect()),
+      () => hypervisor.start(vmid, other, effect()),
+      () => hypervisor.stop(vmid, other, effect()),
+      () => hypervisor.shutdown(vmid, other, { timeoutSeconds: 1, force: true }, effect()),
+      () => hypervisor.destroy(vmid, other, effect()),
+    ];
+    for (const ask of asked) await expect(ask()).rejects.toBeInstanceOf(ProxmoxNotOurs);
+    expect(JSON.stringify(lab.control.vm(vmid))).toBe(before);
+    await expect(hypervisor.start(29_999, ownerOf(29_999), effect())).rejects.toBeInstanceOf(ProxmoxNotFound);
+  });
+
+  it("grows a disk to a size, never by one, and leaves a bigger one alone", async () => {
+    const vmid = await newVm();
+    for (const gib of [20, 20, 10])
+      await hypervisor.resizeDisk(vmid, ownerOf(vmid), "scsi0", gib * 2 ** 30, effect());
+    expect(lab.control.vm(vmid)?.config.scsi0).toContain("size=20G");
+  });
+
+  it("writes only what differs, and nothing when nothing does", async () => {
+    const vmid = await newVm();
+    const desired = { cores: "3", tags: "a;b", ciuser: null };
+    await hypervisor.configure(vmid, ownerOf(vmid), { desired, rewriteSecrets: false }, effect());
+    expect(lab.control.vm(vmid)?.config).toMatchObject({ cores: "3", tags: "a;b" });
+    expect(lab.control.vm(vmid)?.config).not.toHaveProperty("ciuser");
+    const again = effect();
+    await hypervisor.configure(vmid, ownerOf(vmid), { desired, rewriteSecrets: false }, again);
+    expect(again.told).toEqual([]);
+  });
+
+  it("shows what waits for a restart", async () => {
+    const vmid = await newVm();
+    await hypervisor.start(vmid, ownerOf(vmid), effect());
+    await hypervisor.configure(
+      vmid,
+      ownerOf(vmid),
+      { desired: { cores: "4" }, rewriteSecrets: false },
+      effect(),
+    );
+    expect((await present(vmid)).pendingKeys).toEqual(["cores"]);
+    await hypervisor.stop(vmid, ownerOf(vmid), effect());
+    await hypervisor.start(vmid, ownerOf(vmid), effect());
+    expect(await present(vmid)).toMatchObject({ pendingKeys: [], config: { cores: "4" } });
+  });
+
+  it("finds it right when a VM is already running or already off", async () => {
+    const vmid = await newVm();
+    for (const act of ["start", "start", "stop", "stop"] as const)
+      await hypervisor[act](vmid, ownerOf(vmid), effect());
+    expect((await present(vmid)).power).toBe("stopped");
+  });
+
+  it("deletes neither what runs nor what is protected", async () => {
+    const vmid = await newVm();
+    const configure = (desired: Record<string, string | null>) =>
+      hypervisor.configure(vmid, ownerOf(vmid), { desired, rewriteSecrets: false }, effect());
+    await hypervisor.start(vmid, ownerOf(vmid), effect());
+    await expect(hypervisor.destroy(vmid, ownerOf(vmid), effect())).rejects.toBeInstanceOf(ProxmoxRunning);
+    await hypervisor.stop(vmid, ownerOf(vmid), effect());
+    await configure({ protection: "1" });
+    await expect(hypervisor.destroy(vmid, ownerOf(vmid), effect())).rejects.toBeInstanceOf(ProxmoxProtected);
+    await configure({ protection: null });
+    await hypervisor.destroy(vmid, ownerOf(vmid), effect());
+    expect(await hypervisor.findVm(vmid, ownerOf(vmid))).toEqual({ state: "absent" });
+    expect(await hypervisor.leftoverVolumes(vmid)).toEqual([]);
+  });
+
+  it("sees a volume that was left behind, once although every node shows it", async () => {
+    const vmid = nextVmid++;
+    const volume = lab.control.leaveVolume("ceph-vm", vmid);
+    expect((await hypervisor.leftoverVolumes(vmid)).map((each) => each.volume)).toEqual([volume]);
+  });
+
+  it("sees a clone that died as busy without a task, and does not touch it", async () => {
+    const vmid = nextVmid;
+    lab.faults.tasks.add({ type: "qmclone", action: "killed", stage: "disk:scsi0" });
+    await newVm().catch(() => {});
+    expect(await hypervisor.findVm(vmid, ownerOf(vmid), template)).toMatchObject({
+      state: "busy",
+      lock: "clone",
+      task: null,
+    });
+    await expect(hypervisor.start(vmid, ownerOf(vmid), effect())).rejects.toBeInstanceOf(ProxmoxLocked);
+  });
+
+  it("makes a pool once, also when two jobs make it at a time", async () => {
+    await Promise.all([1, 2, 3].map(() => hypervisor.ensurePool("kule-org_both", "x", effect())));
+    expect(await hypervisor.poolExists("kule-org_both")).toBe(true);
+  });
+
+  async function present(vmid: number) {
+    const sighting = await hypervisor.findVm(vmid, ownerOf(vmid));
+    if (sighting.state !== "present") throw new Error(`VM ${vmid} is ${sighting.state}`);
+    return sighting.vm;
+  }
+});
+
+describe("The check of a region", () => {
+  const settings: PreflightSettings = {
+    storages: ["ceph-vm"],
+    bridges: ["vmbr1"],
+    templates: { "ubuntu-24.04": [9000], "windows-2022": [9005] },
+    vmidRange: [20_000, 20_999],
+  };
+  const required = async (changes: Partial<PreflightSettings> = {}) =>
+    (await preflight(client, { ...settings, ...changes })).filter(
+      (finding) => finding.severity === "required",
+    );
+  const complaints = async (changes: Partial<PreflightSettings> = {}) =>
+    (await required(changes))
+      .filter((finding) => !finding.ok)
+      .map(({ check, found }) => `${check}: ${found}`);
+
+  it("finds nothing to complain about in a region that is set up right", async () => {
+    expect(await complaints()).toEqual([]);
+    expect((await required()).length).toBeGreaterThan(10);
+  });
+
+  it("names a storage, a bridge and a template that are not there, and what is missing on them", async () => {
+    const found = (
+      await complaints({ storages: ["nvme"], bridges: ["vmbr7"], templates: { plan9: [9999] } })
+    ).join("\n");
+    for (const text of [
+      "storage nvme on pve1: not there",
+      "bridge vmbr7 on pve2: not there",
+      "template plan9 (9999): not there",
+      "privileges on /storage/nvme: missing: Datastore.Audit, Datastore.AllocateSpace",
+    ])
+      expect(found).toContain(text);
+  });
+
+  it("finds what would make every clone of a template unusable", async () => {
+    const { config } = lab.control.vm(9001) ?? { config: {} as Record<string, string> };
+    lab.control.editConfig(9001, { hookscript: "local:snippets/x" }, ["ide2", "boot", "scsi0"]);
+    const found = await complaints({ templates: { "ubuntu-22.04": [9001] } });
+    lab.control.editConfig(9001, config, ["hookscript"]);
+    expect(found).toEqual([
+      "template ubuntu-22.04 (9001): no boot disk",
+      "template ubuntu-22.04 (9001): no cloud-init drive",
+      "template ubuntu-22.04 (9001): carries hookscript",
+    ]);
+  });
+
+  it("finds a stranger in our range", async () => {
+    lab.control.stealVmid(20_500);
+    const found = await complaints();
+    lab.control.deleteVm(20_500);
+    expect(found).toEqual(["VMID range 20000-20999: guests of others: 20500"]);
+  });
+
+  it("says first of all when the token is wrong", async () => {
+    const wrong = new ProxmoxClient({
+      endpoints: [lab.url],
+      tokenId: lab.tokenId,
+      tokenSecret: "not-the-secret",
+      tls: { fingerprints: [lab.fingerprint256] },
+    });
+    lab.faults.add({
+      path: "/version$",
+      action: "status-before",
+      status: 401,
+      reason: "Authentication failed!",
+    });
+    const findings = await preflight(wrong, settings);
+    wrong.close();
+    expect(findings).toHaveLength(1);
+    expect(findings[0]).toMatchObject({ check: "version", ok: false, fix: expect.stringContaining("token") });
+  });
+});
