@@ -1,15 +1,20 @@
 import { operations } from "@kule/contract/generated/operations";
 import { type Context, Hono } from "hono";
+import { mountAgent } from "./agent/routes.ts";
 import type { Api, Deps } from "./platform/deps.ts";
 import { MethodNotAllowed, NotFound } from "./platform/errors.ts";
 import { requestIdOf } from "./platform/operation.ts";
 import { refusalOf, renderProblem } from "./platform/problem.ts";
 import { mountCatalog } from "./products/catalog/routes.ts";
 import { mountIdentity } from "./products/identity/routes.ts";
+import { jobHandlers } from "./products/job-handlers.ts";
+import { mountJobs } from "./products/jobs/routes.ts";
 import { mountMeta } from "./products/meta/routes.ts";
 import { mountNetworks } from "./products/networks/routes.ts";
 import { mountRegions } from "./products/regions/routes.ts";
+import { mountServers } from "./products/servers/routes.ts";
 import { mountSshKeys } from "./products/ssh-keys/routes.ts";
+import { mountUsage } from "./products/usage/routes.ts";
 
 export const apiRoot = "/api/v1";
 
@@ -24,6 +29,10 @@ export function createApp(deps: Deps): Hono {
   mountRegions(api);
   mountSshKeys(api);
   mountNetworks(api);
+  mountServers(api);
+  mountJobs(api, jobHandlers);
+  mountUsage(api);
+  mountAgent(api, jobHandlers);
 
   app.notFound((context) => problem(context, unknownRoute(context)));
   app.onError((error, context) => {
