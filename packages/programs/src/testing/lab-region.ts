@@ -60,9 +60,13 @@ export async function startLabRegion(
     calls,
     effects: (vmid) => {
       const counts: Record<string, number> = {};
-      for (const entry of lab.journal())
-        if (entry.vmid === vmid && !entry.op.startsWith("task-"))
-          counts[entry.op] = (counts[entry.op] ?? 0) + 1;
+      const count = (name: string) => {
+        counts[name] = (counts[name] ?? 0) + 1;
+      };
+      for (const { op, vmid: subject, detail } of lab.journal()) {
+        if (subject === vmid && !op.startsWith("task-")) count(op);
+        if (op === "clone-finished" && String(detail?.description).includes(`srv=srv_${vmid} `)) count("vms");
+      }
       return counts;
     },
     stop: async () => {
