@@ -46,6 +46,16 @@ export function number(call: Call, name: string): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
+/** What Proxmox VE keeps for root@pam itself, which no token is: a true value is a 400, 0 passes. */
+export function refuseRootOnly(call: Call, ...names: string[]): void {
+  for (const name of names) {
+    const value = text(call, name);
+    if (value !== undefined && value !== "0" && call.authUser !== "root@pam") {
+      throw badParameters({ [name]: "Only root may use this option." });
+    }
+  }
+}
+
 export interface Request {
   readonly method: string;
   /** Below /api2/json, percent-decoded. */

@@ -51,7 +51,7 @@ export function systemRuntime(timeScale: number, seed: number, clockSkewMs = 0):
     nowMs: () => Date.now() + clockSkewMs,
     wait: async (seconds) => {
       if (timeScale === 0 || seconds <= 0) await nextTurn();
-      else await sleepReal(seconds * timeScale * 1000);
+      else await sleepReal(seconds * timeScale * 1000, undefined, { ref: false });
     },
     sleepMs: async (milliseconds) => {
       await sleepReal(milliseconds, undefined, { ref: false });

@@ -1,5 +1,5 @@
 import { badParameters, failure } from "../api-error.ts";
-import { type Call, flag, required, text } from "../call.ts";
+import { type Call, flag, refuseRootOnly, required, text } from "../call.ts";
 import type { VmDocument } from "../documents.ts";
 import { vmOn } from "../region.ts";
 import { isOption } from "../schema/option-keys.ts";
@@ -36,9 +36,7 @@ export function parseConfigUpdate(call: Call): ConfigUpdate {
   for (const key of Object.keys(call.params)) {
     if (!NOT_OPTIONS.has(key)) options[key] = text(call, key) ?? "";
   }
-  if (call.params.skiplock !== undefined && call.authUser !== "root@pam") {
-    throw badParameters({ skiplock: "Only root may use this option." });
-  }
+  refuseRootOnly(call, "skiplock");
   if (options.sshkeys !== undefined) validateSshKeys(options.sshkeys);
   const deletions = splitList(text(call, "delete") ?? "").map((key) => (key === "cdrom" ? "ide2" : key));
   const reverts = splitList(text(call, "revert") ?? "");

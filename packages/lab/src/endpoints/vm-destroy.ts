@@ -1,5 +1,5 @@
-import { badParameters, failure } from "../api-error.ts";
-import { type Call, flag, type Handlers, required, text } from "../call.ts";
+import { failure } from "../api-error.ts";
+import { type Call, flag, type Handlers, refuseRootOnly, required, text } from "../call.ts";
 import { seconds } from "../durations.ts";
 import { requireQuorum, vmOn } from "../region.ts";
 import { formatSize, parseSize } from "../schema/formats.ts";
@@ -81,7 +81,7 @@ async function destroyInTask(call: Call, worker: Worker, vmid: number): Promise<
 function destroy(call: Call): string {
   const { region, node } = call;
   const vmid = Number(required(call, "vmid"));
-  if (call.params.skiplock !== undefined) throw badParameters({ skiplock: "Only root may use this option." });
+  refuseRootOnly(call, "skiplock");
   const check = (): void => {
     const vm = vmOn(region, node, vmid);
     requireNoProtection(vm, `can't remove VM ${vmid}`);
@@ -107,7 +107,7 @@ function resize(call: Call): string {
   const disk = required(call, "disk");
   const wanted = required(call, "size");
   const digest = text(call, "digest");
-  if (call.params.skiplock !== undefined) throw badParameters({ skiplock: "Only root may use this option." });
+  refuseRootOnly(call, "skiplock");
   return startTask(
     region,
     { node, type: "resize", id: String(vmid), user: call.authUser },

@@ -1,5 +1,5 @@
 import { badParameters, failure } from "../api-error.ts";
-import { type Call, flag, type Handlers, required, text } from "../call.ts";
+import { type Call, flag, type Handlers, refuseRootOnly, required, text } from "../call.ts";
 import { seconds } from "../durations.ts";
 import { runningCheck, vmOn } from "../region.ts";
 import { startTask } from "../tasks/worker.ts";
@@ -31,10 +31,7 @@ function migrate(call: Call): string {
   const vmid = Number(required(call, "vmid"));
   const target = required(call, "target");
   if (target === node) throw badParameters({ target: "target is local node." });
-  for (const rootOnly of ["force", "migration_type", "migration_network", "skiplock"]) {
-    if (call.params[rootOnly] !== undefined)
-      throw badParameters({ [rootOnly]: "Only root may use this option." });
-  }
+  refuseRootOnly(call, "force", "migration_type", "migration_network", "skiplock");
   if (region.store.get("node", target) === undefined) throw failure(`no such cluster node '${target}'`);
   const first = runningCheck(region, node, vmid);
   requireNoConfigLock(first);

@@ -1,5 +1,5 @@
-import { badParameters, failure } from "../api-error.ts";
-import { type Call, flag, type Handlers, number, required } from "../call.ts";
+import { failure } from "../api-error.ts";
+import { type Call, flag, type Handlers, number, refuseRootOnly, required } from "../call.ts";
 import type { VmDocument, VmProcess } from "../documents.ts";
 import { seconds } from "../durations.ts";
 import { type Region, requireQuorum, runningCheck, vmOn } from "../region.ts";
@@ -69,17 +69,16 @@ const task = (call: Call, type: string, work: (worker: Worker) => Promise<void>)
   startTask(call.region, { node: call.node, type, id: required(call, "vmid"), user: call.authUser }, work);
 
 function refuseSkipLock(call: Call): void {
-  if (call.params.skiplock !== undefined) throw badParameters({ skiplock: "Only root may use this option." });
-  for (const rootOnly of [
+  refuseRootOnly(
+    call,
+    "skiplock",
+    "keepActive",
     "stateuri",
     "migratedfrom",
     "migration_type",
     "migration_network",
-    "targetstorage",
-  ]) {
-    if (call.params[rootOnly] !== undefined)
-      throw badParameters({ [rootOnly]: "Only root may use this option." });
-  }
+  );
+  refuseRootOnly(call, "targetstorage");
 }
 
 function start(call: Call): string {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import type { ApiError } from "../api-error.ts";
 import type { Answer } from "../call.ts";
+import type { Runtime } from "../runtime.ts";
 import type { ProxmoxVersion } from "../schema/api-schema.ts";
 import type { HttpFault } from "./http-faults.ts";
 
@@ -41,24 +42,30 @@ export function plain(status: number, reason: string, body: string | null = reas
   return { status, reason, body, json: false };
 }
 
-async function drip(response: ServerResponse, body: Buffer, milliseconds: number): Promise<void> {
+async function drip(
+  runtime: Runtime,
+  response: ServerResponse,
+  body: Buffer,
+  milliseconds: number,
+): Promise<void> {
   for (const byte of body) {
     if (response.destroyed) return;
     response.write(Buffer.from([byte]));
-    await new Promise((resolve) => setTimeout(resolve, milliseconds));
+    await runtime.sleepMs(milliseconds);
   }
   response.end();
 }
 
 /** Writes an answer the way pveproxy does; `fault` may spoil it on the way. */
 export function write(
+  runtime: Runtime,
   request: IncomingMessage,
   response: ServerResponse,
   outgoing: Outgoing,
-  now: Date,
   fault: HttpFault | undefined,
 ): void {
   if (response.destroyed) return;
+  const now = new Date(runtime.nowMs());
   const garbage = fault?.action === "garbage";
   let body = Buffer.from(garbage ? '{"data":{"upid"::' : (outgoing.body ?? ""));
   // Node's own flag: the connection has had as many requests as it may have, and the last answer says so.
@@ -80,7 +87,7 @@ export function write(
   headers["Content-Length"] = String(fault?.action === "wrong-length" ? body.length + 100 : body.length);
   response.writeHead(outgoing.status, reasonPhrase(outgoing.reason), headers);
   if (fault?.action === "drip") {
-    void drip(response, body, fault.milliseconds ?? 20);
+    void drip(runtime, response, body, fault.milliseconds ?? 20);
   } else if (fault?.action === "wrong-length") {
     response.write(body, () => response.destroy());
   } else {

@@ -125,7 +125,6 @@ async function handle(
       ? plain(status, reason, status === 401 ? null : reason)
       : refusal(new ApiError(status, `${reason}\n`), region.version);
   };
-  const now = (): Date => new Date(region.runtime.nowMs());
   switch (fault?.action) {
     case "drop-before":
       request.socket.destroy();
@@ -135,7 +134,7 @@ async function handle(
     case "status-before":
       if (fault.status === 401) await region.runtime.wait(UNAUTHORIZED_DELAY_SECONDS);
       request.resume();
-      write(request, response, instead(fault), now(), fault);
+      write(region.runtime, request, response, instead(fault), fault);
       return;
     case "world-before":
       world(fault.do ?? "", fault.args ?? []);
@@ -149,7 +148,10 @@ async function handle(
   if (fault?.action === "world-after") world(fault.do ?? "", fault.args ?? []);
   if (fault?.action === "drop-after") request.socket.destroy();
   else if (fault?.action === "hang-after") return;
-  else write(request, response, fault?.action === "status-after" ? instead(fault) : outgoing, now(), fault);
+  else {
+    const spoiled = fault?.action === "status-after" ? instead(fault) : outgoing;
+    write(region.runtime, request, response, spoiled, fault);
+  }
 }
 
 /** The API over TLS, as pveproxy serves it. Not yet listening. */
@@ -166,18 +168,14 @@ export function apiServer(
       cert: identity.certificatePem,
       maxHeaderSize: HEADER_LIMIT_BYTES,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveTimeoutBuffer: 0,
     },
     (request, response) => {
       handle(region, handlers, faults, world, request, response).catch((error: unknown) => {
         // The client went away, or a defect of the lab: say so rather than hang.
         if (!response.headersSent && !response.destroyed) {
-          write(
-            request,
-            response,
-            plain(500, error instanceof Error ? error.message : "internal error"),
-            new Date(region.runtime.nowMs()),
-            undefined,
-          );
+          const text = error instanceof Error ? error.message : "internal error";
+          write(region.runtime, request, response, plain(500, text), undefined);
         }
       });
     },
