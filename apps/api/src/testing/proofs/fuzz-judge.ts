@@ -1,0 +1,128 @@
+import { responseDefect } from "@kule/contract/validate-response";
+import { newId } from "../../platform/ids.ts";
+import type { FuzzCase } from "./fuzz-cases.ts";
+import type { FuzzActor, FuzzPools } from "./fuzz-pools.ts";
+import type { RawAnswer } from "./operation-call.ts";
+
+export type FuzzRequest = {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+};
+
+/** Makes the request of a case, with objects that exist now where it asks for own ones. */
+export async function requestOf(fuzz: FuzzCase, actor: FuzzActor, pools: FuzzPools): Promise<FuzzRequest> {
+  const { operation } = fuzz;
+  const asksForOwn = Object.values(fuzz.path).find((choice) => choice.from === "own");
+  const own =
+    asksForOwn?.from === "own" && actor.permissions.has(operation.permission)
+      ? await pools.own(actor, operation.id, asksForOwn.pick)
+      : {};
+  const foreign = actor.side === pools.all.a ? pools.all.b : pools.all.a;
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
+    const choice = fuzz.path[name];
+    const kind = name.replace(/_id$/, "");
+    if (choice?.from === "text") return encodeURIComponent(choice.text);
+    if (choice?.from === "own" && own[name] !== undefined) return own[name];
+    // To an operator no organisation and no region is foreign.
+    if (choice?.from === "foreign" && kind !== "organisation" && kind !== "region")
+      return (foreign.standing as { readonly [kind: string]: string })[kind] ?? newId("srv");
+    return newId("srv");
+  });
+  const search =
+    fuzz.rawQuery ?? new URLSearchParams(fuzz.query.map(([name, value]) => [name, value])).toString();
+  const method = fuzz.method ?? operation.method.toUpperCase();
+  const sendsBody = fuzz.body.kind !== "none" && method !== "GET" && method !== "HEAD";
+  return {
+    method,
+    target: `/api/v1${path}${fuzz.pathTail}${search === "" ? "" : `?${search}`}`,
+    headers: {
+      ...(actor.caller.token === null ? {} : { Authorization: `Bearer ${actor.caller.token}` }),
+      ...(sendsBody && fuzz.contentType !== null ? { "Content-Type": fuzz.contentType } : {}),
+      ...actor.headers,
+      ...fuzz.headers,
+    },
+    body: sendsBody ? bytesOf(fuzz) : null,
+  };
+}
+
+function bytesOf({ body }: FuzzCase): string | Uint8Array<ArrayBuffer> {
+  switch (body.kind) {
+    case "none":
+      return "";
+    case "valid":
+    case "defects":
+      return JSON.stringify(body.value);
+    case "json":
+      return body.text;
+    case "broken":
+      return body.bytes;
+  }
+}
+
+const transport = new Set([405, 413, 415]);
+
+/** What is wrong with the answer; nothing when it is as the contract promises. */
+export function judgeFuzz(fuzz: FuzzCase, actor: FuzzActor, answer: RawAnswer): string[] {
+  const { operation } = fuzz;
+  const defects: string[] = [];
+  const { status } = answer;
+  if (status >= 500 && status !== 503) defects.push("an internal error");
+  if (answer.headers.get("X-Request-Id") === null) defects.push("no X-Request-Id");
+  const isPlain = fuzz.method === null && fuzz.pathTail === "" && fuzz.rawQuery === null;
+  const isHead = fuzz.method === "HEAD";
+  if (status >= 400 && !isHead) defects.push(...problemDefects(answer));
+  if (!isPlain) return defects;
+  if (!transport.has(status)) {
+    const isStream = answer.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
+    const body: unknown = answer.text === "" || isStream ? null : JSON.parse(answer.text);
+    const defect = isStream ? null : responseDefect(operation.id, status, body);
+    if (defect !== null) defects.push(defect);
+  }
+  defects.push(...orderDefects(fuzz, actor, answer));
+  return defects;
+}
+
+function problemDefects(answer: RawAnswer): string[] {
+  if (!answer.headers.get("Content-Type")?.startsWith("application/problem+json"))
+    return ["not a problem document"];
+  const problem = JSON.parse(answer.text) as { status: number; request_id: string };
+  const defects: string[] = [];
+  const misfit = responseDefect("getServer", 404, problem);
+  if (misfit !== null) defects.push(misfit);
+  if (problem.status !== answer.status) defects.push("the problem names another status");
+  if (problem.request_id !== answer.headers.get("X-Request-Id")) defects.push("two request ids");
+  if (/node_modules|at \w+ \(|\.ts:\d|select .* from /i.test(answer.text)) defects.push("shows its insides");
+  return defects;
+}
+
+/** 401 before 403 before 404 before 422, each only when it is its turn. */
+function orderDefects(fuzz: FuzzCase, actor: FuzzActor, { status, text }: RawAnswer): string[] {
+  const { operation, body } = fuzz;
+  if (operation.permission === "public") return [];
+  const isKnown = actor.permissions.has("authenticated");
+  if (!isKnown) return status === 401 ? [] : [`expected 401 before anything else, got ${status}`];
+  if (status === 401) return ["401 for a valid token"];
+  const mayDo = actor.permissions.has(operation.permission);
+  if (!mayDo) return status === 403 ? [] : [`expected 403, got ${status}`];
+  if (status === 403 && !isPrivilege(operation.id)) return ["403 for somebody who may"];
+  if (status === 429) return [];
+  const choices = Object.values(fuzz.path);
+  if (choices.some((choice) => choice.from !== "own"))
+    return status === 404 ? [] : [`expected 404, got ${status}`];
+  const mayBeGone = choices.length > 0 && status === 404;
+  if (operation.body === null || mayBeGone) return [];
+  const isJson = fuzz.contentType === "application/json";
+  if (body.kind === "broken" && !(body.bytes.length === 0 && operation.body === "optional") && isJson)
+    return status === 400 ? [] : [`expected 400 for what is not JSON, got ${status}`];
+  if (body.kind !== "defects" || !isJson) return [];
+  if (status !== 422) return [`expected 422, got ${status}`];
+  const { errors = [] } = JSON.parse(text) as { errors?: { pointer: string; code: string }[] };
+  const named = new Set(errors.map((error) => error.pointer));
+  const missing = body.pointers.filter((pointer) => !named.has(pointer));
+  return missing.length === 0 ? [] : [`does not name ${missing.join(" and ")}`];
+}
+
+/** Operations that look at the role that is given or taken, too. */
+const isPrivilege = (id: string) => /Member$|Token$/.test(id);

@@ -1,0 +1,195 @@
+import { operations } from "@kule/contract/generated/operations";
+import { type ReferencePlace, referencePlaces } from "@kule/testing/contract/reference-places";
+import { newId } from "../../platform/ids.ts";
+import { LeakLedger } from "./leak-ledger.ts";
+import type { Actor } from "./matrix-actors.ts";
+import { type ObjectState, objectStates, standingPath } from "./matrix-objects.ts";
+import { callOperation, type OperationCall, type RawAnswer } from "./operation-call.ts";
+import { recipes } from "./recipes.ts";
+import type { TwoOrganisations } from "./two-organisations.ts";
+
+export type MatrixReport = {
+  cellsRun: number;
+  readonly cellsInSpec: number;
+  readonly unsorted: readonly string[];
+  readonly failures: string[];
+};
+
+export type MatrixSelection = {
+  readonly actors: readonly Actor[];
+  readonly place?: (place: ReferencePlace) => boolean;
+  readonly state?: (state: ObjectState) => boolean;
+};
+
+type Cell = { readonly actor: Actor; readonly place: ReferencePlace; readonly state: ObjectState };
+
+/**
+ * Calls every operation at every place that can name a resource, as everybody, with objects of everybody.
+ * What belongs to others must answer byte for byte like what never was, apart from the request's id and the id that
+ * was asked for.
+ */
+export async function runIsolationMatrix(
+  all: TwoOrganisations,
+  selection: MatrixSelection,
+): Promise<MatrixReport> {
+  const { places, unsorted } = referencePlaces();
+  const chosen = places.filter(
+    // A login is no call of anybody; it has a test of its own.
+    (place) => place.operation !== "login" && (selection.place?.(place) ?? true),
+  );
+  // Filters first: later refusals leave what was asked for in one's own audit trail.
+  chosen.sort((one, other) => Number(other.where === "query") - Number(one.where === "query"));
+  const ledger = new LeakLedger();
+  const failures: string[] = [];
+  const rows = chosen.flatMap((place) =>
+    selection.actors.map((actor) => ({
+      place,
+      actor,
+      states: objectStates(place, actor, all).filter((state) => selection.state?.(state) ?? true),
+    })),
+  );
+  const cellsInSpec = rows.reduce((sum, row) => sum + row.states.length, 0);
+  let cellsRun = 0;
+  for (const { place, actor, states } of rows) {
+    const absent = await callCell({ place, actor, state: { name: "absent", id: absentId(place) } }, all);
+    for (const state of states) {
+      const cell = { place, actor, state };
+      const where = `${place.operation} ${place.where} ${place.name} ${state.name}`;
+      const { answer, sent } = await callCell(cell, all);
+      cellsRun += 1;
+      ledger.note(actor, where, answer, sent);
+      const defect = judge(cell, answer, sent, absent);
+      if (defect !== null)
+        failures.push(`${where} as ${actor.name}: ${defect}; ${answer.status} ${answer.text.slice(0, 300)}`);
+    }
+  }
+  failures.push(...ledger.leaks());
+  return { cellsRun, cellsInSpec, unsorted, failures };
+}
+
+type Called = { readonly answer: RawAnswer; readonly sent: readonly string[] };
+
+async function callCell({ place, actor, state }: Cell, all: TwoOrganisations): Promise<Called> {
+  const call = await buildCall({ place, actor, state }, all);
+  const answer = await callOperation(actor.caller, call);
+  return { answer, sent: [...Object.values(call.path), state.id] };
+}
+
+async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): Promise<OperationCall> {
+  const info = operations[place.operation];
+  const recipe = recipes[place.operation];
+  // Only a call that is going to succeed needs objects that it may use up.
+  const willSucceed = state.name === "own" && isPermitted(actor, place);
+  const made = willSucceed ? await recipe.path?.(actor.side, all) : undefined;
+  const path: Record<string, string> = { ...(made ?? standingPath(info, actor.side, all)) };
+  const headers: Record<string, string> = {};
+  if (actor.kind === "operator" && info.headerParameters.includes("Kule-Organisation"))
+    headers["Kule-Organisation"] = actor.side.tenant.id;
+  const query: Record<string, string> = {};
+  let body = recipe.body === undefined ? undefined : structuredClone(recipe.body(actor.side, all));
+  if (place.where === "path") {
+    if (!(state.name === "own" && made !== undefined)) path[place.name] = state.id;
+    if (state.network !== undefined) path.network_id = state.network;
+  } else if (place.where === "header") headers[place.name] = headerSafe(state.id);
+  else if (place.where === "query") query[place.name] = state.id;
+  else body = withValueAt(body, place.name, state.id);
+  // A region that belongs to somebody decides alone; a subnet of another region would be one more mistake.
+  if (place.kind === "region" && place.where === "body" && state.name !== "own")
+    for (const name of ["subnet_id", "ssh_key_ids"]) Reflect.deleteProperty(body as object, name);
+  return { operation: place.operation, path, query, headers, body };
+}
+
+function judge({ place, actor, state }: Cell, answer: RawAnswer, sent: readonly string[], absent: Called) {
+  const same = () => {
+    const mine = normalised(answer, sent);
+    const theirs = normalised(absent.answer, absent.sent);
+    return mine === theirs ? null : `differs from absent: ${mine.slice(0, 400)} / ${theirs.slice(0, 400)}`;
+  };
+  const expect = (status: number) => (answer.status === status ? same() : `expected ${status}`);
+  if (actor.kind === "nobody") return expect(401);
+  if (!isPermitted(actor, place)) return expect(403);
+  if (state.name === "own") return answer.status < 300 ? emptiness(place, answer) : "refused its own";
+  switch (place.where) {
+    case "path":
+      return expect(404);
+    case "header":
+      return expect(422);
+    case "query":
+      return judgeQuery(place, state, answer, same);
+    case "body":
+      if (answer.status !== 422) return "expected 422";
+      if (!pointsAt(answer, place.name)) return `does not point at ${place.name}`;
+      // Text that cannot be an id is refused by the contract, each in its own words.
+      return state.name.startsWith("malformed") ? null : same();
+  }
+}
+
+function judgeQuery(place: ReferencePlace, state: ObjectState, answer: RawAnswer, same: () => string | null) {
+  if (place.kind === "cursor") {
+    // A position in time says nothing; what comes after it is the ledger's business.
+    if (state.name === "foreign" || state.name === "absent")
+      return answer.status === 200 || answer.status === 422 ? null : "expected 200 or 422";
+    return answer.status === 422 ? null : "expected 422";
+  }
+  if (answer.status === 422 && state.name.startsWith("malformed")) return null;
+  if (answer.status !== 200) return "expected 200";
+  return state.name.startsWith("malformed") ? null : same();
+}
+
+/** A filter for one's own must find something, or the test would not notice that it finds nothing of others. */
+function emptiness(place: ReferencePlace, answer: RawAnswer): string | null {
+  if (place.kind !== "resource" && place.kind !== "cursor") return null;
+  return (JSON.parse(answer.text) as { items: unknown[] }).items.length > 0 ? null : "found nothing";
+}
+
+export function isPermitted(actor: Actor, place: Pick<ReferencePlace, "operation">): boolean {
+  const { permission } = operations[place.operation];
+  return permission === "authenticated" || permission === "public" || actor.permissions.has(permission);
+}
+
+const noise = new Set(["x-request-id", "date", "content-length"]);
+
+/** All of an answer but what must differ. */
+function normalised({ status, headers, text }: RawAnswer, sent: readonly string[]): string {
+  const kept = [...headers].filter(([name]) => !noise.has(name) && !name.startsWith("ratelimit"));
+  let rest = `${status} ${JSON.stringify(kept)} ${text}`.replaceAll(
+    /"request_id":"[^"]*"/g,
+    '"request_id":""',
+  );
+  const spellings = sent.flatMap((id) => [encodeURIComponent(id), id, JSON.stringify(id).slice(1, -1)]);
+  for (const id of spellings.sort((one, other) => other.length - one.length))
+    if (id !== "") rest = rest.replaceAll(id, "<id>");
+  return rest;
+}
+
+function pointsAt(answer: RawAnswer, pointer: string): boolean {
+  const { errors = [] } = JSON.parse(answer.text) as { errors?: { pointer: string }[] };
+  const wanted = pointer.replace("/*", "");
+  return errors.some((error) => error.pointer === wanted || error.pointer.startsWith(`${wanted}/`));
+}
+
+function withValueAt(body: unknown, pointer: string, id: string): unknown {
+  const [, name, star] = pointer.split("/");
+  if (name === undefined) throw new Error(`no name in ${pointer}`);
+  return { ...(body as object), [name]: star === "*" ? [id] : id };
+}
+
+/** Headers carry bytes; what does not fit in one is sent as the UTF-8 that a client would send. */
+const headerSafe = (text: string) => Buffer.from(text.replaceAll("\0", "")).toString("latin1");
+
+function absentId(place: ReferencePlace): string {
+  if (place.kind === "region") return "nowhere-1";
+  return newId(prefixes[place.kind] ?? "srv");
+}
+
+const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
+  organisation: "org",
+  member: "mem",
+  token: "tok",
+  agent_token: "tok",
+  ssh_key: "key",
+  network: "net",
+  subnet: "sub",
+  server: "srv",
+  job: "job",
+};

@@ -1,0 +1,143 @@
+import type { OperationId } from "@kule/contract/schemas";
+import { newId } from "../../platform/ids.ts";
+import type { Side, TwoOrganisations } from "./two-organisations.ts";
+
+export type PathIds = Readonly<Record<string, string>>;
+
+/** How to call an operation so that it succeeds. */
+export type Recipe = {
+  /** What the path names, all of it the side's own; made anew by operations that use it up. */
+  readonly path?: (side: Side, all: TwoOrganisations) => PathIds | Promise<PathIds>;
+  /** A body that is right. */
+  readonly body?: (side: Side, all: TwoOrganisations) => unknown;
+};
+
+const standing =
+  (kind: "member" | "token" | "ssh_key" | "network" | "server" | "job") =>
+  (side: Side): PathIds => ({ [`${kind}_id`]: side.standing[kind] });
+const ownSubnet = (side: Side): PathIds => ({
+  network_id: side.standing.network,
+  subnet_id: side.standing.subnet,
+});
+const inSubnet = (side: Side) => ({ subnet_id: side.standing.subnet });
+const regionR1 = (): PathIds => ({ region: "r1" });
+let regions = 0;
+
+/**
+ * One for each operation of the contract: the compiler refuses this table when one is missing, so a new operation
+ * cannot escape the isolation matrix, the role matrix and the tests of mass assignment.
+ */
+export const recipes: { readonly [id in OperationId]: Recipe } = {
+  getApiIndex: {},
+  getOpenapi: {},
+  getHealth: {},
+  getReadiness: {},
+  login: { body: () => ({ email: "nobody@example.org", password: "wrong" }) },
+  logout: {},
+  getMe: {},
+  getOrganisation: {},
+  listOrganisations: {},
+  createOrganisation: { body: () => ({ slug: newId("org").slice(4), name: "One more" }) },
+  getOrganisationById: { path: (side) => ({ organisation_id: side.tenant.id }) },
+  updateOrganisation: {
+    path: (side) => ({ organisation_id: side.tenant.id }),
+    body: (side) => ({ name: side.tenant.slug }),
+  },
+  listMembers: {},
+  addMember: {
+    body: (side) => ({ email: `${newId("usr")}@example.org`, name: side.tenant.name(), role: "viewer" }),
+  },
+  getMember: { path: standing("member") },
+  updateMember: { path: standing("member"), body: () => ({ role: "viewer" }) },
+  removeMember: { path: async ({ tenant }) => ({ member_id: (await tenant.addMember()).id }) },
+  listTokens: {},
+  createToken: { body: ({ tenant }) => ({ name: tenant.name(), role: "viewer" }) },
+  getToken: { path: standing("token") },
+  revokeToken: { path: async ({ tenant }) => ({ token_id: (await tenant.addToken()).id }) },
+  rotateToken: {
+    path: async ({ tenant }) => ({ token_id: (await tenant.addToken()).id }),
+    body: () => ({ overlap_seconds: 60 }),
+  },
+  listAudit: {},
+  getCatalog: {},
+  listRegions: {},
+  createRegion: {
+    body: () => {
+      regions += 1;
+      return {
+        slug: `more-${regions}`,
+        name: "One more",
+        vmid_range: { first: 100, last: 109 },
+        vlan_range: { first: 100, last: 109 },
+      };
+    },
+  },
+  getRegion: { path: regionR1 },
+  updateRegion: { path: regionR1, body: () => ({ name: "r1" }) },
+  listAgentTokens: { path: regionR1 },
+  createAgentToken: { path: regionR1, body: () => ({ name: "one more" }) },
+  revokeAgentToken: {
+    path: async (_side, { world }) => ({ region: "r1", token_id: await addAgentToken(world, "r1") }),
+  },
+  rotateAgentToken: {
+    path: async (_side, { world }) => ({ region: "r1", token_id: await addAgentToken(world, "r1") }),
+    body: () => ({ overlap_seconds: 60 }),
+  },
+  listSshKeys: {},
+  createSshKey: { body: ({ tenant }) => tenant.sshKeyBody() },
+  getSshKey: { path: standing("ssh_key") },
+  updateSshKey: { path: standing("ssh_key"), body: () => ({ labels: { touched: "yes" } }) },
+  deleteSshKey: { path: async ({ tenant }) => ({ ssh_key_id: await tenant.addSshKey() }) },
+  listNetworks: {},
+  createNetwork: { body: ({ tenant }) => tenant.networkBody() },
+  getNetwork: { path: standing("network") },
+  updateNetwork: { path: standing("network"), body: () => ({ description: "touched" }) },
+  deleteNetwork: { path: async ({ tenant }) => ({ network_id: await tenant.addNetwork() }) },
+  listSubnets: { path: standing("network") },
+  createSubnet: {
+    path: async ({ tenant }) => ({ network_id: await tenant.addNetwork() }),
+    body: ({ tenant }) => tenant.subnetBody(),
+  },
+  getSubnet: { path: ownSubnet },
+  updateSubnet: { path: ownSubnet, body: () => ({ labels: { touched: "yes" } }) },
+  deleteSubnet: {
+    path: async ({ tenant }) => {
+      const network = await tenant.addNetwork();
+      return { network_id: network, subnet_id: await tenant.addSubnet(network) };
+    },
+  },
+  listServers: {},
+  createServer: {
+    body: ({ tenant, standing: { ssh_key, subnet } }) =>
+      tenant.serverBody({ ssh_key_ids: [ssh_key], subnet_id: subnet }),
+  },
+  getServer: { path: standing("server") },
+  updateServer: { path: standing("server"), body: () => ({ labels: { touched: "yes" } }) },
+  deleteServer: {
+    path: async (side) => ({ server_id: (await side.tenant.addServer(inSubnet(side))).id }),
+  },
+  cancelServerDeletion: {
+    path: async (side) => ({ server_id: await side.tenant.addPendingServer(inSubnet(side)) }),
+  },
+  listJobs: {},
+  getJob: { path: standing("job") },
+  streamJobEvents: { path: standing("job") },
+  cancelJob: { path: async (side) => ({ job_id: (await side.tenant.addServer(inSubnet(side))).jobId }) },
+  retryJob: { path: async (side) => ({ job_id: await side.tenant.addFailedJob(inSubnet(side)) }) },
+  listUsage: {},
+  claimJob: {
+    body: () => ({ claim_id: newId("job"), agent_version: "0.0.0", capabilities: [], wait_seconds: 0 }),
+  },
+  reportStep: {
+    path: async (side) => ({ job_id: await side.tenant.addRunningJob(inSubnet(side)) }),
+    body: () => ({ epoch: 1, seq: 1, phase: "observe" }),
+  },
+  reportHealth: {
+    body: () => ({ agent_version: "0.0.0", hypervisor: { kind: "proxmox", reachable: true } }),
+  },
+};
+
+async function addAgentToken(world: TwoOrganisations["world"], region: string): Promise<string> {
+  const minted = await world.operator.post(`/regions/${region}/agent-tokens`, { name: "one more" });
+  return minted.body.token.id;
+}

@@ -1,0 +1,159 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { type Answer, ApiCaller } from "../api-caller.ts";
+import type { ApiWorld } from "../api-world.ts";
+import { claimThis, runJob } from "./region-agent.ts";
+
+const roles = ["owner", "admin", "member", "viewer", "billing"] as const;
+export type Role = (typeof roles)[number];
+
+export type TenantRegion = { readonly slug: string; readonly agent: ApiCaller };
+
+export type MemberOfTenant = { readonly id: string; readonly email: string; readonly password: string };
+
+/** An organisation with makers for everything it can own; all of it made through the public API. */
+export class Tenant {
+  readonly id: string;
+  readonly slug: string;
+  readonly callers: Readonly<Record<Role, ApiCaller>>;
+  readonly region: TenantRegion;
+  /** In every name of this tenant, so that it can be recognised wherever it should not be. */
+  readonly mark: string;
+  #count = 0;
+
+  private constructor(
+    id: string,
+    slug: string,
+    callers: Readonly<Record<Role, ApiCaller>>,
+    region: TenantRegion,
+    mark: string,
+  ) {
+    this.id = id;
+    this.slug = slug;
+    this.callers = callers;
+    this.region = region;
+    this.mark = mark;
+  }
+
+  static async open(world: ApiWorld, slug: string, region: TenantRegion): Promise<Tenant> {
+    const organisation = await world.addOrganisation(slug);
+    const owner = organisation.owner;
+    const callers: Record<string, ApiCaller> = { owner };
+    for (const role of roles.slice(1)) {
+      const minted = made(await owner.post("/tokens", { name: `${slug} ${role}`, role }));
+      callers[role] = new ApiCaller(world.app, minted.secret as string);
+    }
+    return new Tenant(organisation.id, slug, callers as Record<Role, ApiCaller>, region, `mark-${slug}`);
+  }
+
+  get owner(): ApiCaller {
+    return this.callers.owner;
+  }
+
+  name(): string {
+    this.#count += 1;
+    return `${this.mark}-${this.#count}`;
+  }
+
+  sshKeyBody() {
+    const type = Buffer.from("ssh-ed25519");
+    const field = (bytes: Buffer) => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(bytes.length);
+      return Buffer.concat([length, bytes]);
+    };
+    const blob = Buffer.concat([field(type), field(randomBytes(32))]).toString("base64");
+    return { name: this.name(), public_key: `ssh-ed25519 ${blob} ${this.mark}`, labels: { of: this.mark } };
+  }
+
+  async addSshKey(): Promise<string> {
+    return made(await this.owner.post("/ssh-keys", this.sshKeyBody())).id;
+  }
+
+  networkBody() {
+    return { name: this.name(), region: this.region.slug, cidr: "10.20.0.0/16", labels: { of: this.mark } };
+  }
+
+  async addNetwork(): Promise<string> {
+    return made(await this.owner.post("/networks", this.networkBody())).network.id;
+  }
+
+  subnetBody() {
+    return { name: this.name(), tier: "app", labels: { of: this.mark } };
+  }
+
+  async addSubnet(networkId: string): Promise<string> {
+    return made(await this.owner.post(`/networks/${networkId}/subnets`, this.subnetBody())).subnet.id;
+  }
+
+  serverBody(more: Readonly<Record<string, unknown>> = {}) {
+    return {
+      name: this.name(),
+      region: this.region.slug,
+      image: "ubuntu-24.04",
+      package: "s",
+      labels: { of: this.mark },
+      ...more,
+    };
+  }
+
+  /** A server whose create job waits in the queue. */
+  async addServer(more: Readonly<Record<string, unknown>> = {}): Promise<{ id: string; jobId: string }> {
+    const { server, job } = made(await this.owner.post("/servers", this.serverBody(more)));
+    return { id: server.id, jobId: job.id };
+  }
+
+  async addRunningServer(more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const { id, jobId } = await this.addServer(more);
+    await runJob(this.region.agent, jobId);
+    return id;
+  }
+
+  /** A running server that was marked for removal and stopped. */
+  async addPendingServer(more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const id = await this.addRunningServer(more);
+    const { job } = made(await this.owner.delete(`/servers/${id}`));
+    await runJob(this.region.agent, job.id, { status: "succeeded", observed: { power_state: "off" } });
+    return id;
+  }
+
+  async addFailedJob(more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const { jobId } = await this.addServer(more);
+    await runJob(this.region.agent, jobId, {
+      status: "failed",
+      error: { code: "template_missing", message: "no template", retryable: true },
+    });
+    return jobId;
+  }
+
+  /** A job that the region's agent holds, at epoch 1. */
+  async addRunningJob(more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const { jobId } = await this.addServer(more);
+    await claimThis(this.region.agent, jobId);
+    return jobId;
+  }
+
+  async addMember(role: Role = "viewer"): Promise<MemberOfTenant> {
+    const email = `${this.mark}-${randomUUID()}@example.org`;
+    const added = made(await this.owner.post("/members", { email, name: this.name(), role }));
+    return { id: added.member.id, email, password: added.initial_password };
+  }
+
+  async addToken(role: Role = "viewer"): Promise<{ id: string; secret: string }> {
+    const minted = made(await this.owner.post("/tokens", { name: this.name(), role }));
+    return { id: minted.token.id, secret: minted.secret };
+  }
+
+  async signIn(world: ApiWorld, member: MemberOfTenant): Promise<ApiCaller> {
+    const session = await new ApiCaller(world.app, null).post("/auth/login", {
+      email: member.email,
+      password: member.password,
+    });
+    return new ApiCaller(world.app, made(session).token as string);
+  }
+}
+
+/** The body of an answer that must be a success. */
+export function made(answer: Answer): Answer["body"] {
+  if (answer.status >= 300) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}

@@ -1,0 +1,166 @@
+import { operations } from "@kule/contract/generated/operations";
+import { issueToken } from "../../products/identity/token-store.ts";
+import { ApiCaller } from "../api-caller.ts";
+import { ApiWorld } from "../api-world.ts";
+import { runJob } from "./region-agent.ts";
+import { made, Tenant, type TenantRegion } from "./tenant.ts";
+
+/** Something of every kind that a tenant owns, none of it changed by the proofs. */
+export type Standing = {
+  readonly organisation: string;
+  readonly member: string;
+  readonly token: string;
+  readonly ssh_key: string;
+  readonly network: string;
+  readonly subnet: string;
+  /** A running server, with a finished job and usage. */
+  readonly server: string;
+  /** The finished create job of that server. */
+  readonly job: string;
+  /** A region that only this organisation sees. */
+  readonly region: string;
+};
+
+/** What was there and is gone: must read like what never was. */
+export type Removed = Pick<Standing, "member" | "token" | "ssh_key" | "network" | "subnet" | "server">;
+
+export type Side = { readonly tenant: Tenant; readonly standing: Standing; readonly removed: Removed };
+
+/** Two organisations that have the same, side by side, and everybody who could come by. */
+export type TwoOrganisations = {
+  readonly world: ApiWorld;
+  readonly a: Side;
+  readonly b: Side;
+  readonly regions: { readonly r1: TenantRegion; readonly r2: TenantRegion };
+  readonly agentTokens: { readonly r1: string; readonly r2: string; readonly removed: string };
+  readonly callers: {
+    readonly none: ApiCaller;
+    readonly garbage: ApiCaller;
+    readonly wrongChecksum: ApiCaller;
+    readonly expired: ApiCaller;
+    readonly revoked: ApiCaller;
+    readonly session: ApiCaller;
+    readonly operator: ApiCaller;
+  };
+  /** A cursor of each list's second page, by operation and organisation. */
+  readonly cursors: ReadonlyMap<string, string>;
+  close(): Promise<void>;
+};
+
+/** Builds both through the public API; `destroyServer` lets a marked server's buffer end and destroys it. */
+export async function openTwoOrganisations(
+  destroyServer: (world: ApiWorld, tenant: Tenant, serverId: string) => Promise<void>,
+): Promise<TwoOrganisations> {
+  const world = await ApiWorld.open();
+  const r1 = await world.addRegion("r1");
+  const r2 = await world.addRegion("r2");
+  const a = await openSide(world, "orga", r1, destroyServer);
+  const b = await openSide(world, "orgb", r2, destroyServer);
+
+  const firstAgentToken = async (region: string) =>
+    made(await world.operator.get(`/regions/${region}/agent-tokens`)).items[0].id as string;
+  const removedAgentToken = made(await world.operator.post("/regions/r1/agent-tokens", { name: "gone" }))
+    .token.id;
+  made(await world.operator.delete(`/regions/r1/agent-tokens/${removedAgentToken}`));
+
+  const good = await a.tenant.addToken("owner");
+  const revoked = await a.tenant.addToken("owner");
+  made(await a.tenant.owner.delete(`/tokens/${revoked.id}`));
+  const expired = await issueToken(world.replica.deps.db, {
+    kind: "organisation",
+    name: "expired",
+    organisationId: a.tenant.id,
+    role: "owner",
+    lifetimeSeconds: -60,
+  });
+  const call = (token: string | null) => new ApiCaller(world.app, token);
+  const lastCharacter = good.secret.at(-1) === "0" ? "1" : "0";
+  return {
+    world,
+    a,
+    b,
+    regions: { r1, r2 },
+    agentTokens: {
+      r1: await firstAgentToken("r1"),
+      r2: await firstAgentToken("r2"),
+      removed: removedAgentToken,
+    },
+    callers: {
+      none: call(null),
+      garbage: call("let-me-in"),
+      wrongChecksum: call(good.secret.slice(0, -1) + lastCharacter),
+      expired: call(expired.secret),
+      revoked: call(revoked.secret),
+      session: await a.tenant.signIn(world, await a.tenant.addMember("admin")),
+      operator: world.operator,
+    },
+    cursors: await firstCursors(world, [a, b]),
+    close: () => world.close(),
+  };
+}
+
+/** Reads the first item of every list, as both organisations. */
+async function firstCursors(world: ApiWorld, sides: readonly Side[]): Promise<Map<string, string>> {
+  const cursors = new Map<string, string>();
+  for (const info of Object.values(operations)) {
+    if (!info.queryParameters.includes("cursor")) continue;
+    for (const { tenant, standing } of sides) {
+      const caller = info.permission.startsWith("operator:") ? world.operator : tenant.owner;
+      const path = info.path.replace("{network_id}", standing.network).replace("{region}", "r1");
+      const { next_cursor: cursor } = made(await caller.get(`${path}?limit=1`));
+      if (cursor === null) throw new Error(`${info.id} has no second page for ${tenant.slug}`);
+      cursors.set(`${info.id} ${tenant.id}`, cursor);
+    }
+  }
+  return cursors;
+}
+
+async function openSide(
+  world: ApiWorld,
+  slug: string,
+  region: TenantRegion,
+  destroyServer: (world: ApiWorld, tenant: Tenant, serverId: string) => Promise<void>,
+): Promise<Side> {
+  const tenant = await Tenant.open(world, slug, region);
+  const only = await world.addRegion(`only-${slug}`, { restricted_to: [tenant.id] });
+  const network = await tenant.addNetwork();
+  const subnet = await tenant.addSubnet(network);
+  const sshKey = await tenant.addSshKey();
+  const { id: server, jobId: job } = await tenant.addServer({ ssh_key_ids: [sshKey], subnet_id: subnet });
+  await runJob(region.agent, job);
+
+  const removed = {
+    member: (await tenant.addMember()).id,
+    token: (await tenant.addToken()).id,
+    ssh_key: await tenant.addSshKey(),
+    network: await tenant.addNetwork(),
+    subnet: await tenant.addSubnet(network),
+    server: await tenant.addPendingServer({ subnet_id: subnet }),
+  };
+  made(await tenant.owner.delete(`/members/${removed.member}`));
+  made(await tenant.owner.delete(`/tokens/${removed.token}`));
+  made(await tenant.owner.delete(`/ssh-keys/${removed.ssh_key}`));
+  made(await tenant.owner.delete(`/networks/${removed.network}`));
+  made(await tenant.owner.delete(`/networks/${network}/subnets/${removed.subnet}`));
+  await destroyServer(world, tenant, removed.server);
+
+  // Every list has a second page.
+  await tenant.addNetwork();
+  await tenant.addSubnet(network);
+  await tenant.addSshKey();
+  await tenant.addMember();
+  await tenant.addRunningServer({ subnet_id: subnet });
+
+  const standing: Standing = {
+    organisation: tenant.id,
+    member: (await tenant.addMember()).id,
+    token: (await tenant.addToken()).id,
+    ssh_key: sshKey,
+    network,
+    subnet,
+    server,
+    job,
+    region: only.slug,
+  };
+  return { tenant, standing, removed };
+}

@@ -1,0 +1,113 @@
+import type { OperationId, OperationInfo } from "@kule/contract/schemas";
+import { allOperations, bodySchema, type JsonSchema, parametersOf, resolved } from "./contract-schema.ts";
+
+/** What an identifier in a request can stand for. */
+export type ReferenceKind =
+  | "organisation"
+  | "member"
+  | "token"
+  | "agent_token"
+  | "region"
+  | "ssh_key"
+  | "network"
+  | "subnet"
+  | "server"
+  | "job"
+  /** Any resource's id, as a filter. */
+  | "resource"
+  | "cursor";
+
+/** A place in a request that names something which may belong to somebody else. */
+export type ReferencePlace = {
+  readonly operation: OperationId;
+  readonly where: "path" | "query" | "header" | "body";
+  /** The parameter's name, or the JSON pointer with `*` for a list's items. */
+  readonly name: string;
+  readonly kind: ReferenceKind;
+};
+
+const pathKinds: { readonly [name: string]: ReferenceKind } = {
+  organisation_id: "organisation",
+  member_id: "member",
+  token_id: "token",
+  region: "region",
+  ssh_key_id: "ssh_key",
+  network_id: "network",
+  subnet_id: "subnet",
+  server_id: "server",
+  job_id: "job",
+};
+const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
+  resource: "resource",
+  cursor: "cursor",
+  region: "region",
+  // These name nothing that somebody could own.
+  action: null,
+  dry_run: null,
+  from: null,
+  kind: null,
+  label_selector: null,
+  limit: null,
+  name: null,
+  q: null,
+  sort: null,
+  status: null,
+  to: null,
+  wait: null,
+};
+const headerKinds: { readonly [name: string]: ReferenceKind | null } = {
+  "Kule-Organisation": "organisation",
+  "Idempotency-Key": null,
+  "If-Match": null,
+  "Last-Event-ID": null,
+};
+const bodyKinds: { readonly [name: string]: ReferenceKind | null } = {
+  organisation_id: "organisation",
+  restricted_to: "organisation",
+  region: "region",
+  subnet_id: "subnet",
+  ssh_key_ids: "ssh_key",
+  // Made by the agent for its own call.
+  claim_id: null,
+};
+const soundsLikeReference =
+  /(_ids?|_to|_by|_of|^region|^organisation|^server|^network|^subnet|^job|^resource)$/;
+
+/** Every place of every operation that can name a resource. New parameters must be sorted here first. */
+export function referencePlaces(): { places: ReferencePlace[]; unsorted: string[] } {
+  const places: ReferencePlace[] = [];
+  const unsorted: string[] = [];
+  for (const info of allOperations()) {
+    const note = (where: ReferencePlace["where"], name: string, kind: ReferenceKind | null | undefined) => {
+      if (kind === undefined) unsorted.push(`${info.id}: ${where} ${name}`);
+      else if (kind !== null) places.push({ operation: info.id, where, name, kind });
+    };
+    for (const { name, in: where } of parametersOf(info.id)) {
+      if (where === "path") note(where, name, pathKind(info, name));
+      else note(where, name, (where === "query" ? queryKinds : headerKinds)[name]);
+    }
+    const schema = bodySchema(info.id);
+    if (schema !== null)
+      for (const { name, pointer } of propertiesOf(schema)) {
+        const kind = bodyKinds[name];
+        if (kind !== undefined || soundsLikeReference.test(name)) note("body", pointer, kind);
+      }
+  }
+  return { places, unsorted };
+}
+
+function pathKind(info: OperationInfo, name: string): ReferenceKind | undefined {
+  return name === "token_id" && info.path.startsWith("/regions/") ? "agent_token" : pathKinds[name];
+}
+
+function propertiesOf(schema: JsonSchema, pointer = ""): { name: string; pointer: string }[] {
+  return Object.entries(resolved(schema).properties ?? {}).flatMap(([name, property]) => {
+    const own = resolved(property);
+    const here = `${pointer}/${name}`;
+    const isList = own.items !== undefined;
+    return [
+      { name, pointer: isList ? `${here}/*` : here },
+      ...propertiesOf(isList ? (own.items ?? {}) : own, isList ? `${here}/*` : here),
+    ];
+  });
+}
