@@ -4,7 +4,7 @@ import { decideCreate } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
-import { Conflict, conflict } from "../../platform/errors.ts";
+import { Conflict, conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
@@ -21,7 +21,7 @@ import {
 } from "./console-password.ts";
 import { type Placement, placementOf } from "./placement.ts";
 import { findNamesake } from "./store.ts";
-import { findSubnetFacts, readRegionFacts } from "./surroundings.ts";
+import { findSubnetFacts, lockSubnetRow, readRegionFacts } from "./surroundings.ts";
 
 type Request = ApiRequest<"createServer">;
 
@@ -151,6 +151,8 @@ async function insertInterface(
       resource: region.slug,
       fix: "An operator must widen the region's vmid_range",
     });
+  if (!(await lockSubnetRow(tx, organisationId, subnetId)))
+    throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
   const nicId = newId("nic");
   await tx
     .insertInto("nic")

@@ -165,3 +165,20 @@ async function findTaken(
     .executeTakeFirst();
   return row === undefined ? null : { address: wanted, serverId: row.server_id };
 }
+
+/**
+ * Takes the subnet's row lock. An interface refers to its subnet, and that reference is a lock of its own: two creates
+ * that inserted their interfaces first would each wait for the other's to allocate an address.
+ *
+ * @returns false when the subnet is gone
+ */
+export async function lockSubnetRow(tx: Tx, organisationId: string, subnetId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom("subnet")
+    .select("id")
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", subnetId)
+    .forUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}

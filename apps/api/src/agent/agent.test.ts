@@ -1,0 +1,464 @@
+import { randomUUID } from "node:crypto";
+import { validateJobPayload } from "@kule/contract/validate";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { jobHandlers } from "../products/job-handlers.ts";
+import { ServerWorld } from "../testing/server-world.ts";
+import { TestAgent } from "../testing/test-agent.ts";
+import { reapLeases } from "../worker/reap-leases.ts";
+
+let world: ServerWorld;
+beforeAll(async () => {
+  world = await ServerWorld.open();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  await world.passBackoff();
+  for (const { id } of await world.rows("select id from job where status = 'running'"))
+    await world.passLease(id);
+  await world.agent.work();
+});
+
+const claimedId = async (agent: TestAgent, claimId: string) =>
+  (await agent.claimRaw({ claim_id: claimId })).body?.job?.id ?? null;
+
+describe("claiming", () => {
+  test("hands out a job with a payload that is rendered from what is wanted now", async () => {
+    const { server, job } = await world.create({ package: "l", labels: { role: "db" } });
+    const claimed = await world.agent.take("ServerCreate");
+    expect(claimed).toMatchObject({
+      id: job.id,
+      attempt: 1,
+      epoch: 1,
+      lease_seconds: 90,
+      cancel_requested: false,
+    });
+    expect(validateJobPayload(claimed.payload)).toMatchObject({ ok: true });
+    const [nic] = server.interfaces;
+    expect(claimed.payload).toMatchObject({
+      server: { id: server.id, organisation_id: world.organisation.id, name: server.name },
+      pool: `kule-${world.organisation.id}`,
+      tags: ["kule", world.organisation.id, server.id],
+      template: "debian-13",
+      os_family: "linux",
+      default_user: "debian",
+      package: { slug: "l", vcpu: 4, memory_mb: 8192, disk_gb: 160 },
+      ssh_public_keys: [],
+      password_hash: expect.stringMatching(/^\$6\$/),
+      sealed_password: null,
+      start: true,
+      egress: false,
+      interfaces: [
+        {
+          id: nic.id,
+          mac: nic.mac,
+          address: nic.private_ip,
+          prefix_length: 24,
+          gateway: nic.private_ip.replace(/\.\d+$/, ".1"),
+          dns_servers: ["9.9.9.9", "1.1.1.1"],
+          search_domain: "acme.internal",
+        },
+      ],
+    });
+    const [vmid] = await world.rows("select vmid from region_vmid where server_id = $1", [server.id]);
+    expect(claimed.payload.vmid).toBe(vmid.vmid);
+    const shown = await world.job(job.id);
+    expect(shown).toMatchObject({ status: "running", attempt: 1, started_at: expect.any(String) });
+  });
+
+  test("answers 204 when there is nothing to do", async () => {
+    expect((await world.agent.claimRaw()).status).toBe(204);
+  });
+
+  test("answers the same claim with the same job, since its reply may have been lost", async () => {
+    const { job } = await world.create();
+    await world.create();
+    const claimId = randomUUID();
+    expect(await claimedId(world.agent, claimId)).toBe(job.id);
+    expect(await claimedId(world.agent, claimId)).toBe(job.id);
+    const [row] = await world.rows("select epoch, attempt from job where id = $1", [job.id]);
+    expect(row).toEqual({ epoch: 1, attempt: 1 });
+    expect(await claimedId(world.agent, randomUUID())).not.toBe(job.id);
+  });
+
+  test("leaves kinds that the agent does not know to a newer one", async () => {
+    await world.create();
+    expect(await world.agent.claim({ capabilities: ["ServerStop", "LoadBalancerApply"] })).toBeNull();
+    expect(await world.agent.claim()).not.toBeNull();
+  });
+
+  test("gives one job to one of many who ask at the same time", async () => {
+    const made = await Promise.all(Array.from({ length: 6 }, () => world.create()));
+    const claims = await Promise.all(Array.from({ length: 12 }, () => world.agent.claim()));
+    const ids = claims.flatMap((claim) => (claim === null ? [] : [claim.id]));
+    expect(ids.sort()).toEqual(made.map(({ job }) => job.id).sort());
+  });
+
+  test("never runs two jobs of one server at the same time", async () => {
+    const { server } = await world.create();
+    const create = await world.agent.take("ServerCreate");
+    await world.owned.delete(`/servers/${server.id}`);
+    expect(await world.agent.claim()).toBeNull();
+    await world.agent.end(create, { status: "cancelled" });
+    expect((await world.agent.claim())?.kind).toBe("ServerStop");
+  });
+
+  test("hands out nothing in maintenance", async () => {
+    await world.create();
+    await world.world.operator.patch("/regions/ist1", { maintenance: true });
+    expect(await world.agent.claim()).toBeNull();
+    await world.world.operator.patch("/regions/ist1", { maintenance: false });
+    expect(await world.agent.claim()).not.toBeNull();
+  });
+
+  test("waits for work and is woken by it", async () => {
+    const parked = world.agent.claim({ wait_seconds: 20 });
+    const early = await Promise.race([
+      parked,
+      new Promise((resolve) => setTimeout(() => resolve("parked"), 100)),
+    ]);
+    expect(early).toBe("parked");
+    const startedAt = performance.now();
+    const { job } = await world.create();
+    expect((await parked)?.id).toBe(job.id);
+    // Well below the time after which a parked claim looks by itself.
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  test("finds a backoff that comes due while it waits, which nobody announces", async () => {
+    const { job } = await world.create();
+    await world.owner.query("update job set run_at = clock_timestamp() + interval '1 second' where id = $1", [
+      job.id,
+    ]);
+    expect(await world.agent.claim()).toBeNull();
+    expect((await world.agent.claim({ wait_seconds: 10 }))?.id).toBe(job.id);
+  });
+});
+
+describe("another region's agent", () => {
+  test("gets none of this region's jobs and cannot report on them", async () => {
+    const other = new TestAgent((await world.world.addRegion("ank1")).agent);
+    await world.create();
+    expect(await other.claim()).toBeNull();
+    const job = await world.agent.take("ServerCreate");
+    for (const answer of [
+      await other.reportAs(job, 1),
+      await other.reportAs(job, 1, { outcome: { status: "failed" } }),
+      await other.reportAs({ ...job, id: "job_06ex2v3m8n4k6q1r5s7t9w0y2z" }, 1),
+      await other.reportAs({ ...job, id: "nonsense" }, 1),
+    ])
+      expect([answer.status, answer.body.detail]).toEqual([404, "no such resource"]);
+    expect(await world.job(job.id)).toMatchObject({ status: "running", steps: [] });
+  });
+
+  test("is refused by the API of people, as people are by the agents'", async () => {
+    expect((await world.agent.api.get("/servers")).status).toBe(403);
+    expect((await world.owned.post("/agent/jobs/claim", {})).status).toBe(403);
+    expect((await world.world.operator.post("/agent/health", {})).status).toBe(403);
+  });
+});
+
+describe("reporting", () => {
+  test("shows phases, progress and steps, and renews the lease", async () => {
+    const { job } = await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    const step = { name: "clone", status: "running", message: "template 9000", external_ref: "UPID:pve1:1" };
+    const answer = await world.agent.report(claimed, { phase: "apply", step, progress: 40 });
+    expect(answer.body).toMatchObject({ status: "running", cancel_requested: false });
+    expect(Date.parse(answer.body.lease_expires_at)).toBeGreaterThan(Date.parse(claimed.lease_expires_at));
+    await world.agent.report(claimed, {
+      phase: "apply",
+      step: { name: "clone", status: "succeeded" },
+      progress: 30,
+    });
+    await world.agent.report(claimed);
+    const shown = (await world.owned.get(`/jobs/${job.id}`)).body;
+    expect(shown).toMatchObject({ phase: "apply", progress: 40 });
+    expect(shown.steps).toMatchObject([
+      {
+        seq: 1,
+        attempt: 1,
+        phase: "apply",
+        name: "clone",
+        status: "succeeded",
+        message: "template 9000",
+        finished_at: expect.any(String),
+        external_ref: null,
+      },
+    ]);
+    const seenByOperator = await world.world.operator
+      .with({ "Kule-Organisation": world.organisation.id })
+      .get(`/jobs/${job.id}`);
+    expect(seenByOperator.body.steps[0].external_ref).toBe("UPID:pve1:1");
+  });
+
+  test("records a repeated report once", async () => {
+    const { job } = await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    const report = { phase: "apply", step: { name: "clone", status: "running" } };
+    const answers = [
+      await world.agent.reportAs(claimed, 1, report),
+      await world.agent.reportAs(claimed, 1, report),
+      ...(await Promise.all([1, 1, 1].map((seq) => world.agent.reportAs(claimed, seq, report)))),
+    ];
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200]);
+    expect((await world.owned.get(`/jobs/${job.id}`)).body.steps).toHaveLength(1);
+  });
+
+  test("settles once when the last report is repeated because its reply was lost", async () => {
+    const { server } = await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    const outcome = { status: "succeeded", observed: { power_state: "on" } };
+    const first = await world.agent.reportAs(claimed, 5, { outcome });
+    const again = await world.agent.reportAs(claimed, 5, { outcome });
+    expect([first.body, again.body]).toEqual([
+      { status: "succeeded", lease_expires_at: null, cancel_requested: false },
+      { status: "succeeded", lease_expires_at: null, cancel_requested: false },
+    ]);
+    const usage = (await world.owned.get(`/usage?resource=${server.id}`)).body.items;
+    expect(usage.map((event: { kind: string }) => event.kind)).toEqual(["disk.allocated", "server.started"]);
+    expect((await world.agent.reportAs(claimed, 6, { outcome })).body.code).toBe("stale_lease");
+  });
+
+  test("settles the server, its secret and the queue in one go", async () => {
+    const { server, job } = await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    await world.agent.succeed(claimed);
+    expect(await world.server(server.id)).toMatchObject({
+      status: "running",
+      power_state: "on",
+      observed_generation: 1,
+      observed_at: expect.any(String),
+      job_id: null,
+    });
+    expect(await world.job(job.id)).toMatchObject({
+      status: "succeeded",
+      done: true,
+      progress: 100,
+      error: null,
+    });
+    const [left] = await world.rows(
+      `select (select count(*)::int from server_secret where server_id = $1) as secrets,
+              (select count(*)::int from graphile_worker._private_jobs where key = $2) as queued,
+              (select count(*)::int from audit where action = 'job.end' and resource = $2) as audits`,
+      [server.id, job.id],
+    );
+    expect(left).toEqual({ secrets: 0, queued: 0, audits: 1 });
+  });
+});
+
+describe("a holder whose lease is over", () => {
+  test("changes nothing any more, not even with its last word", async () => {
+    const { server } = await world.create();
+    const zombie = await world.agent.take("ServerCreate");
+    await world.agent.report(zombie, { phase: "apply", step: { name: "clone", status: "running" } });
+    await world.passLease(zombie.id);
+    const successor = await world.agent.take("ServerCreate");
+    expect(successor).toMatchObject({ id: zombie.id, epoch: zombie.epoch + 1, attempt: 2 });
+
+    const before = await snapshot(server.id);
+    for (const more of [
+      {},
+      { phase: "verify", step: { name: "start", status: "succeeded" }, progress: 99 },
+      { outcome: { status: "succeeded", observed: { power_state: "on" } } },
+      { outcome: { status: "failed", error: { code: "boom", message: "boom" } } },
+      { outcome: { status: "retry" } },
+      { outcome: { status: "released" } },
+      { outcome: { status: "failed", observed: { vmid_unusable: "taken" } } },
+    ]) {
+      const answer = await world.agent.report(zombie, more);
+      expect([answer.status, answer.body.code]).toEqual([409, "stale_lease"]);
+    }
+    expect(await snapshot(server.id)).toEqual(before);
+    await world.agent.succeed(successor);
+    expect((await world.server(server.id)).status).toBe("running");
+  });
+
+  test("is refused as soon as the lease has passed, whether or not somebody took over", async () => {
+    await world.create();
+    const late = await world.agent.take("ServerCreate");
+    await world.passLease(late.id);
+    expect((await world.agent.report(late)).body.code).toBe("stale_lease");
+  });
+
+  test("loses its interrupted steps to history", async () => {
+    await world.create();
+    const first = await world.agent.take("ServerCreate");
+    await world.agent.report(first, { phase: "apply", step: { name: "clone", status: "running" } });
+    await world.passLease(first.id);
+    const second = await world.agent.take("ServerCreate");
+    await world.agent.report(second, { phase: "apply", step: { name: "clone", status: "running" } });
+    const { steps } = (await world.owned.get(`/jobs/${first.id}`)).body;
+    expect(steps).toMatchObject([
+      { seq: 1, attempt: 1, name: "clone", status: "failed", message: "interrupted" },
+      { seq: 2, attempt: 2, name: "clone", status: "running" },
+    ]);
+  });
+
+  test("is given back visibly by the reaper when nobody takes over", async () => {
+    const { job } = await world.create();
+    await world.agent.take("ServerCreate");
+    await world.passLease(job.id);
+    expect(await reap()).toBe(1);
+    expect(await world.job(job.id)).toMatchObject({
+      status: "queued",
+      attempt: 1,
+      next_attempt_at: expect.any(String),
+      error: { code: "lease_expired" },
+    });
+    expect(await reap()).toBe(0);
+    await world.passBackoff();
+    expect(await world.agent.take("ServerCreate")).toMatchObject({ id: job.id, epoch: 2, attempt: 2 });
+  });
+
+  test("ends the job when that happened too often", async () => {
+    const { server, job } = await world.create();
+    for (let attempt = 1; attempt <= 8; attempt += 1) {
+      expect((await world.agent.take("ServerCreate")).attempt).toBe(attempt);
+      await world.passLease(job.id);
+      if (attempt === 8) expect(await world.agent.claim()).toBeNull();
+    }
+    expect(await reap()).toBe(1);
+    expect(await world.job(job.id)).toMatchObject({ status: "failed", error: { code: "lease_expired" } });
+    expect(await world.server(server.id)).toMatchObject({
+      status: "error",
+      status_reason: { code: "create_failed", job_id: job.id },
+    });
+  });
+
+  async function snapshot(serverId: string) {
+    return world.rows(
+      `select (select to_jsonb(s) from server s where id = $1) as server,
+              (select jsonb_agg(to_jsonb(j)) from job j where resource_id = $1) as jobs,
+              (select jsonb_agg(to_jsonb(t)) from job_step t join job j on j.id = t.job_id where j.resource_id = $1) as steps,
+              (select jsonb_agg(to_jsonb(v)) from region_vmid v where server_id = $1) as vmids,
+              (select count(*) from usage_event where resource_id = $1) as usage,
+              (select jsonb_agg(to_jsonb(q)) from graphile_worker._private_jobs q
+                where key in (select id from job where resource_id = $1)) as queue`,
+      [serverId],
+    );
+  }
+});
+
+describe("trouble", () => {
+  test("of the moment is tried again later, up to eight times", async () => {
+    const { server, job } = await world.create();
+    const retry = {
+      status: "retry",
+      error: { code: "node_unreachable", message: "pve1 does not answer" },
+    } as const;
+    const waits: number[] = [];
+    for (let attempt = 1; attempt <= 8; attempt += 1) {
+      const claimed = await world.agent.take("ServerCreate");
+      expect(claimed.attempt).toBe(attempt);
+      await world.agent.end(claimed, retry);
+      const [row] = await world.rows(
+        "select status, extract(epoch from run_at - clock_timestamp())::float as wait from job where id = $1",
+        [job.id],
+      );
+      if (attempt === 8) break;
+      expect(row.status).toBe("queued");
+      waits.push(row.wait);
+      expect(await world.agent.claim()).toBeNull();
+      await world.passBackoff();
+    }
+    expect(waits.every((wait, index) => Math.abs(wait / Math.min(300, 5 * 2 ** index) - 1) < 0.2)).toBe(true);
+    expect(await world.job(job.id)).toMatchObject({
+      status: "failed",
+      error: { code: "node_unreachable", retryable: true },
+    });
+    expect((await world.server(server.id)).status).toBe("error");
+  });
+
+  test("of an agent that stops costs the job no attempt and no time", async () => {
+    const { job } = await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    await world.agent.end(claimed, { status: "released" });
+    const again = await world.agent.take("ServerCreate");
+    expect(again).toMatchObject({ id: job.id, attempt: 1, epoch: 2 });
+  });
+
+  test("for good leaves a server in error with its allocations and its password's hash", async () => {
+    const { server, job } = await world.create();
+    await world.agent.fail(await world.agent.take("ServerCreate"));
+    expect(await world.server(server.id)).toMatchObject({
+      status: "error",
+      status_reason: { code: "create_failed", message: "It did not work", job_id: job.id },
+      interfaces: [{ private_ip: server.interfaces[0].private_ip }],
+    });
+    const shown = await world.job(job.id);
+    expect(shown).toMatchObject({ status: "failed", error: { code: "template_missing" }, retryable: true });
+    expect(JSON.stringify(shown)).not.toContain("UPID");
+    const [held] = await world.rows(
+      `select (select count(*)::int from region_vmid where server_id = $1 and state = 'used') as vmids,
+              (select count(*)::int from server_secret where server_id = $1) as secrets`,
+      [server.id],
+    );
+    expect(held).toEqual({ vmids: 1, secrets: 1 });
+    expect((await world.owned.get(`/usage?resource=${server.id}`)).body.items).toEqual([]);
+  });
+
+  test("with the VM number takes another one, and operators hear of it", async () => {
+    const { server } = await world.create();
+    const first = await world.agent.take("ServerCreate");
+    await world.agent.end(first, {
+      status: "failed",
+      error: { code: "vmid_taken", message: "VM 20000 is not ours" },
+      observed: { vmid_unusable: "taken" },
+    });
+    const second = await world.agent.take("ServerCreate");
+    expect(second).toMatchObject({ id: first.id, epoch: 2 });
+    expect(second.payload.vmid).not.toBe(first.payload.vmid);
+    expect(second.payload.interfaces[0]?.mac).not.toBe(first.payload.interfaces[0]?.mac);
+    expect((await world.server(server.id)).interfaces[0].mac).toBe(second.payload.interfaces[0]?.mac);
+    const [old] = await world.rows(
+      "select state, free_after from region_vmid where region = 'ist1' and vmid = $1",
+      [first.payload.vmid],
+    );
+    expect(old).toEqual({ state: "quarantined", free_after: null });
+    const audit = (await world.world.operator.get("/audit?action=vmid.replace")).body.items;
+    expect(audit[0]).toMatchObject({ resource: server.id, details: { why: "taken" } });
+    expect((await world.owned.get("/audit?action=vmid.replace")).body.items).toEqual([]);
+    await world.agent.succeed(second);
+  });
+});
+
+describe("health", () => {
+  test("is kept, and turns the region well or unwell", async () => {
+    const report = (reachable: boolean, more: object = {}) =>
+      world.agent.api.post("/agent/health", {
+        agent_version: "0.1.0",
+        hypervisor: { kind: "proxmox", reachable, version: "9.1.4", nodes: [{ name: "pve1", online: true }] },
+        templates: [{ image: "debian-13", ok: true }],
+        ...more,
+      });
+    const answer = await report(true, { from_the_future: true });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ region: "ist1", server_time: expect.any(String) });
+    const well = (await world.world.operator.get("/regions/ist1")).body;
+    expect(well).toMatchObject({
+      status: "ok",
+      agent: { version: "0.1.0", hypervisor: { version: "9.1.4" } },
+    });
+    const [{ status_since: since }] = await world.rows("select status_since from region where slug = 'ist1'");
+    await report(true);
+    await report(false);
+    expect((await world.world.operator.get("/regions/ist1")).body.status).toBe("degraded");
+    const [{ status_since: later }] = await world.rows("select status_since from region where slug = 'ist1'");
+    expect(later.getTime()).toBeGreaterThan(since.getTime());
+    await report(true);
+  });
+
+  test("lists what is wrong with a report", async () => {
+    const answer = await world.agent.api.post("/agent/health", { hypervisor: { kind: 1 } });
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors.map((error: { field: string }) => error.field).sort()).toEqual([
+      "agent_version",
+      "hypervisor.kind",
+      "hypervisor.reachable",
+    ]);
+  });
+});
+
+function reap(): Promise<number> {
+  return reapLeases(world.world.replica.deps, jobHandlers);
+}
