@@ -38,10 +38,10 @@ const stopped = (exitstatus: string) => ({ data: { status: "stopped", exitstatus
 
 describe("Waiting for a task", () => {
   it("asks the node that runs it, at growing intervals, until it is OK", async () => {
-    const { result, runtime, pve } = await waiting([...Array<Told>(15).fill(running), stopped("OK")]);
+    const { result, runtime, pve } = await waiting([...Array<Told>(19).fill(running), stopped("OK")]);
     expect(await result).toEqual({ warnings: null });
     expect(pve.asked[0]?.path).toBe(`/nodes/pve2/tasks/${encodeURIComponent(upid)}/status`);
-    expect(runtime.pauses).toEqual([...Array(10).fill(500), ...Array(5).fill(2000)]);
+    expect(runtime.pauses).toEqual([25, 50, 100, 200, 400, ...Array(9).fill(500), ...Array(5).fill(2000)]);
   });
 
   it("counts warnings as success and tells what they were", async () => {

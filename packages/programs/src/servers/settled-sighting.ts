@@ -9,6 +9,8 @@ import type { World } from "../program.ts";
 const STALE_LOCK_MILLISECONDS = 30_000;
 /** A backup or a migration holds its lock for as long as it takes; the job is tried again after this. */
 const LOCK_WAIT_MILLISECONDS = 10 * 60_000;
+/** A task that is still running by then is somebody's to look at; the job comes back to it later. */
+const TASK_WAIT_MILLISECONDS = 60 * 60_000;
 const LOCK_POLL_MILLISECONDS = 5_000;
 
 /** `stale` is a clone that died: its lock stays, and an API token can neither unlock nor delete it. */
@@ -32,11 +34,11 @@ export async function settledSighting(
     if (sighting.state !== "busy") return sighting;
     const waited = runtime.now() - startedAt;
     await effect.stillRunning(waited);
-    if (waited > LOCK_WAIT_MILLISECONDS && !sighting.task)
+    if (waited > (sighting.task ? TASK_WAIT_MILLISECONDS : LOCK_WAIT_MILLISECONDS))
       throw new RetryLater({
         code: "vm_locked",
         message: "The virtual machine is busy in the region; this is tried again.",
-        internal: `VM ${vmid} on ${sighting.node} has been locked (${sighting.lock}) for ${Math.round(waited / 60_000)} min; if no task runs for it: qm unlock ${vmid}`,
+        internal: `VM ${vmid} on ${sighting.node} has been busy for ${Math.round(waited / 60_000)} min (lock ${sighting.lock}, task ${sighting.task?.upid ?? "none"}); if no task runs for it: qm unlock ${vmid}`,
       });
     if (sighting.task) {
       lockedWithoutTaskSince = null;

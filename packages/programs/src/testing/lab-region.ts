@@ -7,6 +7,7 @@ import type { PayloadOf } from "@kule/contract/schemas";
 import { type Lab, type LabOptions, startLab } from "@kule/lab/lab";
 import { type CallRecord, ProxmoxClient } from "@kule/proxmox/client";
 import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
+import type { Runtime } from "@kule/proxmox/runtime";
 import { virtualRuntime } from "@kule/proxmox/testing/virtual-runtime";
 import type { Host, Job, StepEvent, World } from "../program.ts";
 import type { RegionSettings } from "../region-settings.ts";
@@ -36,6 +37,7 @@ export const SETTINGS: RegionSettings = {
 export async function startLabRegion(
   settings: Partial<RegionSettings> = {},
   labOptions: Partial<LabOptions> = {},
+  runtime: Runtime = virtualRuntime(),
 ): Promise<LabRegion> {
   const dataDir = mkdtempSync(join(tmpdir(), "kule-programs-"));
   const lab = await startLab({ dataDir, ...labOptions });
@@ -47,7 +49,6 @@ export async function startLabRegion(
     tls: { fingerprints: [lab.fingerprint256] },
     onCall: (record) => calls.push(record),
   });
-  const runtime = virtualRuntime();
   const world: World = {
     hypervisor: new ProxmoxHypervisor(client, runtime),
     settings: { ...SETTINGS, ...settings },

@@ -6,7 +6,7 @@ import type { DesiredConfig, Owner } from "@kule/proxmox/hypervisor";
 import { renderMarker } from "@kule/proxmox/marker";
 import { renderIpConfig, renderNetDevice } from "@kule/proxmox/property-string";
 import { CLOUD_INIT_USER, encodeSshKeys } from "@kule/proxmox/ssh-keys";
-import { renderTags } from "@kule/proxmox/tags";
+import { renderTags, TAG_PATTERN } from "@kule/proxmox/tags";
 import { antiSpoofing, type DesiredFirewall } from "@kule/proxmox/vm-firewall";
 import { Failed } from "../../errors.ts";
 import type { Job, World } from "../../program.ts";
@@ -102,6 +102,13 @@ function hardware({ payload }: CreateJob, settings: RegionSettings): DesiredConf
 }
 
 function housekeeping({ payload }: CreateJob): DesiredConfig {
+  const odd = payload.tags.find((tag) => !TAG_PATTERN.test(tag));
+  if (odd !== undefined || payload.tags.length === 0)
+    throw new Failed({
+      code: "invalid_payload",
+      message: "The server cannot be marked in the region.",
+      internal: `${JSON.stringify(odd ?? "")} cannot be a tag; without its tags a server is never known to be complete`,
+    });
   return {
     name: payload.server.name,
     tags: renderTags(payload.tags),

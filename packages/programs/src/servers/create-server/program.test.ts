@@ -1,3 +1,4 @@
+import { systemRuntime } from "@kule/proxmox/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Cancelled, Failed, Released, RetryLater, StaleLease } from "../../errors.ts";
 import { outcomeOfFailure } from "../../outcome.ts";
@@ -213,6 +214,20 @@ describe("A lost answer", () => {
     expect(clones()).toBe(2);
   });
 
+  it("because the request never arrived makes it arrive once, after another look", async () => {
+    for (const path of ["/qemu/9000/clone$", "/config$", "/status/start$"]) {
+      const vmid = newVmid();
+      region.lab.faults.add({ method: "POST", path, action: "drop-before" });
+      await create(vmid);
+      const {
+        "clone-started": clones,
+        "config-changed": changes,
+        "vm-started": starts,
+      } = region.effects(vmid);
+      expect([clones, changes, starts]).toEqual([1, 1, 1]);
+    }
+  });
+
   it.each([595, 596])("by a %i is no failure", async (status) => {
     const vmid = newVmid();
     region.lab.faults.add({
@@ -366,6 +381,45 @@ describe("Trouble in the region", () => {
     expect(codeOf(error)).toBe("template_missing");
     expect(error.message).toContain("plan9");
   });
+});
+
+describe("A task that is still running", () => {
+  it("when the next run begins is waited for, and not started again", async () => {
+    const slow = await startLabRegion({}, { timeScale: 0.1 }, systemRuntime);
+    const vmid = 20_050;
+    const died = quietHost({
+      crashPoint: (name) => {
+        if (name === "ServerCreate.clone.effect-done") throw new Error("died");
+      },
+    });
+    await failure(runProgram(createServer, createJob(vmid), slow.world, died));
+    expect(slow.effects(vmid)["clone-finished"]).toBeUndefined();
+    const host = quietHost();
+    await runProgram(createServer, createJob(vmid), slow.world, host);
+    expect(stepsDone(host.events)).not.toContain("clone");
+    expect(slow.effects(vmid)).toMatchObject({
+      "clone-started": 1,
+      "clone-finished": 1,
+      "vm-started": 1,
+      vms: 1,
+    });
+    await slow.stop();
+  });
+
+  it("after an hour is left to a later try", async () => {
+    const vmid = newVmid();
+    region.lab.faults.tasks.add({ type: "qmstart", action: "never-ends" });
+    const error = await failure(create(vmid));
+    expect(codeOf(error)).toBe("vm_locked");
+    expect((error as RetryLater).facts.internal).toContain(":qmstart:");
+  }, 60_000);
+
+  it("although its clone is finished does not keep the rest from being done: the VM is what counts", async () => {
+    const vmid = newVmid();
+    region.lab.faults.tasks.add({ type: "qmclone", action: "never-ends" });
+    expect((await create(vmid)).observed.power_state).toBe("on");
+    expect(region.effects(vmid).vms ?? region.effects(vmid)["clone-started"]).toBe(1);
+  }, 60_000);
 });
 
 describe("The lease", () => {
