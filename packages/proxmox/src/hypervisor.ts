@@ -83,7 +83,8 @@ export type ConfigureRequest = {
  * ProxmoxError whose `outcome` says whether something may have changed.
  */
 export type Hypervisor = {
-  findVm(vmid: number, owner: Owner, template?: Template, signal?: AbortSignal): Promise<VmSighting>;
+  /** `templateVmid` is what the VM may be in the middle of being cloned from. */
+  findVm(vmid: number, owner: Owner, templateVmid?: number, signal?: AbortSignal): Promise<VmSighting>;
   /** Where the template is; null when there is none, or it is no template. */
   findTemplate(vmid: number, signal?: AbortSignal): Promise<Template | null>;
   /** Waits for a task somebody started earlier; its failure is the next look's business, not this one's. */

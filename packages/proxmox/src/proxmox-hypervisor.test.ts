@@ -206,7 +206,7 @@ describe("The driver", () => {
     const vmid = nextVmid;
     lab.faults.tasks.add({ type: "qmclone", action: "killed", stage: "disk:scsi0" });
     await newVm().catch(() => {});
-    expect(await hypervisor.findVm(vmid, ownerOf(vmid), template)).toMatchObject({
+    expect(await hypervisor.findVm(vmid, ownerOf(vmid), template.vmid)).toMatchObject({
       state: "busy",
       lock: "clone",
       task: null,

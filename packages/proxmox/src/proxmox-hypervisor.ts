@@ -53,8 +53,8 @@ export class ProxmoxHypervisor implements Hypervisor {
     this.#runtime = runtime;
   }
 
-  findVm(vmid: number, owner: Owner, template?: Template, signal?: AbortSignal): Promise<VmSighting> {
-    return observeVm({ client: this.#client, runtime: this.#runtime }, vmid, owner, template, signal);
+  findVm(vmid: number, owner: Owner, templateVmid?: number, signal?: AbortSignal): Promise<VmSighting> {
+    return observeVm({ client: this.#client, runtime: this.#runtime }, vmid, owner, templateVmid, signal);
   }
 
   async findTemplate(vmid: number, signal?: AbortSignal): Promise<Template | null> {

@@ -2,7 +2,7 @@
 // only every 10 s, so those are read from the VM itself. The node is resolved anew for every look: a VM that has
 // moved "does not exist" where it was.
 
-import type { ProxmoxClient } from "./client.ts";
+import type { AnswerOf, ProxmoxClient } from "./client.ts";
 import { ProxmoxError, ProxmoxExists, ProxmoxLocked, ProxmoxNotFound, ProxmoxNotOurs } from "./errors.ts";
 import type { Owner, RunningTask, Template, Vm, VmSighting } from "./hypervisor.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
@@ -24,11 +24,15 @@ export async function observeVm(
   { client, runtime }: Region,
   vmid: number,
   owner: Owner,
-  template?: Template,
+  templateVmid?: number,
   signal?: AbortSignal,
 ): Promise<VmSighting> {
   for (let attempt = 1; ; attempt++) {
-    const row = await findRow(client, vmid, signal);
+    const rows = await client.call("GET /cluster/resources", { type: "vm" }, { signal });
+    const row = rowOf(rows, vmid);
+    const templateNode = templateVmid === undefined ? undefined : rowOf(rows, templateVmid)?.node;
+    const template =
+      templateVmid === undefined || !templateNode ? null : { vmid: templateVmid, node: templateNode };
     if (!row) {
       const clone = template ? await findClone({ client, runtime }, vmid, template, signal) : null;
       if (clone) return { state: "busy", node: template?.node ?? "", lock: null, task: clone };
@@ -56,8 +60,9 @@ export async function observeVm(
 
 type Row = { type: string; node: string; lock: string | null; pool: string | null };
 
-async function findRow(client: ProxmoxClient, vmid: number, signal?: AbortSignal): Promise<Row | null> {
-  const rows = await client.call("GET /cluster/resources", { type: "vm" }, { signal });
+type ResourceRows = AnswerOf<"GET /cluster/resources">;
+
+function rowOf(rows: ResourceRows, vmid: number): Row | null {
   const row = rows.find((each) => readNumber(each.vmid) === vmid);
   if (!row) return null;
   return {
@@ -83,7 +88,7 @@ async function observeOnNode(
   vmid: number,
   row: Row,
   owner: Owner,
-  template: Template | undefined,
+  template: Template | null,
   signal: AbortSignal | undefined,
 ): Promise<VmSighting> {
   const path = { node: row.node, vmid };
@@ -213,7 +218,7 @@ export async function requireOwnVm(
 ): Promise<OwnVm> {
   const call = `look before changing VM ${vmid}`;
   for (let attempt = 1; ; attempt++) {
-    const row = await findRow(client, vmid, signal);
+    const row = rowOf(await client.call("GET /cluster/resources", { type: "vm" }, { signal }), vmid);
     if (!row)
       throw new ProxmoxNotFound({
         call,

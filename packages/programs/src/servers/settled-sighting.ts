@@ -1,7 +1,7 @@
 // A VM has a third state beside absent and present: somebody is still working on it. It is waited for before
 // anything is planned; without this the crash in the middle of a clone is the one that hurts.
 
-import type { EffectContext, Owner, Template, VmSighting } from "@kule/proxmox/hypervisor";
+import type { EffectContext, Owner, VmSighting } from "@kule/proxmox/hypervisor";
 import { RetryLater } from "../errors.ts";
 import type { World } from "../program.ts";
 
@@ -23,14 +23,14 @@ export async function settledSighting(
   world: Pick<World, "hypervisor" | "runtime">,
   vmid: number,
   owner: Owner,
-  template: Template | undefined,
+  templateVmid: number | undefined,
   effect: EffectContext,
 ): Promise<SettledSighting> {
   const { hypervisor, runtime } = world;
   const startedAt = runtime.now();
   let lockedWithoutTaskSince: number | null = null;
   for (;;) {
-    const sighting = await hypervisor.findVm(vmid, owner, template, effect.signal);
+    const sighting = await hypervisor.findVm(vmid, owner, templateVmid, effect.signal);
     if (sighting.state !== "busy") return sighting;
     const waited = runtime.now() - startedAt;
     await effect.stillRunning(waited);

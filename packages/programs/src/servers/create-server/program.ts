@@ -12,10 +12,14 @@ export const createServer: Program<"ServerCreate", SeenServer, CreateStep> = {
   async observe(job, world, effect) {
     const want = desiredVm(job, world);
     const { hypervisor } = world;
-    const template = await hypervisor.findTemplate(want.templateVmid, effect.signal);
-    const sighting = await settledSighting(world, want.vmid, want.owner, template ?? undefined, effect);
-    if (sighting.state === "absent")
-      return { state: "absent", template, poolExists: await hypervisor.poolExists(want.pool, effect.signal) };
+    const sighting = await settledSighting(world, want.vmid, want.owner, want.templateVmid, effect);
+    if (sighting.state === "absent") {
+      const [template, poolExists] = await Promise.all([
+        hypervisor.findTemplate(want.templateVmid, effect.signal),
+        hypervisor.poolExists(want.pool, effect.signal),
+      ]);
+      return { state: "absent", template, poolExists };
+    }
     if (sighting.state !== "present") return sighting;
     return { ...sighting, firewall: await hypervisor.readFirewall(sighting.vm, effect.signal) };
   },
