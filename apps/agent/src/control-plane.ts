@@ -98,7 +98,7 @@ export class ControlPlane {
     await this.#crashPoint(`agent.${name}.before-send`);
     let result: FetchResult<Data>;
     try {
-      result = await send(AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]));
+      result = await send(AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(milliseconds))]));
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       this.#pace.silent();

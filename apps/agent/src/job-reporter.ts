@@ -1,6 +1,6 @@
 // What one running job tells the control plane. Reports go out one at a time, in the order of their numbers, and each
-// is repeated with the same (epoch, seq) until it is acknowledged, the job turns out to be somebody else's, or the
-// lease is over. Every acknowledgement renews the lease; when a step takes long, empty reports do.
+// is repeated with the same (epoch, seq) until it is acknowledged, the job turns out to be somebody else's, or a try
+// fails with the lease over. Every acknowledgement renews the lease; when a step takes long, empty reports do.
 
 import type { Schemas } from "@kule/contract/schemas";
 import { Cancelled, StaleLease } from "@kule/programs/errors";
@@ -114,7 +114,9 @@ export class JobReporter {
     const { signal } = new AbortController();
     for (let failures = 0; ; failures++) {
       if (this.#lost) return "lost";
-      if (lease.isOver()) return this.#loseJob("the lease is over and no report was acknowledged");
+      // Tried once even so: the lease is counted from before a claim that may have been parked for longer than it
+      // lasts. Whether the job is still ours is the control plane's to say; a report of an old epoch changes nothing.
+      if (failures > 0 && lease.isOver()) return this.#loseJob("the lease is over and no report was acknowledged");
       const sentAt = runtime.monotonic();
       const answer = await controlPlane.report(
         job.id,
