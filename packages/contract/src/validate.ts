@@ -19,7 +19,7 @@ export function validateBody<Id extends OperationId>(
 ): Validated<RequestBody<Id>> {
   const validate = bodies[operation];
   if (validate === undefined) throw new Error(`${operation} takes no body`);
-  return checked(validate, body, unstorableText(body));
+  return checked(validate, body);
 }
 
 /**
@@ -33,24 +33,31 @@ export function validateParameters<Value>(
 ): Validated<Value> {
   const validate = parameters[`${operation}_${where}`];
   if (validate === undefined) throw new Error(`no ${where} parameters known of ${operation}`);
-  return checked(validate, values, unstorableText(values));
+  return checked(validate, values);
 }
 
 /** Checks a job's payload; an agent refuses to act on one that is not what it knows. */
 export function validateJobPayload(payload: unknown): Validated<JobPayload> {
-  return checked(jobPayload, payload, []);
+  return checked(jobPayload, payload);
 }
 
-function checked<Value>(validate: Validator, value: unknown, more: readonly FieldError[]): Validated<Value> {
+function checked<Value>(validate: Validator, value: unknown): Validated<Value> {
   const fits = validate(value);
+  // After the validator, which makes numbers of parameters: `limit=1e309` is infinite only then, and passes it.
+  const more = unstorable(value);
   if (fits && more.length === 0) return { ok: true, value: value as Value };
   const errors = [...fieldErrors(fits ? [] : (validate.errors ?? []))];
   for (const error of more) if (!errors.some((known) => known.pointer === error.pointer)) errors.push(error);
   return { ok: false, errors };
 }
 
-/** Text that no database column can hold: NUL, and halves of surrogate pairs. */
-function unstorableText(value: unknown, pointer = ""): FieldError[] {
+/** What no database column can hold: NUL, halves of surrogate pairs, numbers without end. */
+function unstorable(value: unknown, pointer = ""): FieldError[] {
+  if (typeof value === "number") {
+    if (Number.isFinite(value)) return [];
+    const field = pointer.split("/").slice(1).join(".");
+    return [{ field, code: "out_of_range", message: "is not a finite number", pointer: pointer || "/" }];
+  }
   if (typeof value === "string") {
     if (value.isWellFormed() && !value.includes("\0")) return [];
     const field = pointer.split("/").slice(1).join(".");
@@ -58,12 +65,11 @@ function unstorableText(value: unknown, pointer = ""): FieldError[] {
       { field, code: "invalid_format", message: "has characters that are not text", pointer: pointer || "/" },
     ];
   }
-  if (Array.isArray(value))
-    return value.flatMap((item, index) => unstorableText(item, `${pointer}/${index}`));
+  if (Array.isArray(value)) return value.flatMap((item, index) => unstorable(item, `${pointer}/${index}`));
   if (typeof value === "object" && value !== null)
     return Object.entries(value).flatMap(([key, item]) => [
-      ...unstorableText(key, `${pointer}/${key}`),
-      ...unstorableText(item, `${pointer}/${key}`),
+      ...unstorable(key, `${pointer}/${key}`),
+      ...unstorable(item, `${pointer}/${key}`),
     ]);
   return [];
 }
