@@ -12,7 +12,8 @@ const favicon =
 
 const htmxConfiguration = JSON.stringify({
   includeIndicatorCSS: false,
-  history: false,
+  // Addresses follow the filters; going back loads the page as it is now.
+  history: "reload",
   defaultTimeout: 20_000,
   extensions: "sse",
   // What a person opened stays open when the page around it is refreshed.

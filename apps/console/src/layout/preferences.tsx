@@ -36,9 +36,8 @@ export function Preferences({ view }: { readonly view: View }) {
             value={language}
             lang={language}
             aria-pressed={view.language === language ? "true" : "false"}
-            aria-label={languageNames[language]}
           >
-            {language.toUpperCase()}
+            {languageNames[language]}
           </button>
         ))}
       </fieldset>

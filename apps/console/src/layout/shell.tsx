@@ -61,7 +61,8 @@ function Account({ view }: { readonly view: View }) {
   if (session === null) return <Preferences view={view} />;
   return (
     <details class="account">
-      <summary aria-label={messages.navigation.account}>
+      <summary>
+        <span class="visually-hidden">{messages.navigation.account}: </span>
         <Icon name="person" />
         <span class="account-name">
           <strong>{session.organisation?.name ?? session.user.name}</strong>

@@ -1,4 +1,5 @@
-import { Copyable, When } from "../../layout/parts.tsx";
+import { Copyable, Status, When } from "../../layout/parts.tsx";
+import { serverTone } from "./server-status.ts";
 import type { ShowPageProps } from "./show-page.tsx";
 
 /** What the server is: overview and interfaces. */
@@ -11,6 +12,9 @@ export function ServerFacts(props: ShowPageProps) {
       <section class="panel" aria-labelledby="overview-title">
         <div class="panel-head">
           <h2 id="overview-title">{messages.servers.overview}</h2>
+          <Status tone={serverTone(server.status)}>
+            {messages.servers.status[server.status] ?? server.status}
+          </Status>
         </div>
         <dl class="facts">
           <div>

@@ -5,11 +5,11 @@ import { Banner, CallExample, CopyButton, PageHead, Status } from "../../layout/
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { JobTable } from "../jobs/list-page.tsx";
+import { jobTone } from "../jobs/phase-states.ts";
 import { JobActs, JobFailure } from "../jobs/show-page.tsx";
 import { LiveTimeline } from "../jobs/timeline.tsx";
 import { DangerZone, PendingDeletion } from "./danger-zone.tsx";
 import { ServerFacts } from "./server-facts.tsx";
-import { serverTone } from "./server-status.ts";
 
 export type ShowPageProps = {
   readonly view: View;
@@ -69,24 +69,19 @@ export function ShowPage(props: ShowPageProps) {
   );
 }
 
-/** Status, and the job behind it: followed live while it runs, kept in sight when it failed. */
+/** The job behind the status: followed live while it runs, kept in sight when it failed. */
 function CurrentJob({ view, server, job, idempotencyKey }: ShowPageProps) {
+  if (job === null) return <StatusReason server={server} />;
   const { messages } = view;
   return (
     <section class="panel" aria-labelledby="now-title">
       <div class="panel-head">
-        <h2 id="now-title">
-          {job === null ? messages.common.status : (messages.jobs.kind[job.kind] ?? job.kind)}
-        </h2>
-        <Status tone={serverTone(server.status)}>
-          {messages.servers.status[server.status] ?? server.status}
-        </Status>
+        <h2 id="now-title">{messages.jobs.kind[job.kind] ?? job.kind}</h2>
+        <Status tone={jobTone(job.status)}>{messages.jobs.status[job.status] ?? job.status}</Status>
       </div>
-      {job === null ? null : <LiveTimeline view={view} job={job} />}
-      {job === null ? <StatusReason server={server} /> : <JobFailure job={job} />}
-      {job === null ? null : (
-        <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/servers/${server.id}`} />
-      )}
+      <LiveTimeline view={view} job={job} />
+      <JobFailure job={job} />
+      <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/servers/${server.id}`} />
     </section>
   );
 }

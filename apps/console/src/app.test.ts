@@ -1,0 +1,403 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld, testSecret } from "./testing/console-world.ts";
+import { fieldIn, tokenIn, Visitor } from "./testing/visitor.ts";
+
+let world: ConsoleWorld;
+let ada: Visitor;
+
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  ada = new Visitor(world);
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIL0ZsLgMwGCJyWY8Yb8vvgMI5gbkOOxuyPUUfcgWAGNd ada@laptop";
+const choices = { region: "ist1", image: "ubuntu-24.04", package: "s", start: "on", intent: "create" };
+
+async function createServer(visitor: Visitor, name: string): Promise<string> {
+  const page = await visitor.page("/servers/new");
+  const response = await visitor.post("/servers/new", {
+    ...choices,
+    form_token: tokenIn(page),
+    idempotency_key: fieldIn(page, "idempotency_key") ?? "",
+    name,
+  });
+  expect(response.status).toBe(303);
+  return response.headers.get("location")?.split("/").at(-1) ?? "";
+}
+
+describe("sessions", () => {
+  test("every page asks a stranger to sign in and leads back to where they wanted to go", async () => {
+    const response = await ada.get("/jobs?status=failed");
+    expect(response.status).toBe(303);
+    const location = response.headers.get("location") ?? "";
+    expect(location).toBe("/sign-in?return_to=%2Fjobs%3Fstatus%3Dfailed");
+    const page = await ada.page(location);
+    const signedIn = await ada.post("/sign-in", {
+      form_token: tokenIn(page),
+      return_to: "/jobs?status=failed",
+      email: "ada@example.org",
+      password: "correct horse",
+    });
+    expect(signedIn.headers.get("location")).toBe("/jobs?status=failed");
+  });
+
+  test("a wrong password says so, keeps the e-mail and says nothing of which was wrong", async () => {
+    const response = await ada.submit("/sign-in", "/sign-in", {
+      email: "ada@example.org",
+      password: "guess",
+    });
+    expect(response.status).toBe(401);
+    const page = await response.text();
+    expect(page).toContain("do not go together");
+    expect(page).toContain('value="ada@example.org"');
+    expect(page).not.toContain("guess");
+  });
+
+  test("the cookie is sealed, not for scripts, and holds nothing readable", async () => {
+    await ada.signIn();
+    const token = [...world.api.state.sessions.keys()][0] ?? "";
+    const cookie = ada.cookies.get("kule_session") ?? "";
+    expect(cookie).toMatch(/^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(cookie).not.toContain(token);
+    const signIn = await new Visitor(world).submit("/sign-in", "/sign-in", {
+      email: "ada@example.org",
+      password: "correct horse",
+    });
+    const [set = ""] = signIn.headers.getSetCookie().filter((line) => line.startsWith("kule_session"));
+    expect(set).toContain("HttpOnly");
+    expect(set).toContain("SameSite=Lax");
+  });
+
+  test("a session that was revoked elsewhere ends at the sign-in page, which leads back", async () => {
+    await ada.signIn();
+    world.api.state.sessions.clear();
+    const response = await ada.get("/ssh-keys");
+    expect(response.headers.get("location")).toBe("/sign-in?return_to=%2Fssh-keys&why=ended");
+    expect(ada.cookies.has("kule_session")).toBe(false);
+    expect(await ada.page("/sign-in?return_to=%2Fssh-keys&why=ended")).toContain("Your session has ended");
+  });
+
+  test("a part of a page that refreshes takes the whole page to sign in", async () => {
+    await ada.signIn();
+    world.api.state.sessions.clear();
+    const response = await ada.get("/servers?q=a", {
+      "hx-request": "true",
+      "hx-current-url": "http://console.test/servers?q=a",
+    });
+    expect(response.status).toBe(401);
+    expect(response.headers.get("hx-redirect")).toBe("/sign-in?return_to=%2Fservers%3Fq%3Da&why=ended");
+  });
+
+  test("a session that ends while the create form is sent keeps what was chosen", async () => {
+    await ada.signIn();
+    const page = await ada.page("/servers/new");
+    world.api.state.sessions.clear();
+    const response = await ada.post(
+      "/servers/new",
+      { ...choices, form_token: tokenIn(page), name: "web-7", package: "l" },
+      { referer: "http://console.test/servers/new" },
+    );
+    const back = new URL(response.headers.get("location") ?? "", "http://console.test").searchParams.get(
+      "return_to",
+    );
+    expect(back).toContain("/servers/new?");
+    await ada.signIn();
+    const again = await ada.page(back ?? "");
+    expect(again).toMatch(/id="field-name"[^>]*value="web-7"/);
+    expect(again).toMatch(/id="package-l"[^>]*checked/);
+    expect(back).not.toContain("form_token");
+  });
+
+  test("signing out closes the session at the API too", async () => {
+    await ada.signIn();
+    const response = await ada.submit("/servers", "/sign-out", {});
+    expect(response.headers.get("location")).toBe("/sign-in?why=signed-out");
+    expect(world.api.state.sessions.size).toBe(0);
+    expect((await ada.get("/servers")).status).toBe(303);
+  });
+
+  test("a second secret in front seals, and the old one still opens", async () => {
+    await ada.signIn();
+    const rotated = await startConsoleWorld({
+      secrets: ["a newer secret, also long enough to be one", testSecret],
+    });
+    try {
+      const moved = new Visitor(rotated);
+      moved.cookies.set("kule_session", ada.cookies.get("kule_session") ?? "");
+      // The other world's API does not know the token, but the cookie was opened: the page knows who it was.
+      expect((await moved.get("/servers")).headers.get("location")).toContain("why=ended");
+    } finally {
+      await rotated.stop();
+    }
+  });
+});
+
+describe("forged requests", () => {
+  test.each([
+    ["from another site", { "sec-fetch-site": "cross-site", origin: "http://evil.test" }],
+    ["from a sibling of this site", { "sec-fetch-site": "same-site", origin: "http://other.console.test" }],
+    ["with another origin and no word on the site", { "sec-fetch-site": "", origin: "http://evil.test" }],
+  ])("a form %s changes nothing, even with a good token", async (_, headers) => {
+    await ada.signIn();
+    const token = tokenIn(await ada.page("/ssh-keys"));
+    const response = await ada.post("/ssh-keys", { form_token: token, name: "k", public_key: key }, headers);
+    expect(response.status).toBe(403);
+    expect(world.api.state.sshKeys).toEqual([]);
+  });
+
+  test.each([
+    ["without a token", {}],
+    ["with a made-up token", { form_token: "bm9uY2U.c2lnbmF0dXJl" }],
+  ])("a form %s changes nothing", async (_, fields) => {
+    await ada.signIn();
+    const response = await ada.post("/ssh-keys", { ...fields, name: "k", public_key: key });
+    expect(response.status).toBe(403);
+    expect(world.api.state.sshKeys).toEqual([]);
+  });
+
+  test("a token of one session is no good in another", async () => {
+    await ada.signIn();
+    const other = await new Visitor(world).signIn();
+    const token = tokenIn(await other.page("/ssh-keys"));
+    const response = await ada.post("/ssh-keys", { form_token: token, name: "k", public_key: key });
+    expect(response.status).toBe(403);
+    expect((await other.post("/ssh-keys", { form_token: token, name: "k", public_key: key })).status).toBe(
+      303,
+    );
+  });
+
+  test("sign-in is protected too: nobody is signed in as somebody else from afar", async () => {
+    const response = await ada.post("/sign-in", { email: "ada@example.org", password: "correct horse" });
+    expect(response.status).toBe(303);
+    expect(response.headers.get("location")).toBe("/sign-in?why=cookies");
+    expect(world.api.state.sessions.size).toBe(0);
+  });
+});
+
+describe("headers", () => {
+  test("pages allow no inline code, no framing and no keeping", async () => {
+    await ada.signIn();
+    const response = await ada.get("/servers");
+    const policy = response.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain("unsafe");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    const page = await response.text();
+    expect(page).not.toMatch(/<script(?![^>]*src=)/);
+    expect(page).not.toMatch(/\sstyle=|\son\w+=/);
+  });
+
+  test("a form that is far too large is refused before it is read", async () => {
+    await ada.signIn();
+    const response = await ada.submit("/ssh-keys", "/ssh-keys", {
+      name: "k",
+      public_key: "x".repeat(200_000),
+    });
+    expect(response.status).toBe(413);
+  });
+});
+
+describe("creating a server", () => {
+  test("the password is on the next page once, and in no log, address or second look", async () => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    const first = await ada.page(`/servers/${id}`);
+    expect(first).toContain("Galata-7f3k-Kule-92xm");
+    expect(first).toMatch(/<dd class="mono">ubuntu/);
+    expect(await ada.page(`/servers/${id}`)).not.toContain("Galata-7f3k");
+    expect(world.logged()).not.toContain("Galata-7f3k");
+    expect(world.logged()).not.toContain([...world.api.state.sessions.keys()][0]);
+  });
+
+  test("a refresh of a part of the page does not use the password up", async () => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    const part = await (await ada.get(`/servers/${id}`, { "hx-request": "true" })).text();
+    expect(part).not.toContain("Galata-7f3k");
+    expect(await ada.page(`/servers/${id}`)).toContain("Galata-7f3k");
+  });
+
+  test("the same form sent twice makes one server, and only the first answer holds the password", async () => {
+    await ada.signIn();
+    const page = await ada.page("/servers/new");
+    const fields = {
+      ...choices,
+      name: "web-1",
+      form_token: tokenIn(page),
+      idempotency_key: fieldIn(page, "idempotency_key") ?? "",
+    };
+    const first = await ada.post("/servers/new", fields);
+    const second = await ada.post("/servers/new", fields);
+    expect(world.api.state.servers).toHaveLength(1);
+    expect(second.headers.get("location")).toBe(`${first.headers.get("location")}?password=withheld`);
+    ada.cookies.delete("kule_once");
+    expect(await ada.page(second.headers.get("location") ?? "")).toContain("cannot be shown again");
+  });
+
+  test("two clicks at once make one server, and both answers can show the password", async () => {
+    await ada.signIn();
+    const page = await ada.page("/servers/new");
+    const fields = {
+      ...choices,
+      name: "web-1",
+      form_token: tokenIn(page),
+      idempotency_key: fieldIn(page, "idempotency_key") ?? "",
+    };
+    const answers = await Promise.all([ada.post("/servers/new", fields), ada.post("/servers/new", fields)]);
+    expect(world.api.state.servers).toHaveLength(1);
+    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+    const location = answers[1]?.headers.get("location") ?? "";
+    expect(location).not.toContain("withheld");
+    expect(await ada.page(location)).toContain("Galata-7f3k");
+  });
+
+  test("wrong fields are shown beside themselves, with everything else as it was", async () => {
+    await ada.signIn();
+    const response = await ada.submit("/servers/new", "/servers/new", {
+      ...choices,
+      name: "123",
+      image: "windows-2025",
+      package: "s",
+      protect: "on",
+    });
+    expect(response.status).toBe(422);
+    const page = await response.text();
+    expect(page).toContain('id="name-problem"');
+    expect(page).toContain('id="package-problem"');
+    expect(page).toContain("2 fields need another look");
+    expect(page).toMatch(/id="image-windows-2025"[^>]*checked/);
+    expect(page).toMatch(/id="protect"[^>]*checked/);
+    expect(world.api.state.servers).toEqual([]);
+  });
+
+  test("what stands in the way is said before anything is sent, and writes nothing", async () => {
+    await ada.signIn();
+    const response = await ada.submit("/servers/new", "/servers/new/preview", {
+      ...choices,
+      name: "web-1",
+      region: "ank1",
+    });
+    expect(await response.text()).toContain("Region ank1 is not reachable");
+    expect(world.api.state.servers).toEqual([]);
+  });
+
+  test("while the API is away nothing is lost, and sending again makes one server", async () => {
+    await ada.signIn();
+    const page = await ada.page("/servers/new");
+    const idempotencyKey = fieldIn(page, "idempotency_key") ?? "";
+    world.api.away = true;
+    const away = await ada.post("/servers/new", {
+      ...choices,
+      name: "web-1",
+      form_token: tokenIn(page),
+      idempotency_key: idempotencyKey,
+    });
+    expect(away.status).toBe(503);
+    const kept = await away.text();
+    expect(fieldIn(kept, "name")).toBe("web-1");
+    expect(fieldIn(kept, "idempotency_key")).toBe(idempotencyKey);
+    world.api.away = false;
+    const again = await ada.post("/servers/new", {
+      ...choices,
+      name: "web-1",
+      form_token: tokenIn(kept),
+      idempotency_key: idempotencyKey,
+    });
+    expect(again.status).toBe(303);
+    expect(world.api.state.servers).toHaveLength(1);
+  });
+
+  test("what people type is text, never markup", async () => {
+    await ada.signIn();
+    const nasty = '"><img src=x onerror=alert(1)>';
+    const response = await ada.submit("/servers/new", "/servers/new", { ...choices, name: nasty });
+    const page = await response.text();
+    expect(page).not.toContain("<img");
+    expect(page).toContain("&quot;&gt;&lt;img");
+  });
+});
+
+describe("a server's page", () => {
+  test("a viewer sees everything greyed out, with the permission that is missing", async () => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
+    const page = await vera.page(`/servers/${id}`);
+    expect(page).toContain("Your role does not include server:delete.");
+    expect(page).not.toContain('id="confirm-name"');
+    expect(await vera.page("/servers")).toContain("Your role does not include server:create.");
+  });
+
+  test("a protected server says why it cannot be deleted, and the API has the last word", async () => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    await ada.submit(`/servers/${id}`, `/servers/${id}/protection`, { protect: "true" });
+    expect(await ada.page(`/servers/${id}`)).toContain("The server is protected against deletion");
+    const forced = await ada.submit(`/servers/${id}`, `/servers/${id}/delete`, { confirm_name: "web-1" });
+    expect(forced.status).toBe(409);
+    expect(await forced.text()).toContain("The server is protected against deletion");
+    expect(world.api.state.server(id)?.deletion).toBe(null);
+  });
+
+  test("an unknown server is a 404 that leads on", async () => {
+    await ada.signIn();
+    const response = await ada.get("/servers/srv_nothing");
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain("belongs to another organisation");
+  });
+});
+
+describe("following a job", () => {
+  test("many browsers share one stream to the API, and it closes behind the last", async () => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    const jobId = world.api.state.server(id)?.job_id ?? "";
+    const readers = await Promise.all(
+      [1, 2, 3].map(async () => (await ada.get(`/jobs/${jobId}/events`)).body?.getReader()),
+    );
+    await Promise.all(readers.map((reader) => reader?.read()));
+    expect(world.jobStreams.upstreams).toBe(1);
+    expect(world.api.calls.filter((call) => call.endsWith("/events"))).toHaveLength(1);
+    await Promise.all(readers.map((reader) => reader?.cancel()));
+    await expect.poll(() => world.jobStreams.upstreams).toBe(0);
+  });
+
+  test("a stranger to the organisation gets no stream, although one is open", async () => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    const jobId = world.api.state.server(id)?.job_id ?? "";
+    const reader = (await ada.get(`/jobs/${jobId}/events`)).body?.getReader();
+    await reader?.read();
+    const { users } = world.api.state;
+    const [ada1] = users;
+    if (ada1 === undefined) throw new Error("no user");
+    users.push({
+      ...ada1,
+      email: "eve@example.org",
+      organisation: { id: "org_other", slug: "other", name: "Other" },
+    });
+    const eve = await new Visitor(world).signIn("eve@example.org");
+    const stream = await eve.get(`/jobs/${jobId}/events`);
+    // The stand-in has one world for all, so what counts is that eve did not join ada's stream.
+    const hers = stream.body?.getReader();
+    await hers?.read();
+    expect(world.jobStreams.upstreams).toBe(2);
+    await hers?.cancel();
+    await reader?.cancel();
+    expect((await new Visitor(world).get(`/jobs/${jobId}/events`)).status).toBe(303);
+  });
+});
+
+test("asking for markup in the language of the browser", async () => {
+  const turkish = new Visitor(world, { "accept-language": "tr-TR,tr;q=0.9,en;q=0.5" });
+  expect(await turkish.page("/sign-in")).toContain('<html lang="tr"');
+  await turkish.submit("/sign-in", "/preferences", { language: "en", return_to: "/sign-in" });
+  expect(await turkish.page("/sign-in")).toContain('<html lang="en"');
+});

@@ -1,0 +1,363 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  accessibilityProblems,
+  complaintsBeyond,
+  openBrowser,
+  openPage,
+  signIn,
+  takeScreenshots,
+  type WatchedPage,
+} from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./testing/fake-records.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+const publicKey =
+  "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIL0ZsLgMwGCJyWY8Yb8vvgMI5gbkOOxuyPUUfcgWAGNd ada@laptop";
+
+describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, () => {
+  let browser: Browser;
+  let world: ConsoleWorld;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    world = await startConsoleWorld({ listen: true });
+    watched = await openPage(browser);
+    page = watched.page;
+  });
+  afterEach(async () => {
+    await watched.context.close();
+    await world.stop();
+    expect(world.api.defects).toEqual([]);
+  });
+
+  async function createServer(name: string): Promise<string> {
+    await page.goto(`${world.url}/servers/new`);
+    await page.fill("input[name=name]", name);
+    await page.waitForSelector("#check-result .ready");
+    await page.click("#create-summary button[type=submit]");
+    await page.waitForURL(/\/servers\/srv_/);
+    return page.url().split("/").at(-1) ?? "";
+  }
+
+  test("a person signs in, creates a server, follows it live, deletes it and takes that back", async () => {
+    await signIn(page, world.url);
+    const id = await createServer("web-1");
+
+    const password = await page.textContent("#console-password");
+    expect(password).toBe("Galata-7f3k-Kule-92xm");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "server-password");
+    await page.reload();
+    expect(await page.content()).not.toContain(password);
+
+    const { state } = world.api;
+    const jobId = state.server(id)?.job_id ?? "";
+    state.step(jobId, "observe", "look_up_vm", 5);
+    state.step(jobId, "apply", "clone", 40, "clone of template 9000 to VM 20000");
+    await page.waitForSelector(".phase[data-state=busy] >> text=Apply");
+    expect(await page.textContent(".steps")).toContain("look up vm");
+    await takeScreenshots(page, "server-creating");
+    state.step(jobId, "verify", "read_back", 95);
+    state.succeed(jobId);
+    await page.waitForSelector("#server-live .status[data-tone=good] >> text=running");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "server-running");
+
+    const deleteButton = page.locator("form[action$='/delete'] button[type=submit]");
+    expect(await deleteButton.isDisabled()).toBe(true);
+    await page.fill("#confirm-name", "web-1");
+    await deleteButton.click();
+    await page.waitForSelector(".pending time");
+    expect(await page.textContent(".pending time")).toMatch(/^2 days, 23 hours$/);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "server-pending-deletion");
+
+    await page.click(".pending button[type=submit]");
+    await page.waitForSelector("text=The deletion is undone");
+    state.succeed(state.server(id)?.job_id ?? "");
+    await page.waitForSelector("#server-live .status[data-tone=good] >> text=running");
+    expect(watched.complaints).toEqual([]);
+  });
+
+  async function seedServers(): Promise<void> {
+    const { state } = world.api;
+    const network = fakeNetwork({ name: "default", region: "ist1" }, true);
+    const subnet = fakeSubnet({ name: "app", tier: "app", cidr: "10.0.0.0/24" }, network);
+    const data = fakeSubnet({ name: "db", tier: "data", cidr: "10.0.9.0/24" }, network);
+    network.subnets.push(
+      { id: subnet.id, name: "app", tier: "app", cidr: subnet.cidr },
+      { id: data.id, name: "db", tier: "data", cidr: data.cidr },
+    );
+    state.networks.push(network);
+    state.subnets.push(subnet, data);
+    state.sshKeys.push(fakeSshKey({ name: "laptop", public_key: publicKey }));
+    const plans = [
+      ["shop-web-1", "running"],
+      ["shop-web-2", "running"],
+      ["shop-worker", "creating"],
+      ["build-runner", "stopped"],
+      ["reports", "error"],
+      ["old-mail", "pending_deletion"],
+    ] as const;
+    for (const [index, [name, status]] of plans.entries()) {
+      const server = fakeServer(
+        {
+          name,
+          image: index === 3 ? "windows-2025" : "ubuntu-24.04",
+          package: index === 3 ? "l" : "m",
+          start: true,
+        },
+        network,
+        index,
+      );
+      state.servers.push({
+        ...server,
+        status,
+        protection: { delete: index === 0 },
+        created_at: new Date(Date.now() - (8 - index) * 7.3 * 3600_000).toISOString(),
+      });
+      const job = fakeJob("ServerCreate", server.id, index === 3 ? "ci" : "Ada Lovelace");
+      state.jobs.unshift(job);
+      if (status === "creating") {
+        state.changeServer(server.id, { job_id: job.id });
+        state.step(job.id, "apply", "clone", 40);
+      } else if (status === "error") {
+        state.step(job.id, "apply", "clone", 30, "clone of template 9000 to VM 20004");
+        state.fail(job.id, {
+          code: "template_missing",
+          message: "The template of Ubuntu 24.04 LTS is missing in this region.",
+          step: "clone",
+          retryable: true,
+        });
+      } else {
+        state.step(job.id, "verify", "read_back", 90);
+        state.succeed(job.id);
+        state.changeServer(server.id, { status });
+      }
+    }
+  }
+
+  test("the list follows statuses without a reload, and keeps focus, typed text and scroll", async () => {
+    await seedServers();
+    await signIn(page, world.url);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "servers");
+    const creating = world.api.state.servers.find(({ name }) => name === "shop-worker");
+    await page.setViewportSize({ width: 1360, height: 420 });
+    await page.focus(`#open-${creating?.id}`);
+    await page.evaluate("scrollTo(0, 60)");
+    const marked = await page.evaluate(`document.getElementById("${creating?.id}").marked = true`);
+    expect(marked).toBe(true);
+
+    world.api.state.succeed(creating?.job_id ?? "");
+    await page.waitForSelector(`#${creating?.id} .status[data-tone=good]`);
+    expect(await page.evaluate("document.activeElement.id")).toBe(`open-${creating?.id}`);
+    expect(await page.evaluate("scrollY")).toBe(60);
+    // The very same element: changed in place, not replaced.
+    expect(await page.evaluate(`document.getElementById("${creating?.id}").marked`)).toBe(true);
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test("filters narrow the list while one types and stay in the address", async () => {
+    await seedServers();
+    await signIn(page, world.url);
+    await page.keyboard.press("/");
+    await page.keyboard.type("shop", { delay: 20 });
+    await expect.poll(() => page.locator("#server-list tbody tr").count()).toBe(3);
+    expect(new URL(page.url()).searchParams.get("q")).toBe("shop");
+    expect(await page.inputValue("input[type=search]")).toBe("shop");
+    await page.selectOption("select[name=status]", "creating");
+    await expect.poll(() => page.locator("#server-list tbody tr").count()).toBe(1);
+    await page.reload();
+    expect(await page.locator("#server-list tbody tr").count()).toBe(1);
+    await page.fill("input[type=search]", "nothing-like-this");
+    await page.waitForSelector("text=No server matches");
+    await takeScreenshots(page, "servers-no-match");
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test("the first page of an empty organisation says what to do", async () => {
+    await page.goto(`${world.url}/servers`);
+    await page.waitForURL("**/sign-in");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "sign-in");
+    await signIn(page, world.url);
+    await page.waitForSelector("text=No servers yet");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "servers-empty");
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test("choosing Windows greys out what is too small and says why, and the check follows every choice", async () => {
+    await seedServers();
+    await signIn(page, world.url);
+    await page.goto(`${world.url}/servers/new`);
+    await page.fill("input[name=name]", "Web_1");
+    expect(await page.getAttribute("[data-rule=characters]", "data-state")).toBe("broken");
+    await page.fill("input[name=name]", "web-9");
+    expect(await page.getAttribute("[data-rule=characters]", "data-state")).toBe("met");
+    await page.waitForSelector("#check-result .ready");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "create");
+
+    await page.check("#image-windows-2025");
+    await page.waitForSelector("#package-s:disabled", { state: "attached" });
+    expect(await page.textContent("label:has(#package-s)")).toContain(
+      "Windows Server 2025 needs 4 GB of memory",
+    );
+    expect(await page.isDisabled("#package-l")).toBe(false);
+    expect(await page.textContent("#access")).toContain("Windows takes no SSH keys");
+    expect(await page.evaluate("document.activeElement.id")).toBe("image-windows-2025");
+    expect(await page.inputValue("input[name=name]")).toBe("web-9");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "create-windows");
+
+    await page.check("#image-debian-13");
+    await page.check("#region-ank1");
+    await page.waitForSelector("#check-result .blockers >> text=Region ank1 is not reachable");
+    await page.fill("input[name=name]", "reports");
+    await page.waitForSelector("#check-result .blockers >> text=A server called reports exists already");
+    await takeScreenshots(page, "create-blocked");
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test("a key pasted into the form is added and chosen, and a wrong one is refused beside its field", async () => {
+    await signIn(page, world.url);
+    await page.goto(`${world.url}/servers/new`);
+    await page.fill("input[name=name]", "web-1");
+    await page.click("#add-key > summary");
+    await page.fill("#field-new_key_name", "laptop");
+    await page.fill("#field-new_key_text", "-----BEGIN OPENSSH PRIVATE KEY-----");
+    await page.click("button[value=add-key]");
+    await page.waitForSelector("#new_key_text-problem >> text=Is not a public key");
+    await page.fill("#field-new_key_text", publicKey);
+    await page.click("button[value=add-key]");
+    await page.waitForSelector("#access input[type=checkbox]:checked");
+    expect(await page.inputValue("input[name=name]")).toBe("web-1");
+    await page.waitForSelector("#check-result .ready");
+    await page.click("#create-summary button[type=submit]");
+    await page.waitForURL(/\/servers\/srv_/);
+    expect(world.api.state.servers[0]?.ssh_key_ids).toEqual([world.api.state.sshKeys[0]?.id]);
+    expect(await page.locator(".secret").count()).toBe(0);
+    expect(complaintsBeyond(watched, 422)).toEqual([]);
+  });
+
+  test("keys, networks, jobs and what went wrong are shown without a finding of axe", async () => {
+    await seedServers();
+    await signIn(page, world.url);
+    const failed = world.api.state.servers.find(({ status }) => status === "error");
+    const pages = {
+      "ssh-keys": "/ssh-keys",
+      networks: "/networks",
+      jobs: "/jobs",
+      job: `/jobs/${world.api.state.jobs.find(({ resource }) => resource.id === failed?.id)?.id}`,
+      "server-failed": `/servers/${failed?.id}`,
+      "server-protected": `/servers/${world.api.state.servers[0]?.id}`,
+      "not-found": "/servers/srv_nothing",
+    };
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(world.url + path);
+      expect(await accessibilityProblems(page), name).toEqual([]);
+      await takeScreenshots(page, name);
+    }
+    expect(await page.textContent("h1")).toBe("There is nothing here");
+    await page.goto(`${world.url}/ssh-keys`);
+    await page.click("summary[aria-label='Delete laptop']");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.click(".confirm[open] button[type=submit]");
+    await page.waitForSelector("text=The key is deleted");
+    await page.goto(`${world.url}/networks`);
+    await page.click(".panel .add-inline summary");
+    await page.fill(".add-inline input[name^=name-]", "mgmt");
+    await page.check(".add-inline input[value=mgmt]");
+    await page.click(".add-inline button[type=submit]");
+    await page.waitForSelector("text=The subnet is created");
+    await page.goto(`${world.url}/servers/${failed?.id}`);
+    await page.click("form[action$='/retry'] button");
+    await page.waitForSelector("text=The job is queued again");
+    expect(complaintsBeyond(watched, 404)).toEqual([]);
+  });
+
+  test("when the API goes away the page stays, says that it is old, and catches up by itself", async () => {
+    await seedServers();
+    await signIn(page, world.url);
+    world.api.away = true;
+    await page.waitForSelector("#stale-banner:not([hidden])");
+    expect(await page.locator("#server-list tbody tr").count()).toBe(6);
+    await takeScreenshots(page, "servers-stale");
+    world.api.away = false;
+    await page.waitForSelector("#stale-banner", { state: "hidden" });
+
+    await page.goto(`${world.url}/ssh-keys`);
+    await page.fill("#field-name", "second");
+    await page.fill("#field-public_key", publicKey.replace("AGNd", "AGNe"));
+    world.api.away = true;
+    await page.click(".form button[type=submit]");
+    await page.waitForSelector("h1 >> text=The API does not answer");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "api-away");
+    world.api.away = false;
+    await page.click(".error-page form button");
+    await page.waitForSelector("text=The key is added");
+    expect(world.api.state.sshKeys.map(({ name }) => name)).toContain("second");
+    expect(complaintsBeyond(watched, 503)).toEqual([]);
+  });
+
+  test("the theme changes in place and stays; the language is the browser's until one chooses", async () => {
+    await watched.context.close();
+    watched = await openPage(browser, { locale: "tr-TR" });
+    page = watched.page;
+    await seedServers();
+    await signIn(page, world.url);
+    expect(await page.textContent("h1")).toBe("Sunucular");
+    expect(await page.textContent("#server-list")).toContain("kuruluyor");
+    await page.evaluate("window.stayed = true");
+    await page.click(".account > summary");
+    await takeScreenshots(page, "account-menu");
+    await page.click(".account-menu button[value=dark]");
+    await page.waitForSelector("html[data-theme=dark]");
+    expect(await page.evaluate("window.stayed")).toBe(true);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.waitForSelector("button[value=dark][aria-pressed=true]");
+    await page.reload();
+    expect(await page.getAttribute("html", "data-theme")).toBe("dark");
+    await takeScreenshots(page, "servers-turkish");
+    await page.goto(`${world.url}/servers/new?name=web-tr`);
+    await takeScreenshots(page, "create-turkish");
+    await page.click(".account > summary");
+    await page.click(".account-menu button[value=en]");
+    await page.waitForSelector("h1 >> text=Create server");
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test("without JavaScript a server is created all the same", async () => {
+    await watched.context.close();
+    watched = await openPage(browser, { javaScriptEnabled: false });
+    page = watched.page;
+    await signIn(page, world.url);
+    await page.click(".page-head a[href='/servers/new']");
+    await page.check("#image-windows-2025");
+    await page.click(".without-script[value=check]");
+    await page.waitForSelector("#package-s:disabled", { state: "attached" });
+    await page.check("#package-l");
+    await page.fill("input[name=name]", "win-1");
+    await page.click("#create-summary button[type=submit]");
+    await page.waitForURL(/\/servers\/srv_/);
+    expect(await page.textContent("#console-password")).toBe("Galata-7f3k-Kule-92xm");
+    expect(world.api.state.servers.map(({ name }) => name)).toEqual(["win-1"]);
+    await page.fill("#confirm-name", "something-else");
+    await page.click("form[action$='/delete'] button[type=submit]");
+    await page.waitForSelector("text=Nothing was deleted");
+    expect(world.api.state.servers[0]?.deletion).toBe(null);
+  });
+});

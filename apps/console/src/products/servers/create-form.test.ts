@@ -1,0 +1,99 @@
+import { validateBody } from "@kule/contract/validate";
+import { expect, test } from "vitest";
+import { fakeCatalog } from "../../testing/fake-records.ts";
+import {
+  chosenFor,
+  createFieldOf,
+  freshCreateForm,
+  imageOffers,
+  packageOffers,
+  readCreateForm,
+  takesSshKeys,
+  toCreateBody,
+} from "./create-form.ts";
+
+const fresh = freshCreateForm(fakeCatalog, "key-1");
+
+test("a fresh form chooses what is ready: a reachable region, a Linux image, the smallest package", () => {
+  expect(fresh).toMatchObject({
+    region: "ist1",
+    image: "ubuntu-24.04",
+    package: "s",
+    start: true,
+    protect: false,
+  });
+});
+
+test("the body of a filled form is one that the contract accepts, and holds only what was chosen", () => {
+  const form = readCreateForm(
+    new URLSearchParams(
+      "name=web-1&region=ist1&image=debian-13&package=m&ssh_key_ids=key_a&ssh_key_ids=key_a&ssh_key_ids=key_b&start=on&private_ip=&subnet_id=",
+    ),
+  );
+  const body = toCreateBody(fakeCatalog, form);
+  expect(body).toEqual({
+    name: "web-1",
+    region: "ist1",
+    image: "debian-13",
+    package: "m",
+    ssh_key_ids: ["key_a", "key_b"],
+    start: true,
+  });
+  expect(validateBody("createServer", body).ok).toBe(true);
+});
+
+test("every further choice reaches the body", () => {
+  const form = {
+    ...fresh,
+    name: "db-1",
+    subnetId: "sub_1",
+    privateIp: "10.0.1.9",
+    start: false,
+    protect: true,
+  };
+  const body = toCreateBody(fakeCatalog, form);
+  expect(body).toMatchObject({
+    subnet_id: "sub_1",
+    private_ip: "10.0.1.9",
+    start: false,
+    protection: { delete: true },
+  });
+  expect(validateBody("createServer", body).ok).toBe(true);
+});
+
+test("Windows takes no SSH keys, even when some were ticked before", () => {
+  const form = { ...fresh, image: "windows-2025", package: "l", sshKeyIds: ["key_a"] };
+  expect(takesSshKeys(fakeCatalog, form)).toBe(false);
+  expect(toCreateBody(fakeCatalog, form)).not.toHaveProperty("ssh_key_ids");
+});
+
+test("packages that the image forbids are known with the image that forbids them", () => {
+  const offers = packageOffers(fakeCatalog, { ...fresh, image: "windows-2025" });
+  const tooSmall = offers
+    .filter(({ tooSmallFor }) => tooSmallFor !== null)
+    .map((offer) => offer.package.slug);
+  expect(tooSmall).toEqual(["s", "m"]);
+  expect(packageOffers(fakeCatalog, fresh).every(({ tooSmallFor }) => tooSmallFor === null)).toBe(true);
+});
+
+test("images that the region lacks cannot be chosen there", () => {
+  const offers = imageOffers(fakeCatalog, { ...fresh, region: "ank1" });
+  expect(offers.filter(({ here }) => !here).map(({ image }) => image.slug)).toEqual([
+    "rocky-10",
+    "windows-2025",
+  ]);
+});
+
+test("a choice is never changed behind a person's back, only a gap is filled", () => {
+  const form = chosenFor(fakeCatalog, { ...fresh, image: "windows-2025", package: "s" });
+  expect(form.package).toBe("s");
+  expect(chosenFor(fakeCatalog, { ...fresh, image: "windows-2025", package: "" }).package).toBe("l");
+});
+
+test.each([
+  ["/name", "name"],
+  ["/ssh_key_ids/1", "ssh_key_ids"],
+  ["/protection/delete", "protect"],
+  ["/labels/a", null],
+  ["/", null],
+])("an error at %s is shown at %s", (pointer, field) => expect(createFieldOf(pointer)).toBe(field));

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { readSettings, SettingsError } from "./settings.ts";
+
+const good = { KULE_API_URL: "http://127.0.0.1:8080/api/v1/", KULE_CONSOLE_SECRET: "x".repeat(32) };
+
+test("a try-out on loopback needs only the API and a secret", () => {
+  expect(readSettings(good)).toEqual({
+    apiUrl: "http://127.0.0.1:8080/api/v1",
+    host: "127.0.0.1",
+    port: 3000,
+    secrets: ["x".repeat(32)],
+    secureCookies: false,
+  });
+});
+
+test("cookies are secure wherever the console can be reached from outside", () => {
+  expect(readSettings({ ...good, KULE_CONSOLE_HOST: "0.0.0.0" }).secureCookies).toBe(true);
+  expect(readSettings({ ...good, KULE_CONSOLE_SECURE_COOKIES: "true" }).secureCookies).toBe(true);
+});
+
+test("everything that is wrong is named at once, and no secret is repeated", () => {
+  let refusal: unknown;
+  try {
+    readSettings({ KULE_CONSOLE_SECRET: "hunter2", KULE_CONSOLE_PORT: "http" });
+  } catch (error) {
+    refusal = error;
+  }
+  expect(refusal).toBeInstanceOf(SettingsError);
+  const { problems } = refusal as SettingsError;
+  expect(problems.map((problem) => problem.split(" ")[0])).toEqual([
+    "KULE_API_URL",
+    "KULE_CONSOLE_PORT",
+    "KULE_CONSOLE_SECRET",
+  ]);
+  expect(String(refusal)).not.toContain("hunter2");
+});

@@ -1,0 +1,101 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
+import { findChromium } from "@kule/testing/chromium";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+
+const screenshots = join(import.meta.dirname, "../../screenshots");
+const phone = { width: 390, height: 844 };
+const desktop = { width: 1360, height: 900 };
+
+export function openBrowser(): Promise<Browser> {
+  const executablePath = findChromium();
+  return chromium.launch({
+    ...(executablePath === undefined ? {} : { executablePath }),
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** A page, and everything that a developer would see turn red in its console. */
+export type WatchedPage = {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly complaints: string[];
+};
+
+export async function openPage(
+  browser: Browser,
+  options: {
+    readonly locale?: string;
+    readonly javaScriptEnabled?: boolean;
+    readonly colorScheme?: "light" | "dark";
+  } = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ locale: "en-GB", viewport: desktop, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  return { page, context, complaints };
+}
+
+export async function signIn(page: Page, url: string): Promise<void> {
+  await page.goto(`${url}/sign-in`);
+  await page.fill("input[name=email]", "ada@example.org");
+  await page.fill("input[name=password]", "correct horse");
+  await page.click(".sign-in-card button[type=submit]");
+  await page.waitForURL("**/servers");
+}
+
+/** What axe finds wrong by WCAG 2.2 AA, as lines that name the rule and the element. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page })
+    .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
+    .analyze();
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} (${failureSummary})`),
+  );
+}
+
+/** What the browser complained about, beyond the refusals that a test asked for. */
+export function complaintsBeyond(watched: WatchedPage, ...expectedStatuses: readonly number[]): string[] {
+  return watched.complaints.filter(
+    (text) =>
+      !expectedStatuses.some((status) => text.includes(`the server responded with a status of ${status}`)),
+  );
+}
+
+/**
+ * With KULE_SCREENSHOTS=1: pictures of the page as it is, for desktop and phone, light and dark, in `screenshots/`
+ * (not in git). For people to look at, so other runs save the time.
+ */
+export async function takeScreenshots(page: Page, name: string): Promise<void> {
+  if (process.env.KULE_SCREENSHOTS !== "1") return;
+  mkdirSync(screenshots, { recursive: true });
+  for (const [size, viewport] of [
+    ["desktop", desktop],
+    ["phone", phone],
+  ] as const)
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.screenshot({
+        path: join(screenshots, `${name}-${size}-${colorScheme}.png`),
+        fullPage: size === "phone",
+        animations: "disabled",
+      });
+    }
+  await page.setViewportSize(desktop);
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { serve } from "@hono/node-server";
+import type { Hono } from "hono";
+import { buildAssets } from "../../scripts/build-assets.ts";
+import { createConsole } from "../app.tsx";
+import { type Assets, loadAssets } from "../assets.ts";
+import type { ConsoleEnv } from "../console-context.ts";
+import { createLog } from "../log.ts";
+import { createJobStreams, type JobStreams } from "../products/jobs/job-streams.ts";
+import { createSealer } from "../sealed-value.ts";
+import { createCookies } from "../session.ts";
+import { type FakeApi, startFakeApi } from "./fake-api.ts";
+
+export const testSecret = "a secret of the tests, long enough to be one";
+
+/** A console in this process before a stand-in for the API. */
+export type ConsoleWorld = {
+  readonly api: FakeApi;
+  readonly app: Hono<ConsoleEnv>;
+  /** Where browsers find it, when `listen` was asked for. */
+  readonly url: string;
+  readonly jobStreams: JobStreams;
+  /** Everything the console logged. */
+  readonly logged: () => string;
+  stop(): Promise<void>;
+};
+
+let builtAssets: Promise<Assets> | undefined;
+
+/** What browsers load, built once per test process. */
+function testAssets(): Promise<Assets> {
+  builtAssets ??= (async () => {
+    const directory = await mkdtemp(join(tmpdir(), "kule-console-assets-"));
+    try {
+      await buildAssets(directory);
+      return loadAssets(directory);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  })();
+  return builtAssets;
+}
+
+const noAssets: Assets = {
+  scriptPath: "/assets/console-test.js",
+  stylePath: "/assets/style-test.css",
+  fontPath: "/assets/inter-latin-test.woff2",
+  handler: (context) => context.notFound(),
+};
+
+/** @param options.listen with real assets on a free loopback port, for browsers */
+export async function startConsoleWorld(
+  options: { readonly listen?: boolean; readonly secrets?: readonly string[] } = {},
+): Promise<ConsoleWorld> {
+  const api = await startFakeApi();
+  const jobStreams = createJobStreams(50);
+  let log = "";
+  const app = createConsole(
+    {
+      settings: { apiUrl: api.url },
+      cookies: createCookies(createSealer(options.secrets ?? [testSecret]), false),
+      assets: options.listen ? await testAssets() : noAssets,
+      jobStreams,
+    },
+    createLog((line) => {
+      log += line;
+    }),
+  );
+  const server = options.listen ? serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }) : null;
+  if (server !== null) await new Promise<void>((resolve) => server.once("listening", () => resolve()));
+  return {
+    api,
+    app,
+    url:
+      server === null ? "http://console.test" : `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    jobStreams,
+    logged: () => log,
+    async stop() {
+      if (server !== null) {
+        const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+        if ("closeAllConnections" in server) server.closeAllConnections();
+        await closed;
+      }
+      await api.stop();
+    },
+  };
+}
