@@ -69,7 +69,10 @@ export type StepEvent = {
 
 /** Whoever runs a program: the agent, or the worker in direct mode. */
 export type Host = {
-  /** Tells the control plane and renews the lease. May throw StaleLease or Cancelled. */
+  /**
+   * Tells the control plane and renews the lease. Tries again by itself while the control plane does not answer and
+   * the lease lasts; throws StaleLease when it is over or was taken, and Cancelled when the job was called off.
+   */
   report(event: StepEvent): Promise<void>;
   readonly lease: {
     /** 1 right after a renewal, 0 at its end. */

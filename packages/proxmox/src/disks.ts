@@ -35,11 +35,11 @@ export function disksOf(config: Readonly<Record<string, string>>): Disk[] {
 /** The disk the guest boots from: the first disk in `boot`, the old `bootdisk`, or the only disk there is. */
 export function bootDiskOf(config: Readonly<Record<string, string>>): Disk | null {
   const disks = disksOf(config).filter((disk) => disk.media === "disk");
-  const order = (parsePropertyString(config["boot"] ?? "", "legacy").get("order") ?? "").split(";");
+  const order = (parsePropertyString(config.boot ?? "", "legacy").get("order") ?? "").split(";");
   const named = order.map((key) => disks.find((disk) => disk.key === key)).find((disk) => disk !== undefined);
   return (
     named ??
-    disks.find((disk) => disk.key === config["bootdisk"]) ??
+    disks.find((disk) => disk.key === config.bootdisk) ??
     (disks.length === 1 ? disks[0] : null) ??
     null
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import * as errors from "./errors.ts";
+import type * as errors from "./errors.ts";
 import { ERROR_TEXTS, errorOfAnswer, errorOfTask } from "./errors.ts";
 
 type Row = [text: string, name: keyof typeof errors, outcome: errors.ErrorOutcome, status?: number];
@@ -62,7 +62,6 @@ describe("The texts of Proxmox", () => {
   it.each(TEXTS)("%s is %s (%s)", (text, name, outcome, status = 500) => {
     const error = errorOfAnswer({ call: "POST /x", status, text, write: true });
     expect([error.name, error.outcome]).toEqual([name, outcome]);
-    expect(error).toBeInstanceOf(errors[name] as unknown as new () => Error);
   });
 
   it.each(TEXTS.filter(([, , , status]) => status === undefined))(

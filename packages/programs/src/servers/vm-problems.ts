@@ -20,7 +20,7 @@ export function vmidTaken(vmid: number, why: string): Failed {
     {
       code: "vmid_taken",
       message: "The region has given this server's place to somebody else.",
-      internal: `${why}; the region's VMID range must belong to Kule alone`,
+      internal: `VMID ${vmid}: ${why}; the region's VMID range must belong to Kule alone`,
     },
     { vmidUnusable: "taken" },
   );

@@ -144,11 +144,7 @@ function cloudInit(
     ({ address, prefix_length, gateway }, index) =>
       [`ipconfig${index}`, renderIpConfig({ address, prefix: prefix_length, gateway })] as const,
   );
-  const password = linux
-    ? payload.password_hash
-    : payload.sealed_password === null
-      ? null
-      : openSecret(payload.sealed_password, payload.server.id);
+  const password = linux ? payload.password_hash : windowsPassword(payload, openSecret);
   return {
     // The drive's format follows the system type: NoCloud for Linux, ConfigDrive for Windows.
     citype: null,
@@ -166,4 +162,21 @@ function cloudInit(
     // Without egress the upgrade at first boot only waits for time-outs.
     ciupgrade: payload.egress ? "1" : "0",
   };
+}
+
+/** The server's id is the context, so that a sealed password cannot be put into another server's job. */
+function windowsPassword(payload: PayloadOf<"ServerCreate">, openSecret: World["openSecret"]): string | null {
+  if (payload.sealed_password === null) return null;
+  try {
+    return openSecret(payload.sealed_password, payload.server.id);
+  } catch (cause) {
+    throw new Failed(
+      {
+        code: "password_unreadable",
+        message: "The generated password did not reach the region. Delete the server and create it again.",
+        internal: `the sealed password does not open with this agent's key: ${cause instanceof Error ? cause.message : cause}`,
+      },
+      { cause },
+    );
+  }
 }

@@ -170,6 +170,26 @@ describe("ServerCreate", () => {
     expect(region.lab.control.vm(vmid)?.pending).toEqual({});
   });
 
+  it.each(["8.4", "9.0"] as const)("is the same on Proxmox VE %s", async (version) => {
+    const older = await startLabRegion({}, { version });
+    const vmid = 20_001;
+    const observed = await runProgram(createServer, createJob(vmid), older.world, quietHost());
+    expect(observed.power_state).toBe("on");
+    const here = newVmid();
+    await create(here);
+    expect(await endState(older, vmid)).toEqual(await endState(region, here));
+    await older.stop();
+  });
+
+  it("goes to the node its VMID falls on when the region spreads servers, as a linked clone if it may", async () => {
+    const spread = await startLabRegion({ targetNodes: ["pve2", "pve1"], fullClone: false });
+    const nodes = [];
+    for (const vmid of [20_000, 20_001])
+      nodes.push((await runProgram(createServer, createJob(vmid), spread.world, quietHost())).node);
+    expect(nodes).toEqual(["pve1", "pve2"]);
+    await spread.stop();
+  });
+
   it("survives a crash anywhere, and does nothing twice", async () => {
     const points = await survivesACrashAnywhere(async () => {
       const vmid = newVmid();
@@ -226,6 +246,30 @@ describe("A lost answer", () => {
       } = region.effects(vmid);
       expect([clones, changes, starts]).toEqual([1, 1, 1]);
     }
+  });
+
+  it.each(["garbage", "wrong-length"] as const)("in the shape of %s is no answer either", async (action) => {
+    const vmid = newVmid();
+    for (const path of ["/qemu/9000/clone$", "/config$", "/status/start$"])
+      region.lab.faults.add({ method: "POST", path, action });
+    await create(vmid);
+    const { "clone-started": clones, "config-changed": changes, "vm-started": starts } = region.effects(vmid);
+    expect([clones, changes, starts]).toEqual([1, 1, 1]);
+  });
+
+  it("to a look is looked for again", async () => {
+    const vmid = newVmid();
+    for (const nth of [1, 5, 9])
+      region.lab.faults.add({
+        method: "GET",
+        path: "/config$|/cluster/resources$",
+        action: "drop-before",
+        nth,
+      });
+    const error = await failure(create(vmid));
+    // One endpoint only: either the kept connection was renewed, or the job comes back.
+    if (error instanceof RetryLater) await create(vmid);
+    expect(region.effects(vmid)["clone-started"]).toBe(1);
   });
 
   it.each([595, 596])("by a %i is no failure", async (status) => {
@@ -373,6 +417,31 @@ describe("Trouble in the region", () => {
       count: 0,
     });
     expect(await failure(create(vmid))).toBeInstanceOf(RetryLater);
+  });
+
+  it("that is a password sealed to another agent's key fails before anything is made", async () => {
+    const vmid = newVmid();
+    const payload = {
+      os_family: "windows",
+      template: "windows-2022",
+      default_user: "Administrator",
+      sealed_password: "x",
+      password_hash: null,
+      ssh_public_keys: [],
+    } as const;
+    const openSecret = () => {
+      throw new Error("sealed to another key");
+    };
+    const error = await failure(
+      runProgram(
+        createServer,
+        createJob(vmid, { ...payload, ssh_public_keys: [] }),
+        { ...region.world, openSecret },
+        quietHost(),
+      ),
+    );
+    expect(codeOf(error)).toBe("password_unreadable");
+    expect(region.effects(vmid)).toEqual({});
   });
 
   it("that is a missing template fails at once and says which", async () => {
