@@ -71,6 +71,8 @@ export function openDatabase(options: DatabaseOptions): OpenDatabase {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: options.statementTimeoutMs ?? 10_000,
+    // Shorter, so that a wait for a row ends as one and not as a slow statement.
+    lock_timeout: 5_000,
     idle_in_transaction_session_timeout: 30_000,
     application_name: "kule-api",
   });

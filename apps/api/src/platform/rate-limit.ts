@@ -10,7 +10,7 @@ type Bucket = { tokens: number; at: number };
 
 /**
  * Token buckets in this process. With N replicas a caller may get up to N times the limit: the limit is there to keep
- * one caller from starving the rest of a process, and a shared one would cost a write per request (ADR 0005).
+ * one caller from starving the rest of a process, and a shared one would cost a write per request (ADR 0003).
  */
 export class RateLimiter {
   readonly #buckets = new Map<string, Bucket>();

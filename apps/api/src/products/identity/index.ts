@@ -1,5 +1,6 @@
-/** What other products may use of identity. */
+/** What other products and commands may use of identity. */
 export { endToken, replaceToken } from "./end-token.ts";
-export { unknownOrganisations } from "./organisation-store.ts";
+export { findUserByEmail, insertMember, insertUser, listMemberships } from "./member-store.ts";
+export { findOrganisationBySlug, insertOrganisation, unknownOrganisations } from "./organisation-store.ts";
 export { findToken, issueToken, listTokens } from "./token-store.ts";
 export { viewToken } from "./view.ts";

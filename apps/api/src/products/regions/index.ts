@@ -1,4 +1,5 @@
-/** What other products may use of regions. */
+/** What other products and commands may use of regions. */
 export { chooseRegion } from "./choose-region.ts";
-export { listVisibleRegions, type RegionRow } from "./store.ts";
+export { addRegion } from "./create-region.ts";
+export { findRegion, listVisibleRegions, type RegionRow } from "./store.ts";
 export { imagesOf, statusOf, statusSince } from "./view.ts";

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ApiCaller } from "../testing/api-caller.ts";
+import { ApiWorld } from "../testing/api-world.ts";
+import { RateLimiter } from "./rate-limit.ts";
+
+describe("a bucket", () => {
+  const limit = { perHour: 3600, burst: 3 };
+
+  test("gives its burst at once and then what flows in", () => {
+    let now = 0;
+    const limiter = new RateLimiter(() => now);
+    const take = () => limiter.take("a", limit).allowed;
+    expect([take(), take(), take(), take()]).toEqual([true, true, true, false]);
+    now += 999;
+    expect(take()).toBe(false);
+    now += 1;
+    expect([take(), take()]).toEqual([true, false]);
+    now += 3_600_000;
+    expect([take(), take(), take(), take()]).toEqual([true, true, true, false]);
+  });
+
+  test("tells how much is left, when it is full again and when to come back", () => {
+    const limiter = new RateLimiter(() => 0);
+    expect(limiter.take("a", limit).headers).toEqual({
+      "RateLimit-Limit": "3600",
+      "RateLimit-Remaining": "2",
+      "RateLimit-Reset": "1",
+    });
+    limiter.take("a", limit);
+    limiter.take("a", limit);
+    expect(limiter.take("a", { ...limit, perHour: 36 }).retryAfterSeconds).toBe(100);
+  });
+
+  test("is its caller's own", () => {
+    const limiter = new RateLimiter(() => 0);
+    for (let call = 0; call < 5; call += 1) limiter.take("loud", limit);
+    expect(limiter.take("quiet", limit).allowed).toBe(true);
+  });
+
+  test("that is empty is not forgotten to make room for new callers", () => {
+    const limiter = new RateLimiter(() => 0, 10);
+    for (let call = 0; call < 3; call += 1) limiter.take("loud", limit);
+    for (let caller = 0; caller < 100; caller += 1) limiter.take(`caller ${caller}`, limit);
+    expect(limiter.take("loud", limit).allowed).toBe(false);
+  });
+});
+
+describe("over HTTP", () => {
+  let world: ApiWorld;
+  beforeAll(async () => {
+    world = await ApiWorld.open({ rateLimitPerHour: 36, rateLimitBurst: 4 });
+  });
+  afterAll(() => world.close());
+
+  test("a caller beyond the limit gets 429 and Retry-After; an agent has a bucket of its own", async () => {
+    const region = await world.addRegion("r1");
+    const last = [];
+    for (let call = 0; call < 4; call += 1) last.push(await world.operator.get("/me"));
+    const refused = last.at(-1);
+    expect(refused?.status).toBe(429);
+    expect(refused?.body.code).toBe("rate_limited");
+    expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(last[0]?.headers.get("ratelimit-limit")).toBe("36");
+    for (let call = 0; call < 20; call += 1) expect((await region.agent.get("/me")).status).toBe(200);
+  });
+
+  test("guessing tokens is limited too", async () => {
+    const guesser = new ApiCaller(world.app, null);
+    const statuses = [];
+    for (let call = 0; call < 6; call += 1)
+      statuses.push((await guesser.get("/me", { Authorization: `Bearer wrong${call}` })).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);
+  });
+});

@@ -1,0 +1,96 @@
+import { TENANT_TABLES } from "@kule/database/migrations/0004-rights";
+import { sql } from "kysely";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ApiWorld, type TestOrganisation } from "../testing/api-world.ts";
+import { ed25519Line } from "../testing/ssh-key-lines.ts";
+import type { Database } from "./database.ts";
+import { actAs } from "./mutation.ts";
+
+let world: ApiWorld;
+let acme: TestOrganisation;
+let other: TestOrganisation;
+/** Without the guard: these tests ask what Postgres does when a query forgot its filter. */
+let db: Database;
+
+beforeAll(async () => {
+  world = await ApiWorld.open();
+  acme = await world.addOrganisation("acme");
+  other = await world.addOrganisation("other");
+  await other.owner.post("/ssh-keys", { name: "theirs", public_key: ed25519Line() });
+  await acme.owner.post("/ssh-keys", { name: "ours", public_key: ed25519Line() });
+  db = world.replica.deps.db.withoutPlugins();
+});
+afterAll(() => world.close());
+
+function within<Result>(organisationId: string, work: (tx: Parameters<typeof actAs>[0]) => Promise<Result>) {
+  return db.transaction().execute(async (tx) => {
+    await actAs(tx, organisationId);
+    return work(tx);
+  });
+}
+
+describe("a query that forgot its organisation, in a mutation's transaction", () => {
+  test("sees the acting organisation's rows only", async () => {
+    const names = await within(acme.id, (tx) => tx.selectFrom("ssh_key").select("name").execute());
+    expect(names).toEqual([{ name: "ours" }]);
+    expect(await within("org_nobody", (tx) => tx.selectFrom("ssh_key").select("name").execute())).toEqual([]);
+  });
+
+  test("changes and removes nothing of others", async () => {
+    const changed = await within(acme.id, (tx) =>
+      tx.updateTable("ssh_key").set({ comment: "touched" }).returning("name").execute(),
+    );
+    expect(changed).toEqual([{ name: "ours" }]);
+    const removed = await within(acme.id, (tx) =>
+      tx.deleteFrom("ssh_key").where("name", "=", "theirs").returning("id").execute(),
+    );
+    expect(removed).toEqual([]);
+  });
+
+  test("cannot write a row for others", async () => {
+    const write = within(acme.id, (tx) =>
+      tx.updateTable("ssh_key").set({ organisation_id: other.id }).where("name", "=", "ours").execute(),
+    );
+    await expect(write).rejects.toThrow(/row-level security/);
+  });
+});
+
+test("what a transaction acted as is forgotten with it", async () => {
+  await within(acme.id, async () => {});
+  for (let round = 0; round < 20; round += 1) {
+    const { rows } = await sql<{ acting: string | null }>`
+      select current_setting('app.organisation', true) as acting`.execute(db);
+    expect(rows[0]?.acting ?? "").toBe("");
+  }
+});
+
+test("every tenant table is under it, by force, for a role that cannot get around it", async () => {
+  const owner = new Client({ connectionString: world.database.ownerUrl });
+  await owner.connect();
+  try {
+    const { rows: columns } = await owner.query<{ name: string; secured: boolean }>(
+      `select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as secured
+         from pg_class c join pg_attribute a on a.attrelid = c.oid
+        where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attname = 'organisation_id'
+        order by 1`,
+    );
+    const secured = columns.filter((row) => row.secured).map((row) => row.name);
+    expect(secured).toEqual([...TENANT_TABLES].sort());
+    // Rows of these may be of no organisation; the first line alone keeps them.
+    const rest = columns.filter((row) => !row.secured).map((row) => row.name);
+    expect(rest).toEqual(["audit", "idempotency_key", "region_organisation", "token"]);
+    const { rows: roles } = await owner.query(
+      "select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = 'kule_api'",
+    );
+    expect(roles).toEqual([
+      { rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcreatedb: false },
+    ]);
+    const { rows: owned } = await owner.query(
+      "select relname from pg_class where relowner = (select oid from pg_roles where rolname = 'kule_api')",
+    );
+    expect(owned).toEqual([]);
+  } finally {
+    await owner.end();
+  }
+});
