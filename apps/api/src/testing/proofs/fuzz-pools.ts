@@ -100,12 +100,23 @@ export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
       { noNullPrototype: true },
     );
   const meanings: { readonly [place: string]: fc.Arbitrary<unknown> } = {
+    "createServer /name": names,
+    "createNetwork /name": names,
+    "createSubnet /name": names,
+    "createNetwork /cidr": fc.constantFrom("10.30.0.0/16", "192.168.0.0/20", "172.16.0.0/28", "8.8.8.0/24"),
+    "createSubnet /cidr": fc.constantFrom("10.20.7.0/24", "10.20.0.0/16", "10.20.9.0/29", "10.21.0.0/24"),
     "createServer /image": words("ubuntu-24.04", "debian-12", "windows-2022"),
     "createServer /package": words("s", "m", "l", "xxxl"),
     "createServer /region": region,
     "createServer /ssh_key_ids/*": id("ssh_key"),
     "createServer /subnet_id": id("subnet"),
-    "createServer /private_ip": fc.constantFrom("10.20.0.9", "10.20.0.0", "192.168.1.1", "10.20.0.255"),
+    "createServer /private_ip": fc.constantFrom(
+      "10.20.0.9",
+      "10.20.0.77",
+      "10.20.0.0",
+      "192.168.1.1",
+      "10.20.0.255",
+    ),
     "createNetwork /region": region,
     "createSshKey /public_key": fc.oneof(
       fc.integer().map(() => a.tenant.sshKeyBody().public_key),
@@ -131,6 +142,9 @@ export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
   };
   return (pointer) => meanings[`${operation} ${pointer}`];
 }
+
+/** Free ones mostly: a name that is taken hides everything behind it. */
+const names = fc.nat({ max: 1_000_000 }).map((number) => `fuzz-${number}`);
 
 const shortHostile = fc
   .constantFrom(...hostileTexts)

@@ -1,10 +1,14 @@
 import { operations } from "@kule/contract/generated/operations";
-import { type ReferencePlace, referencePlaces } from "@kule/testing/contract/reference-places";
+import {
+  type ReferenceKind,
+  type ReferencePlace,
+  referencePlaces,
+} from "@kule/testing/contract/reference-places";
 import { newId } from "../../platform/ids.ts";
 import { LeakLedger } from "./leak-ledger.ts";
 import type { Actor } from "./matrix-actors.ts";
 import { type ObjectState, objectStates, standingPath } from "./matrix-objects.ts";
-import { callOperation, type OperationCall, type RawAnswer } from "./operation-call.ts";
+import { callOperation, type OperationCall, type RawAnswer, withoutOwnAttempts } from "./operation-call.ts";
 import { recipes } from "./recipes.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
 
@@ -13,6 +17,8 @@ export type MatrixReport = {
   readonly cellsInSpec: number;
   readonly unsorted: readonly string[];
   readonly failures: string[];
+  /** Kinds of the places where something was wrong. */
+  readonly failedKinds: ReadonlySet<ReferenceKind>;
 };
 
 export type MatrixSelection = {
@@ -41,6 +47,7 @@ export async function runIsolationMatrix(
   chosen.sort((one, other) => Number(other.where === "query") - Number(one.where === "query"));
   const ledger = new LeakLedger();
   const failures: string[] = [];
+  const failedKinds = new Set<ReferenceKind>();
   const rows = chosen.flatMap((place) =>
     selection.actors.map((actor) => ({
       place,
@@ -59,12 +66,13 @@ export async function runIsolationMatrix(
       cellsRun += 1;
       ledger.note(actor, where, answer, sent);
       const defect = judge(cell, answer, sent, absent);
-      if (defect !== null)
-        failures.push(`${where} as ${actor.name}: ${defect}; ${answer.status} ${answer.text.slice(0, 300)}`);
+      if (defect === null) continue;
+      failures.push(`${where} as ${actor.name}: ${defect}; ${answer.status} ${answer.text.slice(0, 300)}`);
+      failedKinds.add(place.kind);
     }
   }
   failures.push(...ledger.leaks());
-  return { cellsRun, cellsInSpec, unsorted, failures };
+  return { cellsRun, cellsInSpec, unsorted, failures, failedKinds };
 }
 
 type Called = { readonly answer: RawAnswer; readonly sent: readonly string[] };
@@ -101,8 +109,8 @@ async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): 
 
 function judge({ place, actor, state }: Cell, answer: RawAnswer, sent: readonly string[], absent: Called) {
   const same = () => {
-    const mine = normalised(answer, sent);
-    const theirs = normalised(absent.answer, absent.sent);
+    const mine = normalised(withoutOwnAttempts(answer), sent);
+    const theirs = normalised(withoutOwnAttempts(absent.answer), absent.sent);
     return mine === theirs ? null : `differs from absent: ${mine.slice(0, 400)} / ${theirs.slice(0, 400)}`;
   };
   const expect = (status: number) => (answer.status === status ? same() : `expected ${status}`);

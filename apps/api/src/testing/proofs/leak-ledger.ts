@@ -1,5 +1,5 @@
 import type { Actor } from "./matrix-actors.ts";
-import type { RawAnswer } from "./operation-call.ts";
+import { type RawAnswer, withoutOwnAttempts } from "./operation-call.ts";
 
 const identifiers = /\b(?:org|usr|mem|tok|key|net|sub|srv|nic|job|use|aud)_[0-9a-hjkmnp-tv-z]{26}\b/g;
 
@@ -16,7 +16,7 @@ export class LeakLedger {
   /** @param sent what the request itself carried; a refusal may repeat it */
   note(actor: Actor, where: string, answer: RawAnswer, sent: readonly string[]): void {
     const headers = [...answer.headers].filter(([name]) => name !== "x-request-id");
-    let text = `${withoutOwnAttempts(answer)} ${JSON.stringify(headers)}`;
+    let text = `${withoutOwnAttempts(answer).text} ${JSON.stringify(headers)}`;
     for (const own of sent) if (own !== "") text = text.replaceAll(own, "");
     const found = new Set(text.match(identifiers) ?? []);
     if (answer.status < 300) this.#sightings.push({ actor, where, ids: [...found] });
@@ -45,13 +45,4 @@ export class LeakLedger {
       }
     return leaks;
   }
-}
-
-/** One's own audit trail repeats what one asked for and was refused: that is no news to anybody. */
-function withoutOwnAttempts({ status, text }: RawAnswer): string {
-  if (status !== 200 || !text.includes('"outcome":"refused"')) return text;
-  const { items } = JSON.parse(text) as { items: { outcome?: string; resource?: string | null }[] };
-  return JSON.stringify(
-    items.map((item) => (item.outcome === "refused" ? { ...item, resource: null } : item)),
-  );
 }

