@@ -1,19 +1,20 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
-  chmodSync,
   chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Account, canEnter } from "./account.ts";
 import { type Binaries, sharedDir } from "./binaries.ts";
 import { PostgresError } from "./errors.ts";
@@ -37,56 +38,53 @@ export interface Cluster {
   password: string;
 }
 
+/** File beside Postgres' own in its data directory, so that both appear in one rename. */
+const passwordFile = "superuser-password";
+const draftPrefix = "pgdata.new-";
+
 /**
  * Opens the cluster kept under `dataDir`, creating it when there is none. `dataDir` holds `pgdata` (or a link
- * to it), `superuser-password` (0600) and the log.
+ * to it) and the log; `pgdata` holds the owner's password (0600).
  *
  * @throws PostgresError `version_mismatch`, `password_missing`, `unreachable_for_account`, `initdb_failed`.
  */
 export function openCluster(options: ClusterOptions): Cluster {
   const { dataDir, binaries, account } = options;
   const dir = join(dataDir, "pgdata");
-  const passwordFile = join(dataDir, "superuser-password");
-  if (isDanglingLink(dir)) {
-    throw new PostgresError(
-      "start_failed",
-      `${dir} points to a directory that is gone: remove the link to start afresh.`,
-    );
-  }
-  if (!existsSync(dir)) createCluster(options, passwordFile);
+  if (!existsSync(dir)) createCluster(options, chooseHome(options));
 
-  const found = Number(readFileSync(join(dir, "PG_VERSION"), "utf8"));
+  const realDir = realpathSync(dir);
+  removeDrafts(dirname(realDir));
+  const found = Number(readFileSync(join(realDir, "PG_VERSION"), "utf8"));
   if (found !== binaries.major) {
     throw new PostgresError(
       "version_mismatch",
       `${dir} was written by PostgreSQL ${found}, and this is PostgreSQL ${binaries.major}. Dump it with the old version and load it into a new directory, move it away to start empty, or set DATABASE_URL.`,
     );
   }
-  if (!existsSync(passwordFile)) {
+  if (!existsSync(join(realDir, passwordFile))) {
     throw new PostgresError(
       "password_missing",
-      `${passwordFile} is gone; it held the password of ${ownerRole} for ${dir}.`,
+      `${join(realDir, passwordFile)} is gone; it held the password of ${ownerRole}.`,
     );
   }
-  const realDir = realpathSync(dir);
   if (!canEnter(account, realDir)) {
     throw new PostgresError(
       "unreachable_for_account",
       `${realDir} cannot be entered by ${account?.name ?? "this user"}, who runs Postgres: open its parent directories (chmod o+x) or move the data.`,
     );
   }
-  return { dir: realDir, password: readFileSync(passwordFile, "utf8").trim() };
+  return { dir: realDir, password: readFileSync(join(realDir, passwordFile), "utf8").trim() };
 }
 
-function createCluster(
-  { dataDir, binaries, account, durable, log }: ClusterOptions,
-  passwordFile: string,
-): void {
-  const home = chooseHome(dataDir, account, log);
-  // initdb works in a directory that no start looks at, so one killed halfway is simply begun again.
-  const draft = join(home, "pgdata.new");
-  const draftPassword = join(home, "superuser-password.new");
-  rmSync(draft, { recursive: true, force: true });
+/**
+ * Runs initdb in a directory that no start looks at and renames it when all is there. Each attempt has its own:
+ * the initdb of a killed attempt may still be writing to the former one.
+ */
+function createCluster({ binaries, account, durable }: ClusterOptions, home: string): void {
+  removeDrafts(home);
+  const draft = join(home, draftPrefix + randomBytes(4).toString("hex"));
+  const draftPassword = `${draft}.password`;
   mkdirSync(draft, { mode: 0o700 });
   const password = randomBytes(24).toString("base64url");
   writeFileSync(draftPassword, password, { mode: 0o600 });
@@ -115,21 +113,39 @@ function createCluster(
       ...(account && { uid: account.uid, gid: account.gid }),
     },
   );
-  rmSync(draftPassword, { force: true });
   if (result.status !== 0) {
     throw new PostgresError(
       "initdb_failed",
       `initdb failed: ${result.error?.message ?? result.stderr.trim()}`,
     );
   }
-  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
-  chmodSync(passwordFile, 0o600);
+  writeFileSync(join(draft, passwordFile), `${password}\n`, { mode: 0o600, flush: durable });
+  rmSync(draftPassword);
   renameSync(draft, join(home, "pgdata"));
-  if (home !== dataDir) symlinkSync(join(home, "pgdata"), join(dataDir, "pgdata"));
+}
+
+/** What killed attempts left; one that is still being written to goes at a later start. */
+function removeDrafts(home: string): void {
+  for (const name of readdirSync(home)) {
+    if (!name.startsWith(draftPrefix)) continue;
+    try {
+      rmSync(join(home, name), { recursive: true, force: true });
+    } catch {}
+  }
 }
 
 /** `dataDir` itself, or a directory of /var/lib/kule when root's `dataDir` is closed to the account (/root). */
-function chooseHome(dataDir: string, account: Account | undefined, log: (line: string) => void): string {
+function chooseHome({ dataDir, account, log }: ClusterOptions): string {
+  const dir = join(dataDir, "pgdata");
+  if (lstatSync(dir, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    // A link to nothing: an attempt was killed before its end, or somebody removed the data.
+    const home = dirname(readlinkSync(dir));
+    if (existsSync(home)) return home;
+    throw new PostgresError(
+      "start_failed",
+      `${dir} points into ${home}, which is gone: remove the link to start afresh.`,
+    );
+  }
   if (canEnter(account, dataDir)) return dataDir;
   const home = join(sharedDir, `postgres-${randomBytes(4).toString("hex")}`);
   mkdirSync(home, { recursive: true, mode: 0o711 });
@@ -140,9 +156,6 @@ function chooseHome(dataDir: string, account: Account | undefined, log: (line: s
     );
   }
   log(`keeping the data of Postgres in ${home}, since ${dataDir} is closed to ${account?.name}`);
+  symlinkSync(join(home, "pgdata"), dir);
   return home;
-}
-
-function isDanglingLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && !existsSync(path);
 }

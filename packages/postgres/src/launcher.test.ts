@@ -4,6 +4,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -61,10 +62,11 @@ async function query(url: string, sql: string): Promise<unknown[][]> {
   }
 }
 
-/** Runs the launcher in a process of its own, which can be killed. Settles when Postgres is ready. */
-async function startElsewhere(
-  identity: { uid?: number; gid?: number } = {},
-): Promise<{ launcher: ChildProcess; ownerUrl: string; postmasterPid: number }> {
+/** Runs the launcher in a process of its own, which can be killed; `ready` settles with the connection string. */
+function spawnLauncher(identity: { uid?: number; gid?: number } = {}): {
+  launcher: ChildProcess;
+  ready: Promise<string>;
+} {
   const script = `
     const { startPostgres } = await import(process.env.LAUNCHER_URL);
     const postgres = await startPostgres({ dataDir: process.env.DATA_DIR, settings: { fsync: "off" }, log: () => {} });
@@ -77,10 +79,16 @@ async function startElsewhere(
     ...identity,
   });
   const lines = createInterface({ input: launcher.stdout });
-  const [ownerUrl] = (await Promise.race([
-    once(lines, "line"),
+  const ready = Promise.race([
+    once(lines, "line").then(([line]) => String(line)),
     once(launcher, "exit").then(() => Promise.reject(new Error("the launcher ended"))),
-  ])) as [string];
+  ]);
+  return { launcher, ready };
+}
+
+async function startElsewhere(identity: { uid?: number; gid?: number } = {}) {
+  const { launcher, ready } = spawnLauncher(identity);
+  const ownerUrl = await ready;
   return { launcher, ownerUrl, postmasterPid: postmasterPid() };
 }
 
@@ -105,7 +113,7 @@ describe("a Postgres for try-outs and tests", () => {
     expect(await query(second.ownerUrl, "show max_connections")).toEqual([["200"]]);
     expect(await query(second.ownerUrl, "create extension btree_gist")).toEqual([]);
     expect(new URL(second.ownerUrl).password).toBe(new URL(first.ownerUrl).password);
-    expect(statSync(join(scratch, "data/superuser-password")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(scratch, "data/pgdata/superuser-password")).mode & 0o777).toBe(0o600);
   });
 
   test("writes to the disk unless told otherwise", async () => {
@@ -150,14 +158,6 @@ describe("a Postgres for try-outs and tests", () => {
     expect(readFileSync(join(scratch, "data/pgdata/PG_VERSION"), "utf8")).toBe("17\n");
   });
 
-  test("begins again when it was killed while creating the cluster", async () => {
-    mkdirSync(join(scratch, "data/pgdata.new/base"), { recursive: true });
-    writeFileSync(join(scratch, "data/pgdata.new/PG_VERSION"), "18\n");
-    const postgres = await start();
-    expect(await query(postgres.ownerUrl, "select 1")).toEqual([[1]]);
-    expect(existsSync(join(scratch, "data/pgdata.new"))).toBe(false);
-  });
-
   test("says so when it ends by itself", async () => {
     const postgres = await start();
     process.kill(postmasterPid(), "SIGKILL");
@@ -166,6 +166,20 @@ describe("a Postgres for try-outs and tests", () => {
 });
 
 describe("after everything was killed", () => {
+  test("a start begins again while the initdb of a killed one still writes", async () => {
+    const { launcher, ready } = spawnLauncher();
+    ready.catch(() => {});
+    const drafts = () => globSync(join(scratch, "data/pgdata.new-*/base"));
+    await expect.poll(drafts, { timeout: 10_000, interval: 2 }).toHaveLength(1);
+    await kill(launcher);
+    const postgres = await start();
+    expect(await query(postgres.ownerUrl, "select 1")).toEqual([[1]]);
+    await postgres.stop();
+    // What could not be removed under that initdb's hands goes at the next start.
+    await start();
+    await expect.poll(() => globSync(join(scratch, "data/pgdata.new-*")), { timeout: 10_000 }).toEqual([]);
+  });
+
   test("the watchdog stops a Postgres whose launcher was killed", async () => {
     const { launcher, postmasterPid } = await startElsewhere();
     const postmaster = identifyProcess(postmasterPid);

@@ -3,13 +3,12 @@ import {
   chmodSync,
   chownSync,
   closeSync,
-  existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
-  realpathSync,
+  readlinkSync,
   renameSync,
-  rmdirSync,
   rmSync,
   statSync,
 } from "node:fs";
@@ -267,10 +266,9 @@ function supervise(
 /** Removes everything `startPostgres` made under `dataDir`, following the link to /var/lib/kule if there is one. */
 export function removePostgresData(dataDir: string): void {
   const pgdata = join(dataDir, "pgdata");
-  if (existsSync(pgdata)) {
-    const realDir = realpathSync(pgdata);
-    rmSync(realDir, { recursive: true, force: true });
-    if (realDir !== resolve(pgdata) && dirname(dirname(realDir)) === sharedDir) rmdirSync(dirname(realDir));
+  if (lstatSync(pgdata, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    const home = dirname(readlinkSync(pgdata));
+    if (dirname(home) === sharedDir) rmSync(home, { recursive: true, force: true });
   }
   rmSync(dataDir, { recursive: true, force: true });
 }
