@@ -15,8 +15,8 @@ interface FirstServerNote {
 
 export interface FirstServer {
   name: string;
-  /** Absent when an earlier start created it. */
-  job?: Job;
+  /** What became of it, as a sentence. */
+  outcome: string;
   /** Only in the start that created it. */
   consolePassword?: string;
 }
@@ -36,6 +36,7 @@ export async function createFirstServer(
   client: ApiClient,
   home: string,
   onProgress: (job: Job) => void,
+  onResume: () => void,
 ): Promise<FirstServer> {
   const file = join(home, "first-server.json");
   let note = readJsonFile<FirstServerNote>(file);
@@ -44,18 +45,37 @@ export async function createFirstServer(
     writePrivateFile(file, JSON.stringify(note));
   }
   let consolePassword: string | undefined;
+  const resumes = note.jobId !== undefined;
   if (note.jobId === undefined) {
     const asked = await askForServer(client, note.idempotencyKey);
     note = { ...note, serverId: asked.serverId, jobId: asked.jobId };
     writePrivateFile(file, JSON.stringify(note));
     consolePassword = asked.consolePassword;
   }
-  const job = await followJob(client, note.jobId ?? "", onProgress);
+  let shown = false;
+  const job = await followJob(client, note.jobId ?? "", (state) => {
+    if (!shown && resumes && state.status === "running") onResume();
+    shown = true;
+    onProgress(state);
+  });
   return {
     name: firstServer.name,
-    ...(job !== undefined && { job }),
+    outcome: await describeOutcome(client, note.serverId ?? "", job),
     ...(consolePassword !== undefined && { consolePassword }),
   };
+}
+
+async function describeOutcome(client: ApiClient, serverId: string, job: Job | undefined): Promise<string> {
+  const { name } = firstServer;
+  const { data: server } = await client.GET("/servers/{server_id}", {
+    params: { path: { server_id: serverId } },
+  });
+  if (server === undefined) return `The first server, ${name}, is gone.`;
+  if (server.status === "running") return `${name} runs.`;
+  if (job !== undefined && job.status !== "succeeded") {
+    return `${name}: its job ended ${job.status}${job.error === null ? "" : ` (${job.error.message})`}.`;
+  }
+  return `${name} is ${server.status}.`;
 }
 
 async function askForServer(client: ApiClient, idempotencyKey: string) {

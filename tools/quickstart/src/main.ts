@@ -51,7 +51,15 @@ async function main(): Promise<void> {
     readRetries: 10,
   });
   const progress = new ProgressLine(process.stdout);
-  const first = await createFirstServer(client, settings.home, (job) => progress.show(job));
+  const first = await createFirstServer(
+    client,
+    settings.home,
+    (job) => progress.show(job),
+    () =>
+      log(
+        "an earlier run ended in the middle of its job; it goes on when that agent's lease is over, within 90 s",
+      ),
+  );
   progress.end();
   console.log(describeResult(settings, stack, first));
 }
@@ -79,15 +87,9 @@ function end(signal: NodeJS.Signals): void {
 function describeResult(settings: Settings, stack: Stack, first: FirstServer): string {
   const { users } = stack.seeded;
   const file = shortPath(join(settings.home, "quickstart.json"));
-  const outcome =
-    first.job === undefined
-      ? `The first server, ${first.name}, is gone; its job is no longer kept.`
-      : first.job.status === "succeeded"
-        ? `${first.name} runs.`
-        : `${first.name}: its job ended ${first.job.status}${first.job.error === null ? "" : ` (${first.job.error.message})`}.`;
   return [
     "",
-    outcome,
+    first.outcome,
     ...(first.consolePassword === undefined
       ? []
       : [`Its console password, shown only now: ${first.consolePassword}`]),

@@ -9,8 +9,6 @@ export interface LabDescription {
   token: string;
 }
 
-export const labRegion = "lab1";
-
 /** Numbers of the lab's templates (packages/lab), by image of the catalogue. */
 const templates: Record<string, number> = {
   "ubuntu-24.04": 9000,
@@ -23,10 +21,10 @@ const templates: Record<string, number> = {
 };
 
 /** Writes the region file with which the agent drives the lab; it is what an operator would write by hand. */
-export function writeRegionFile(path: string, apiUrl: string, lab: LabDescription): void {
+export function writeRegionFile(path: string, region: string, apiUrl: string, lab: LabDescription): void {
   const lines = [
     "# The lab region of `npm start`, written at every start. docs/region-file.md explains every key.",
-    `region: ${labRegion}`,
+    `region: ${region}`,
     `control_plane: ${apiUrl}`,
     "hypervisor:",
     "  kind: proxmox",

@@ -12,6 +12,8 @@ export interface Seeded {
   organisation_token: string;
   agent_token: string;
   organisation_id: string;
+  /** Slug of the region that the lab is. */
+  region: string;
   users: { operator: SeededAccount; organisation: SeededAccount };
 }
 

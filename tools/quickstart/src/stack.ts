@@ -84,7 +84,7 @@ export class StackRun {
       KULE_CONSOLE_SECRET: secrets.consoleSecret,
     });
     await api.untilReady(() => answersHttp(`${apiUrl}/readyz`));
-    writeRegionFile(join(home, "region.yaml"), apiUrl, labDescription);
+    writeRegionFile(join(home, "region.yaml"), seeded.region, apiUrl, labDescription);
     this.#run("agent", ["apps/agent/dist/main.js", "run", join(home, "region.yaml")], {
       KULE_AGENT_TOKEN: seeded.agent_token,
       KULE_PVE_TOKEN: labDescription.token,

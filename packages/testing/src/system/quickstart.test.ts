@@ -1,0 +1,224 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { effects } from "@kule/lab/effects";
+import { readJournal } from "@kule/lab/journal";
+import { findFreePort } from "@kule/postgres/free-port";
+import { removePostgresData } from "@kule/postgres/launcher";
+import { identifyProcess } from "@kule/postgres/process-identity";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startProcess, type TestProcess, untilReady } from "../child-process.ts";
+
+const main = resolve(import.meta.dirname, "../../../../tools/quickstart/src/main.ts");
+
+interface QuickstartFile {
+  api_url: string;
+  console_url: string;
+  operator_token: string;
+  organisation_token: string;
+  agent_token: string;
+  lab_pve_url: string;
+  users: Record<"operator" | "organisation", { email: string; password: string }>;
+}
+
+/** The fields of the API's answers that are read here. */
+interface AnswerBody {
+  items: { id: string; name: string; status: string }[];
+  regions: { slug: string }[];
+  job: { id: string };
+  status: string;
+}
+
+let home: string;
+let env: Record<string, string>;
+let runs: TestProcess[];
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), "kule-quickstart-"));
+  chmodSync(home, 0o755);
+  const [api, console, lab] = await Promise.all([findFreePort(), findFreePort(), findFreePort()]);
+  env = {
+    HOME: process.env.HOME ?? "/",
+    KULE_HOME: home,
+    KULE_API_PORT: String(api),
+    KULE_CONSOLE_PORT: String(console),
+    KULE_LAB_PORT: String(lab),
+    KULE_LAB_TIME_SCALE: "0",
+  };
+  runs = [];
+});
+
+afterEach(async () => {
+  for (const run of runs) await run.end("SIGTERM");
+  killEverything();
+  removePostgresData(join(home, "postgres"));
+  rmSync(home, { recursive: true, force: true });
+});
+
+function start(changes: Record<string, string> = {}): TestProcess {
+  const run = startProcess("npm start", [main], { ...env, ...changes });
+  runs.push(run);
+  return run;
+}
+
+async function untilServing(run: TestProcess, timeoutMs = 60_000): Promise<void> {
+  await untilReady(run, async () => (run.output().includes("Ctrl-C stops") ? true : undefined), timeoutMs);
+}
+
+function quickstartFile(): QuickstartFile {
+  return JSON.parse(readFileSync(join(home, "quickstart.json"), "utf8"));
+}
+
+/** Every process of the run, by the names under which it noted them; Postgres by its own file. */
+function processesOfRun(): Map<string, number> {
+  const found = new Map<string, number>();
+  try {
+    const record = JSON.parse(readFileSync(join(home, "run.json"), "utf8"));
+    found.set("supervisor", record.supervisor.pid);
+    for (const [name, { pid }] of Object.entries<{ pid: number }>(record.children)) found.set(name, pid);
+  } catch {}
+  try {
+    found.set(
+      "postgres",
+      Number(readFileSync(join(home, "postgres/pgdata/postmaster.pid"), "utf8").split("\n")[0]),
+    );
+  } catch {}
+  return new Map([...found].filter(([, pid]) => identifyProcess(pid) !== undefined));
+}
+
+function killEverything(): void {
+  for (const pid of processesOfRun().values()) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {}
+  }
+}
+
+async function call(
+  path: string,
+  init: { method?: string; body?: unknown } = {},
+): Promise<{ status: number; body: AnswerBody }> {
+  const { api_url, organisation_token } = quickstartFile();
+  const response = await fetch(api_url + path, {
+    method: init.method ?? "GET",
+    headers: { authorization: `Bearer ${organisation_token}`, "content-type": "application/json" },
+    ...(init.body !== undefined && { body: JSON.stringify(init.body) }),
+  });
+  return { status: response.status, body: (await response.json()) as AnswerBody };
+}
+
+test("from nothing to a running first server, and a script that knows only the specification makes another", async () => {
+  const run = start();
+  await untilServing(run);
+  expect(run.output()).toMatch(/first-tower runs\./);
+  expect(statSync(join(home, "quickstart.json")).mode & 0o777).toBe(0o600);
+  expect(quickstartFile()).toEqual({
+    api_url: `http://127.0.0.1:${env.KULE_API_PORT}/api/v1`,
+    console_url: `http://127.0.0.1:${env.KULE_CONSOLE_PORT}`,
+    operator_token: expect.stringMatching(/^kule_ops_/),
+    organisation_token: expect.stringMatching(/^kule_pat_/),
+    agent_token: expect.stringMatching(/^kule_agent_/),
+    organisation_id: expect.stringMatching(/^org_/),
+    region: "lab1",
+    lab_pve_url: `https://127.0.0.1:${env.KULE_LAB_PORT}`,
+    users: {
+      operator: { email: expect.stringContaining("@"), password: expect.any(String) },
+      organisation: { email: expect.stringContaining("@"), password: expect.any(String) },
+    },
+  });
+
+  const catalog = await call("/catalog");
+  const created = await call("/servers", {
+    method: "POST",
+    body: { name: "scripted", region: catalog.body.regions[0]?.slug, image: "debian-12", package: "s" },
+  });
+  expect(created.status).toBe(202);
+  await expect
+    .poll(async () => (await call(`/jobs/${created.body.job.id}`)).body.status, {
+      timeout: 60_000,
+      interval: 3_000,
+    })
+    .toBe("succeeded");
+  expect((await fetch(quickstartFile().console_url, { redirect: "manual" })).status).toBeLessThan(400);
+});
+
+test("Ctrl-C ends every process within ten seconds, and a second start goes on with the data", async () => {
+  const first = start();
+  await untilServing(first);
+  const before = (await call("/servers")).body.items;
+  const begin = performance.now();
+  first.signal("SIGINT");
+  expect(await first.ended).toMatchObject({ code: 0 });
+  expect(performance.now() - begin).toBeLessThan(10_000);
+  expect([...processesOfRun().keys()]).toEqual([]);
+
+  const tokens = quickstartFile();
+  const second = start();
+  await untilServing(second);
+  expect(quickstartFile()).toEqual(tokens);
+  expect((await call("/servers")).body.items).toEqual(before);
+});
+
+// A job whose agent was killed is taken up again when its lease of 90 s has run out.
+test("whenever everything is killed, starting again ends with the one first server and nothing twice", {
+  timeout: 300_000,
+}, async () => {
+  // The kills fall while Postgres is created, while parts start, while the job runs, and after it.
+  for (const afterMs of [300, 1_000, 2_000, 3_000, 4_500, 6_000]) {
+    const run = start({ KULE_LAB_TIME_SCALE: "0.2" });
+    await delay(afterMs);
+    killEverything();
+    run.signal("SIGKILL");
+    await run.ended;
+  }
+  const last = start();
+  await untilServing(last, 200_000);
+  const { items } = (await call("/servers")).body;
+  expect(items).toMatchObject([{ name: "first-tower", status: "running" }]);
+  const done = effects(readJournal(join(home, "lab")));
+  expect(done.vmsByMarker(items[0]?.id ?? "absent")).toHaveLength(1);
+});
+
+test("a part that dies is started again, the database included", async () => {
+  await untilServing(start());
+  for (const name of ["api", "postgres", "agent", "lab"]) {
+    const pid = processesOfRun().get(name);
+    process.kill(pid ?? 0, "SIGKILL");
+    await expect
+      .poll(() => processesOfRun().get(name) ?? pid, { timeout: 20_000, interval: 50 })
+      .not.toBe(pid);
+  }
+  await expect
+    .poll(
+      () =>
+        call("/servers").then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      { timeout: 30_000, interval: 200 },
+    )
+    .toBe(200);
+  const created = await call("/servers", {
+    method: "POST",
+    body: { name: "after", image: "debian-12", package: "s" },
+  });
+  expect(created.status).toBe(202);
+  await expect
+    .poll(async () => (await call(`/jobs/${created.body.job.id}`)).body.status, {
+      timeout: 60_000,
+      interval: 3_000,
+    })
+    .toBe("succeeded");
+});
+
+test("a busy port is named with the variable that changes it, and nothing is left running", async () => {
+  await untilServing(start());
+  const second = start({ KULE_HOME: join(home, "second") });
+  expect(await second.ended).toMatchObject({ code: 1 });
+  expect(second.output()).toContain(`Port ${env.KULE_API_PORT} for the API is in use: set KULE_API_PORT`);
+  expect(second.output()).toContain("KULE_CONSOLE_PORT");
+  const third = start();
+  expect(await third.ended).toMatchObject({ code: 1 });
+  expect(third.output()).toMatch(/already runs from/);
+});
