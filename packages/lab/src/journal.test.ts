@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { call, run } from "./api-client.ts";
 import { effects } from "./effects.ts";
 import { openJournal, readJournal } from "./journal.ts";
@@ -13,8 +13,14 @@ import { newDirectory, newLab } from "./test-lab.ts";
 
 const MAIN = new URL("./main.ts", import.meta.url).pathname;
 
+const children: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
 interface LabProcess {
   readonly lab: Lab;
+  readonly controlUrl: string;
   readonly pid: number;
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -26,11 +32,13 @@ async function labProcess(dataDir: string, env: Record<string, string> = {}): Pr
       PATH: process.env.PATH,
       KULE_LAB_DIR: dataDir,
       KULE_LAB_PORT: "0",
-      KULE_LAB_TIME_SCALE: "0.05",
+      KULE_LAB_TIME_SCALE: "0",
+      KULE_LAB_CONTROL_PORT: "0",
       ...env,
     },
     stdio: ["ignore", "pipe", "inherit"],
   });
+  children.push(child);
   const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
   expect(JSON.parse(line)).toMatchObject({ ready: true });
   expect(line).not.toContain("agent=");
@@ -51,6 +59,7 @@ async function labProcess(dataDir: string, env: Record<string, string> = {}): Pr
   };
   return {
     lab: lab as unknown as Lab,
+    controlUrl: file.controlUrl ?? "",
     pid: child.pid ?? 0,
     end: async (signal) => {
       const exit = once(child, "exit");
@@ -71,10 +80,15 @@ describe("the lab as a process", () => {
       }),
     ).toBe("OK");
     await run(first.lab, "POST /nodes/pve1/qemu/21200/status/start");
+    await fetch(`${first.controlUrl}/task-faults`, {
+      method: "POST",
+      body: JSON.stringify({ type: "qmclone", action: "held", stage: "disk:scsi0" }),
+    });
     const clone = await call(first.lab, "POST /nodes/pve1/qemu/9000/clone", {
       form: { newid: 21201, full: 1 },
     });
-    for (;;) if ((await call(first.lab, "GET /nodes/pve1/qemu/21201/config")).status === 200) break;
+    // The first disk is copied, the second never will be.
+    while ((await call(first.lab, "GET /nodes/pve1/qemu/21201/config")).data?.ide2 === undefined);
     const tagged = await call(first.lab, "PUT /nodes/pve1/qemu/21200/config", {
       form: { tags: "last-answer" },
     });

@@ -124,18 +124,20 @@ describe("the agent's token has what a driver needs and no more", () => {
 
 describe("a token with a pool only", () => {
   test("does not see its clone until the clone is finished", async () => {
-    const slow = await newLab({ timeScale: 0.05 });
-    await slow.control.restrictAgentToPool("kule-org1");
-    const started = await call(slow, "POST /nodes/pve1/qemu/9000/clone", {
+    const own = await newLab();
+    own.control.restrictAgentToPool("kule-org1");
+    own.faults.tasks.add({ type: "qmclone", action: "held", stage: "pool" });
+    const started = await call(own, "POST /nodes/pve1/qemu/9000/clone", {
       form: { newid: 20210, pool: "kule-org1", full: 1 },
     });
-    expect(started.status).toBe(200);
-    const during = await call(slow, "GET /nodes/pve1/qemu/20210/config");
+    await own.faults.tasks.whenHeld();
+    const during = await call(own, "GET /nodes/pve1/qemu/20210/config");
     expect([during.status, during.message]).toEqual([
       403,
       "Permission check failed (/vms/20210, VM.Audit)\n",
     ]);
-    expect(await finished(slow, started.data)).toBe("OK");
-    expect((await call(slow, "GET /nodes/pve1/qemu/20210/config")).status).toBe(200);
+    own.faults.tasks.release();
+    expect(await finished(own, started.data)).toBe("OK");
+    expect((await call(own, "GET /nodes/pve1/qemu/20210/config")).status).toBe(200);
   });
 });

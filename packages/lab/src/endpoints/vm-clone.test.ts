@@ -16,63 +16,71 @@ const row = async (where: Lab, vmid: number) =>
   ((await call(where, "GET /cluster/resources?type=vm")).data as { vmid: number }[]).find(
     (r) => r.vmid === vmid,
   ) as Record<string, unknown> | undefined;
-/** Asks until the answer satisfies; each question is a round trip, so this ends with the task at the latest. */
-async function until<T>(ask: () => Promise<T>, enough: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await ask();
-    if (enough(value)) return value;
-  }
-}
-
 describe("a clone in progress", () => {
   test("shows no name and holds lock clone, then disk by disk becomes the VM", async () => {
-    const slow = await newLab({ timeScale: 0.05 });
+    const slow = await newLab();
     await call(slow, "POST /pools", { form: { poolid: "p1" } });
-    const began = await clone(slow, {
+    const form = {
       newid: 20300,
       name: "web",
       description: "kule:v1 srv=x",
       pool: "p1",
       full: 1,
       target: "pve2",
-    });
-    const early = await until(
-      () => row(slow, 20300),
-      (r) => r !== undefined,
-    );
+    };
+    slow.faults.tasks.add({ type: "qmclone", action: "held", stage: "disk:ide2" });
+    const began = await clone(slow, form);
+    await slow.faults.tasks.whenHeld();
+    const early = await row(slow, 20300);
     expect(early).toMatchObject({ vmid: 20300, node: "pve1", lock: "clone", status: "unknown" });
-    expect(early).not.toHaveProperty("name");
-    expect(early).not.toHaveProperty("tags");
-    expect(early).not.toHaveProperty("pool");
+    for (const key of ["name", "tags", "pool"]) expect(early).not.toHaveProperty(key);
     const temporary = await config(slow, 20300);
     expect(temporary).toMatchObject({ description: " qmclone temporary file", lock: "clone" });
     expect(temporary).not.toHaveProperty("name");
-    // After the first disk (ide2, in key order) name and description are there, still locked.
-    const partial = await until(
-      () => config(slow, 20300),
-      (c) => c?.name !== undefined,
-    );
-    expect(partial).toMatchObject({ name: "web", description: "kule:v1 srv=x", lock: "clone" });
-    expect(partial).not.toHaveProperty("scsi0");
+    slow.faults.tasks.release();
     expect(await finished(slow, began.data)).toBe("OK");
     expect(await row(slow, 20300)).toMatchObject({ node: "pve2", pool: "p1", tags: "template" });
     expect(await config(slow, 20300, "pve1")).toBeNull();
     expect(await config(slow, 20300, "pve2")).toMatchObject({ name: "web" });
   });
 
-  test("a locked VM is refused every change with the name of its lock", async () => {
-    const slow = await newLab({ timeScale: 0.05 });
+  test("has its name and description after the first disk, still locked, and its pool last", async () => {
+    const slow = await newLab();
+    await call(slow, "POST /pools", { form: { poolid: "p1" } });
+    const form = { newid: 20302, name: "web", description: "kule:v1 srv=x", pool: "p1", full: 1 };
+    slow.faults.tasks.add({ type: "qmclone", action: "held", stage: "disk:scsi0" });
+    const began = await clone(slow, form);
+    await slow.faults.tasks.whenHeld();
+    const partial = await config(slow, 20302);
+    expect(partial).toMatchObject({ name: "web", description: "kule:v1 srv=x", lock: "clone" });
+    expect(partial).not.toHaveProperty("scsi0");
+    expect(slow.control.volumes(20302)).toEqual(["ceph-vm:vm-20302-cloudinit"]);
+    slow.faults.tasks.add({ type: "qmclone", action: "held", stage: "pool" });
+    slow.faults.tasks.release();
+    expect(await finished(slow, began.data)).toBe("OK");
+    const second = await clone(slow, { ...form, newid: 20303 });
+    await slow.faults.tasks.whenHeld();
+    const unpooled = await row(slow, 20303);
+    expect(unpooled).not.toHaveProperty("lock");
+    expect(unpooled).not.toHaveProperty("pool");
+    slow.faults.tasks.release();
+    await finished(slow, second.data);
+    expect(await row(slow, 20303)).toMatchObject({ pool: "p1" });
+  });
+
+  test("keeps its number from others, and refuses every change with the name of its lock", async () => {
+    const slow = await newLab();
+    slow.faults.tasks.add({ type: "qmclone", action: "held", stage: "disk:ide2" });
     const began = await clone(slow, { newid: 20301, full: 1 });
-    await until(
-      () => row(slow, 20301),
-      (r) => r !== undefined,
-    );
-    slow.faults.tasks.add({ type: "qmstart", action: "log-missing" });
-    const task = slow.control.vm(20301)?.config.lock;
-    expect(task).toBe("clone");
+    await slow.faults.tasks.whenHeld();
     const again = await clone(slow, { newid: 20301 });
     expect(again.reason).toBe("unable to create VM 20301: config file already exists");
-    await finished(slow, began.data);
+    expect((await clone(slow, { newid: 20304 }, 20301)).reason).toBe("VM is locked (clone)");
+    // The clone's own task holds the file lock all along, so a change waits for that, in vain.
+    const change = await call(slow, "PUT /nodes/pve1/qemu/20301/config", { form: { cores: 2 } });
+    expect(change.reason).toBe("can't lock file '/var/lock/qemu-server/lock-20301.conf' - got timeout");
+    slow.faults.tasks.release();
+    expect(await finished(slow, began.data)).toBe("OK");
   });
 });
 
@@ -157,16 +165,14 @@ describe("a clone that cannot be", () => {
   });
 
   test("waits one second for the source, then gives up", async () => {
-    const slow = await newLab({ timeScale: 0.02 });
-    await run(slow, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20324, full: 1 } });
-    await run(slow, "POST /nodes/pve1/qemu/20324/status/start");
-    slow.faults.tasks.deafGuests.add(20324);
-    const shutdown = await call(slow, "POST /nodes/pve1/qemu/20324/status/shutdown", {
-      form: { timeout: 30 },
-    });
-    const copied = await run(slow, "POST /nodes/pve1/qemu/20324/clone", { form: { newid: 20325, full: 1 } });
+    await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20324, full: 1 } });
+    lab.faults.tasks.add({ type: "qmstart", action: "held", stage: "start" });
+    const start = await call(lab, "POST /nodes/pve1/qemu/20324/status/start");
+    await lab.faults.tasks.whenHeld();
+    const copied = await run(lab, "POST /nodes/pve1/qemu/20324/clone", { form: { newid: 20325, full: 1 } });
     expect(copied).toBe("can't lock file '/var/lock/qemu-server/lock-20324.conf' - got timeout");
-    expect(await finished(slow, shutdown.data)).toBe("VM quit/powerdown failed - got timeout");
+    lab.faults.tasks.release();
+    expect(await finished(lab, start.data)).toBe("OK");
   });
 
   test("waits for a busy storage, then rolls back to nothing", async () => {

@@ -58,7 +58,7 @@ async function copyDisk(
     ]);
     return made;
   });
-  worker.stage("copy-data");
+  await worker.stage("copy-data");
   if (full || cloudInit) {
     const gib = source.sizeBytes / 1024 ** 3;
     worker.log(`transferred 0.0 B of ${gib.toFixed(1)} GiB (0.00%)`);
@@ -80,7 +80,7 @@ async function cloneInTask(call: Call, request: CloneRequest, worker: Worker): P
   if (request.description !== undefined && request.description !== "") {
     config.description = storedDescription(request.description);
   }
-  worker.stage("temporary-config");
+  await worker.stage("temporary-config");
   if (region.store.get("vm", String(newid)) !== undefined) {
     const file = `/etc/pve/nodes/${node}/qemu-server/${newid}.conf`;
     throw new Error(`close (rename) atomic file '${file}' failed: File exists`);
@@ -90,7 +90,7 @@ async function cloneInTask(call: Call, request: CloneRequest, worker: Worker): P
   ]);
   const volumes: string[] = [];
   try {
-    worker.stage("firewall-copy");
+    await worker.stage("firewall-copy");
     const firewall = region.store.get("firewall", String(source));
     if (firewall !== undefined) {
       worker.commit({ op: "firewall-copied", vmid: newid, detail: { source } }, [
@@ -98,7 +98,7 @@ async function cloneInTask(call: Call, request: CloneRequest, worker: Worker): P
       ]);
     }
     for (const [key, drive] of drives) {
-      worker.stage(`disk:${key}`);
+      await worker.stage(`disk:${key}`);
       const volume = await copyDisk(call, request, worker, key, drive, full);
       volumes.push(volume.volid);
       const { format: _format, ...rest } = drive;
@@ -111,18 +111,18 @@ async function cloneInTask(call: Call, request: CloneRequest, worker: Worker): P
         ],
       ]);
     }
-    worker.stage("unlock");
+    await worker.stage("unlock");
     await worker.wait(seconds.configWrite);
     const done: VmDocument = { ...temporaryVm(node, newid), temporary: false, config };
     worker.commit({ op: "clone-unlocked", vmid: newid, detail: { source } }, [["vm", String(newid), done]]);
     if (request.target !== undefined) {
-      worker.stage("move");
+      await worker.stage("move");
       const target = request.target;
       worker.commit({ op: "clone-moved", vmid: newid, detail: { source, target } }, [
         ["vm", String(newid), { ...done, node: target }],
       ]);
     }
-    worker.stage("pool");
+    await worker.stage("pool");
     await worker.wait(0);
     const pool = request.pool === undefined ? undefined : region.store.get("pool", request.pool);
     if (request.pool !== undefined && pool === undefined)
@@ -162,7 +162,7 @@ async function clone(call: Call): Promise<string> {
   const running = (): boolean => region.store.get("vm", String(request.source))?.process !== null;
   const what = { node, type: "qmclone", id: String(request.source), user: authUser };
   return startTask(region, what, async (worker) => {
-    worker.stage("lock");
+    await worker.stage("lock");
     const mode = running() ? "exclusive" : "shared";
     await withVmLock(
       region,

@@ -98,7 +98,7 @@ async function postConfig(call: Call): Promise<string> {
           .map((key) => `-${key}`)
           .join(" ")}`,
       );
-      worker.stage("apply");
+      await worker.stage("apply");
       const errors = await withVmLock(call.region, call.node, update.vmid, () => applyUpdate(call, update));
       if (Object.keys(errors).length > 0) throw badParameters(errors);
     });

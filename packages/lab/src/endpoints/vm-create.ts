@@ -82,7 +82,7 @@ function create(call: Call): string {
   return startTask(region, what, async (worker) => {
     await withVmLock(region, node, vmid, async () => {
       try {
-        worker.stage("disks");
+        await worker.stage("disks");
         const created = await createDisks(region, node, vmid, {}, drives, (s) => worker.wait(s));
         const config: Record<string, string> = {
           ...plain,

@@ -37,7 +37,7 @@ async function destroyInTask(call: Call, worker: Worker, vmid: number): Promise<
     }
   }
   worker.commit({ op: "destroy-started", vmid, detail: { name: vm.config.name ?? null } }, []);
-  worker.stage("disks");
+  await worker.stage("disks");
   for (const volid of owned) await freeVolume(call, worker, vmid, volid);
   if (flag(call, "destroy-unreferenced-disks")) {
     // By name, on every storage: also what another VM of the same number left behind.
@@ -47,7 +47,7 @@ async function destroyInTask(call: Call, worker: Worker, vmid: number): Promise<
     for (const { volid } of stray) await freeVolume(call, worker, vmid, volid);
   }
   // From here on the file is a stub with "lock: destroyed".
-  worker.stage("access");
+  await worker.stage("access");
   worker.commit({ op: "config-cleared", vmid }, [
     [
       "vm",
@@ -65,7 +65,7 @@ async function destroyInTask(call: Call, worker: Worker, vmid: number): Promise<
   }
   worker.commit({ op: "access-removed", vmid }, changes);
   if (flag(call, "purge")) worker.log(`purging VM ${vmid} from related configurations..`);
-  worker.stage("config");
+  await worker.stage("config");
   // The config goes last: as long as it is there the number is taken.
   worker.commit(
     {
@@ -92,7 +92,7 @@ function destroy(call: Call): string {
     region,
     { node, type: "qmdestroy", id: String(vmid), user: call.authUser },
     async (worker) => {
-      worker.stage("lock");
+      await worker.stage("lock");
       await withVmLock(region, node, vmid, async () => {
         check();
         await destroyInTask(call, worker, vmid);
@@ -134,7 +134,7 @@ function resize(call: Call): string {
         const size = wanted.startsWith("+") ? volume.sizeBytes + bytes : bytes;
         if (size < volume.sizeBytes) throw new Error("shrinking disks is not supported");
         if (size === volume.sizeBytes) return;
-        worker.stage("resize");
+        await worker.stage("resize");
         await worker.wait(seconds.resize);
         const config = { ...vm.config, [disk]: printDrive(disk, { ...drive, size: formatSize(size) }) };
         worker.commit({ op: "disk-resized", vmid, detail: { disk, bytes: size } }, [

@@ -48,7 +48,7 @@ function migrate(call: Call): string {
       worker.commit({ op: "migration-started", vmid, detail: { target } }, [
         ["vm", String(vmid), { ...vm, config: { ...vm.config, lock: "migrate" } }],
       ]);
-      worker.stage("transfer");
+      await worker.stage("transfer");
       await worker.wait(seconds.migrate);
       // The config moves near the end; until then every call still goes to the old node.
       const volumes = localVolumes(call, vm.config).flatMap((volid) => {

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { call, finished, run } from "../api-client.ts";
 import { effects } from "../effects.ts";
 import type { Lab } from "../lab.ts";
+import { systemRuntime } from "../runtime.ts";
 import { newLab } from "../test-lab.ts";
 
 let lab: Lab;
@@ -46,16 +47,17 @@ describe("stop", () => {
   });
 
   test("waits behind a shutdown that hangs, unless it overrules it", async () => {
-    const slow = await newLab({ timeScale: 0.02 });
-    await run(slow, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20600, full: 0 } });
-    await run(slow, `POST ${VM}/status/start`);
-    slow.faults.tasks.deafGuests.add(20600);
-    const hanging = await call(slow, `POST ${VM}/status/shutdown`, { form: { timeout: 300 } });
-    const waiting = await run(slow, `POST ${VM}/status/stop`);
+    const own = await newLab();
+    await run(own, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20600, full: 0 } });
+    await run(own, `POST ${VM}/status/start`);
+    own.faults.tasks.add({ type: "qmshutdown", action: "held", stage: "powerdown" });
+    const hanging = await call(own, `POST ${VM}/status/shutdown`, { form: { timeout: 300 } });
+    await own.faults.tasks.whenHeld();
+    const waiting = await run(own, `POST ${VM}/status/stop`);
     expect(waiting).toBe("can't lock file '/var/lock/qemu-server/lock-20600.conf' - got timeout");
-    expect(await run(slow, `POST ${VM}/status/stop`, { form: { "overrule-shutdown": 1 } })).toBe("OK");
-    expect(await finished(slow, hanging.data)).toBe("unexpected status");
-    expect(await current(slow)).toMatchObject({ status: "stopped" });
+    expect(await run(own, `POST ${VM}/status/stop`, { form: { "overrule-shutdown": 1 } })).toBe("OK");
+    expect(await finished(own, hanging.data)).toBe("unexpected status");
+    expect(await current(own)).toMatchObject({ status: "stopped" });
   });
 });
 
@@ -83,20 +85,21 @@ describe("shutdown", () => {
 
 describe("reboot and reset", () => {
   test("a reboot task is over before the VM is back, with a new process and pending changes applied", async () => {
-    const slow = await newLab({ timeScale: 0.02 });
-    await run(slow, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20600, full: 0 } });
-    await run(slow, `POST ${VM}/status/start`);
-    const { pid } = await current(slow);
-    await call(slow, `PUT ${VM}/config`, { form: { cores: 3 } });
-    expect(await run(slow, `POST ${VM}/status/reboot`)).toBe("OK");
-    expect(await current(slow)).toMatchObject({ status: "stopped" });
-    for (;;) {
-      const now = await current(slow);
-      if (now.status !== "running") continue;
-      expect(now.pid).not.toBe(pid);
-      break;
-    }
-    expect((await call(slow, `GET ${VM}/config?current=1`)).data.cores).toBe(3);
+    const own = await newLab();
+    await run(own, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20600, full: 0 } });
+    await run(own, `POST ${VM}/status/start`);
+    const { pid } = await current(own);
+    await call(own, `PUT ${VM}/config`, { form: { cores: 3 } });
+    own.faults.tasks.add({ type: "qmstart", action: "held", stage: "start" });
+    expect(await run(own, `POST ${VM}/status/reboot`)).toBe("OK");
+    await own.faults.tasks.whenHeld();
+    expect(await current(own)).toMatchObject({ status: "stopped" });
+    own.faults.tasks.release();
+    await own.control.settled();
+    const now = await current(own);
+    expect(now.status).toBe("running");
+    expect(now.pid).not.toBe(pid);
+    expect((await call(own, `GET ${VM}/config?current=1`)).data.cores).toBe(3);
   });
 
   test("a reset keeps the process and what is pending", async () => {
@@ -118,15 +121,20 @@ describe("reboot and reset", () => {
 
 describe("the guest agent", () => {
   test("is absent while the VM is off, while it boots, and when it is not configured", async () => {
-    const slow = await newLab({ timeScale: 0.02 });
-    await run(slow, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20600, full: 0 } });
-    const ping = async () => await call(slow, `POST ${VM}/agent/ping`);
+    let now = Date.parse("2026-01-01T00:00:00Z");
+    const runtime = { ...systemRuntime(0.001, 1), nowMs: () => now };
+    const own = await newLab({ runtime });
+    await run(own, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20600, full: 0 } });
+    const ping = async () => await call(own, `POST ${VM}/agent/ping`);
     expect((await ping()).reason).toBe("VM 20600 is not running");
-    await run(slow, `POST ${VM}/status/start`);
+    await run(own, `POST ${VM}/status/start`);
     expect((await ping()).reason).toBe("QEMU guest agent is not running");
-    for (;;) if ((await ping()).status === 200) break;
-    await run(slow, `POST ${VM}/status/stop`);
-    await call(slow, `PUT ${VM}/config`, { form: { agent: 0 } });
+    now += 60_000;
+    expect((await ping()).status).toBe(200);
+    own.faults.tasks.agentless.add(20600);
+    expect((await ping()).reason).toBe("QEMU guest agent is not running");
+    await run(own, `POST ${VM}/status/stop`);
+    await call(own, `PUT ${VM}/config`, { form: { agent: 0 } });
     expect((await ping()).reason).toBe("No QEMU guest agent configured");
   });
 

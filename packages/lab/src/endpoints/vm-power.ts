@@ -33,7 +33,7 @@ export async function startVm(region: Region, worker: Worker, node: string, vmid
   worker.commit({ op: "config-applied", vmid }, draftChanges(draft));
   const bridge = missingBridge(region, draft.config);
   if (bridge !== undefined) throw new Error(`bridge '${bridge}' does not exist`);
-  worker.stage("start");
+  await worker.stage("start");
   await worker.wait(seconds.start);
   const vm = vmOn(region, node, vmid);
   const now = region.runtime.nowMs();
@@ -114,7 +114,7 @@ function stop(call: Call): string {
       const vm = runningCheck(region, node, vmid);
       if (vm.process === null) return;
       requireNoConfigLock(vm);
-      worker.stage("stop");
+      await worker.stage("stop");
       await worker.wait(seconds.stop);
       stopNow(region, worker, vmid, "stop");
     });
@@ -133,7 +133,7 @@ async function powerDown(
   const needed = deaf ? Number.POSITIVE_INFINITY : seconds.guestShutdown;
   // The agent when it is enabled and answers, ACPI otherwise; both take the guest the same time here.
   worker.log(agentAnswers(region, vm) ? "guest agent: shutdown requested" : "ACPI: powerdown requested");
-  worker.stage("powerdown");
+  await worker.stage("powerdown");
   await worker.wait(Math.min(needed, timeoutSeconds));
   if (needed <= timeoutSeconds) {
     stopNow(region, worker, vm.vmid, "shutdown");

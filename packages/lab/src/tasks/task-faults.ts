@@ -4,10 +4,17 @@ export interface TaskFault {
   readonly type?: string;
   /** The id of the task (for a clone: the source VM). */
   readonly id?: string;
-  readonly action: "warnings" | "never-ends" | "ok-without-effect" | "log-missing" | "error" | "killed";
+  readonly action:
+    | "warnings"
+    | "never-ends"
+    | "ok-without-effect"
+    | "log-missing"
+    | "error"
+    | "killed"
+    | "held";
   /** For "error": the text the task ends with, before it does anything. */
   readonly text?: string;
-  /** For "killed": the stage at whose beginning the worker dies; the first one when absent. */
+  /** For "killed" and "held": the stage at whose beginning it happens; the first one when absent. */
   readonly stage?: string;
   /** How many tasks it hits; 1 when absent. */
   readonly count?: number;
@@ -19,6 +26,12 @@ export interface TaskFaults {
   take(type: string, id: string): TaskFault | undefined;
   list(): readonly TaskFault[];
   clear(): void;
+  /** Stops a task where it is until {@link TaskFaults.release}; called by the worker. */
+  hold(upid: string): Promise<void>;
+  /** Resolves with the UPID of a held task, at once when there is one. */
+  whenHeld(): Promise<string>;
+  /** Lets all held tasks go on. */
+  release(): void;
   /** Guests that ignore every request to shut down. */
   readonly deafGuests: Set<number>;
   /** Guests whose agent never answers. */
@@ -32,7 +45,24 @@ export function makeTaskFaults(): TaskFaults {
   const deafGuests = new Set<number>();
   const agentless = new Set<number>();
   const stuckVolumes = new Set<string>();
+  const held = new Map<string, () => void>();
+  let watchers: ((upid: string) => void)[] = [];
+  const release = (): void => {
+    for (const go of held.values()) go();
+    held.clear();
+  };
   return {
+    hold: (upid) =>
+      new Promise((resolve) => {
+        held.set(upid, resolve);
+        for (const watcher of watchers) watcher(upid);
+        watchers = [];
+      }),
+    whenHeld: async () => {
+      const first = held.keys().next().value;
+      return first ?? (await new Promise<string>((resolve) => watchers.push(resolve)));
+    },
+    release,
     deafGuests,
     agentless,
     stuckVolumes,
@@ -49,6 +79,7 @@ export function makeTaskFaults(): TaskFaults {
     list: () => faults.map(({ fault, left }) => ({ ...fault, count: left })),
     clear: () => {
       faults = [];
+      release();
       deafGuests.clear();
       agentless.clear();
       stuckVolumes.clear();

@@ -16,8 +16,8 @@ export interface Worker {
   log(line: string): void;
   /** Logs "WARN: ..." and makes the task end with WARNINGS. */
   warn(line: string): void;
-  /** Names the stage that begins; a fault may kill the worker here. */
-  stage(name: string): void;
+  /** Names the stage that begins; a fault may kill or hold the worker here. */
+  stage(name: string): Promise<void>;
   /** Lets simulated time pass; throws {@link WorkerKilled} when killed meanwhile. */
   wait(seconds: number): Promise<void>;
   /** Commits an effect together with the log so far. */
@@ -104,8 +104,10 @@ function run(
       warnings += 1;
       log.push(`WARN: ${line}`);
     },
-    stage: (name) => {
-      if (fault?.action === "killed" && (fault.stage ?? name) === name) kill();
+    stage: async (name) => {
+      const due = (fault?.stage ?? name) === name;
+      if (fault?.action === "killed" && due) kill();
+      if (fault?.action === "held" && due) await Promise.race([region.taskFaults.hold(upid), death]);
       if (killed) throw new WorkerKilled();
     },
     wait: async (seconds) => {
