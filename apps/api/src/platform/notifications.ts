@@ -4,6 +4,10 @@ import type { Logger } from "./log.ts";
 /** Called with the payload of a NOTIFY, or null when some may have been missed: look for yourself. */
 export type Listener = (payload: string | null) => void;
 
+/** All are listened to from the start: a LISTEN sent with the first listener would take effect only after it waits. */
+const channels = ["kule_job", "kule_region", "kule_token"] as const;
+type Channel = (typeof channels)[number];
+
 /**
  * One connection that listens for the whole process. A NOTIFY is a hint to look, never the news itself, so a broken
  * connection costs promptness only: after it is back every listener is called once with null.
@@ -11,7 +15,7 @@ export type Listener = (payload: string | null) => void;
 export class Notifications {
   readonly #url: string;
   readonly #log: Logger;
-  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #listeners = new Map<string, Set<Listener>>(channels.map((channel) => [channel, new Set()]));
   #client: pg.Client | null = null;
   #retry: NodeJS.Timeout | null = null;
   #stopped = true;
@@ -28,14 +32,11 @@ export class Notifications {
   }
 
   /** @returns a function that ends the subscription */
-  subscribe(channel: "kule_job" | "kule_region" | "kule_token", listener: Listener): () => void {
-    const listeners = this.#listeners.get(channel) ?? new Set();
-    const isNew = listeners.size === 0;
-    listeners.add(listener);
-    this.#listeners.set(channel, listeners);
-    if (isNew) this.#client?.query(`listen ${channel}`).catch(() => {});
+  subscribe(channel: Channel, listener: Listener): () => void {
+    const listeners = this.#listeners.get(channel);
+    listeners?.add(listener);
     return () => {
-      listeners.delete(listener);
+      listeners?.delete(listener);
     };
   }
 
@@ -66,7 +67,7 @@ export class Notifications {
     client.on("notification", ({ channel, payload }) => this.#emit(channel, payload ?? ""));
     try {
       await client.connect();
-      for (const channel of this.#listeners.keys()) await client.query(`listen ${channel}`);
+      for (const channel of channels) await client.query(`listen ${channel}`);
     } catch (error) {
       this.#later(error);
       client.end().catch(() => {});
@@ -74,11 +75,9 @@ export class Notifications {
     }
     if (this.#stopped) return void client.end().catch(() => {});
     this.#client = client;
-    // Subscribed while we were connecting.
-    for (const channel of this.#listeners.keys()) client.query(`listen ${channel}`).catch(() => {});
     if (this.#failures > 0) this.#log.info("notifications are back");
     this.#failures = 0;
-    for (const channel of this.#listeners.keys()) this.#emit(channel, null);
+    for (const channel of channels) this.#emit(channel, null);
   }
 
   #lost(client: pg.Client, error: unknown): void {
