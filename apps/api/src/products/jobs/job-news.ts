@@ -2,8 +2,13 @@ import type { Deps } from "../../platform/deps.ts";
 
 /** Tells once that a job may have changed. */
 export type JobNews = {
-  /** Waits for news since the last call, for at most so many milliseconds, or until `gone`. */
-  next(ms: number, gone: AbortSignal): Promise<void>;
+  /**
+   * Waits for news since the last call, for at most so many milliseconds, or until `gone`. Whoever is told of news must
+   * look: they are not told again.
+   *
+   * @returns whether there were news
+   */
+  next(ms: number, gone: AbortSignal): Promise<boolean>;
   dispose(): void;
 };
 
@@ -21,13 +26,13 @@ export function listenToJob({ notifications }: Pick<Deps, "notifications">, jobI
   });
   return {
     next: (ms, gone) =>
-      new Promise<void>((done) => {
+      new Promise<boolean>((done) => {
         const stop = () => {
           clearTimeout(timer);
           gone.removeEventListener("abort", stop);
           wake = null;
+          done(isNew);
           isNew = false;
-          done();
         };
         const timer = setTimeout(stop, ms);
         gone.addEventListener("abort", stop);

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { type JobNews, listenToJob } from "./job-news.ts";
 import { findJob, findSteps, type JobDetails } from "./store.ts";
@@ -50,6 +51,7 @@ async function follow(
 ): Promise<void> {
   const { db } = request;
   let seen = lastSeen(request);
+  let isQuiet = false;
   while (!gone.aborted) {
     if (!(await isStillAllowed(request))) return;
     const job = await findJob(db, found.organisation_id, found.id);
@@ -59,11 +61,11 @@ async function follow(
       const steps = await findSteps(db, job.organisation_id, job.id);
       send(`id: ${version}\nevent: job\ndata: ${JSON.stringify(viewJob(job, steps, request.caller))}\n\n`);
       seen = version;
-      if (job.finished_at === null)
-        await news.next(gatherMs, AbortSignal.any([gone, AbortSignal.timeout(gatherMs)]));
-    } else send(": still here\n\n");
+    } else if (isQuiet) send(": still here\n\n");
     if (job.finished_at !== null) return;
-    await news.next(keepAliveMs, gone);
+    isQuiet = !(await news.next(keepAliveMs, gone));
+    // What follows at once goes into the same event; it is looked at after this.
+    if (!isQuiet) await setTimeout(gatherMs, undefined, { signal: gone }).catch(() => {});
   }
 }
 
