@@ -116,7 +116,8 @@ export class JobReporter {
       if (this.#lost) return "lost";
       // Tried once even so: the lease is counted from before a claim that may have been parked for longer than it
       // lasts. Whether the job is still ours is the control plane's to say; a report of an old epoch changes nothing.
-      if (failures > 0 && lease.isOver()) return this.#loseJob("the lease is over and no report was acknowledged");
+      if (failures > 0 && lease.isOver())
+        return this.#loseJob("the lease is over and no report was acknowledged");
       const sentAt = runtime.monotonic();
       const answer = await controlPlane.report(
         job.id,

@@ -1,15 +1,16 @@
-import type { AgentRuntime } from "./runtime.ts";
+import { type AgentRuntime, pausedFully } from "./runtime.ts";
 
 /** While the control plane is away, all calls of the agent together are at most one in this time. */
 const CALL_EVERY_MILLISECONDS = 1_000;
 
 /**
  * Keeps an agent with many jobs from knocking with all of them at once at a control plane that is down or just
- * coming back. As long as calls are answered, nobody waits.
+ * coming back. As long as calls are answered, nobody waits; the first answer lets everybody go who does.
  */
 export class OutagePace {
   readonly #runtime: AgentRuntime;
-  #away = false;
+  /** Aborted by the first answer; null while the control plane answers. */
+  #outage: AbortController | null = null;
   #nextTurn = 0;
 
   constructor(runtime: AgentRuntime) {
@@ -19,20 +20,23 @@ export class OutagePace {
   /** Resolves when this call may go out; rejects with the signal's reason. */
   async turn(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (!this.#away) return;
+    if (this.#outage === null) return;
     const now = this.#runtime.monotonic();
     const turn = Math.max(now, this.#nextTurn);
     this.#nextTurn = turn + CALL_EVERY_MILLISECONDS;
-    if (turn > now) await this.#runtime.pause(turn - now, signal);
+    if (turn > now)
+      await pausedFully(this.#runtime, turn - now, AbortSignal.any([signal, this.#outage.signal]));
+    signal.throwIfAborted();
   }
 
   answered(): void {
-    this.#away = false;
+    this.#outage?.abort();
+    this.#outage = null;
   }
 
   silent(): void {
-    if (this.#away) return;
-    this.#away = true;
+    if (this.#outage !== null) return;
+    this.#outage = new AbortController();
     this.#nextTurn = this.#runtime.monotonic() + CALL_EVERY_MILLISECONDS;
   }
 }
