@@ -13,6 +13,7 @@ import type { ProxmoxCalls } from "./generated/api.ts";
 import { exchange, type HttpAnswer, NoAnswer } from "./http-exchange.ts";
 import { redactParameters, redactText, secretsIn } from "./redaction.ts";
 import { isCertificateError, type TlsTrust, TrustedAgent } from "./trusted-agent.ts";
+import { encodeForm, parseJson, textOfFailure } from "./wire-format.ts";
 
 export type CallName = keyof ProxmoxCalls;
 export type ParametersOf<Call extends CallName> = ProxmoxCalls[Call]["parameters"];
@@ -266,38 +267,3 @@ type PreparedCall = {
   readonly label: string;
   readonly parameters: Record<string, unknown>;
 };
-
-/** Booleans must be exactly 1 or 0. URLSearchParams escapes "=", ";" and "+", at which Proxmox' decoder cuts. */
-function encodeForm(parameters: ReadonlyMap<string, unknown>): string {
-  const form = new URLSearchParams();
-  for (const [key, value] of parameters) {
-    const values = Array.isArray(value) ? value : [value];
-    for (const each of values)
-      form.append(key, typeof each === "boolean" ? (each ? "1" : "0") : String(each));
-  }
-  return form.toString();
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-/** Reason phrase and, since 8.4, `message`; and the parameter errors. Older versions have only the phrase. */
-function textOfFailure(answer: HttpAnswer): string {
-  const parsed = parseJson(answer.body);
-  const parts = [answer.reason.trim()];
-  if (parsed !== null && typeof parsed === "object") {
-    if ("message" in parsed && typeof parsed.message === "string") {
-      const message = parsed.message.trim();
-      // The phrase is the message's first line: no need to have it twice.
-      if (message !== "") parts[0] = message;
-    }
-    if ("errors" in parsed && parsed.errors !== null && typeof parsed.errors === "object")
-      for (const [name, why] of Object.entries(parsed.errors)) parts.push(`${name}: ${String(why).trim()}`);
-  }
-  return parts.filter((part) => part !== "").join("; ") || "no reason given";
-}

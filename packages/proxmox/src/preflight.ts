@@ -2,12 +2,13 @@
 // and what to do about it; a check that cannot be made says so instead of passing.
 
 import type { ProxmoxClient } from "./client.ts";
-import { agentEnabled } from "./config-difference.ts";
-import { bootDiskOf, disksOf } from "./disks.ts";
+import { onlineNodes } from "./cluster.ts";
 import { ProxmoxError } from "./errors.ts";
+import { type Finding, failed, passed } from "./finding.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
-import { renderSize } from "./sizes.ts";
-import { normalConfig, onlineNodes } from "./vm-observation.ts";
+import { checkTemplate } from "./preflight-template.ts";
+
+export type { Finding } from "./finding.ts";
 
 export type PreflightSettings = {
   readonly storages: readonly string[];
@@ -16,15 +17,6 @@ export type PreflightSettings = {
   readonly templates: Readonly<Record<string, readonly number[]>>;
   /** Both ends belong to the range. */
   readonly vmidRange: readonly [number, number];
-};
-
-export type Finding = {
-  readonly check: string;
-  readonly ok: boolean;
-  /** `advised` findings do not keep jobs from running. */
-  readonly severity: "required" | "advised";
-  readonly found: string;
-  readonly fix: string | null;
 };
 
 const OLDEST_VERSION = [8, 4] as const;
@@ -68,19 +60,6 @@ async function attempt(
       { check, ok: false, severity, found: `could not be checked: ${error.message}`, fix: error.facts.fix },
     ];
   }
-}
-
-function passed(check: string, found: string): Finding {
-  return { check, ok: true, severity: "required", found, fix: null };
-}
-
-function failed(
-  check: string,
-  found: string,
-  fix: string,
-  severity: Finding["severity"] = "required",
-): Finding {
-  return { check, ok: false, severity, found, fix };
 }
 
 async function checkVersion(client: ProxmoxClient): Promise<Finding[]> {
@@ -206,44 +185,6 @@ async function checkBridges(client: ProxmoxClient, bridges: readonly string[]): 
       else findings.push(passed(check, row.type));
     }
   }
-  return findings;
-}
-
-async function checkTemplate(client: ProxmoxClient, slug: string, vmid: number): Promise<Finding[]> {
-  const check = `template ${slug} (${vmid})`;
-  const rows = await client.call("GET /cluster/resources", { type: "vm" });
-  const node = rows.find((row) => readNumber(row.vmid) === vmid)?.node;
-  if (!node)
-    return [
-      failed(
-        check,
-        "not there, or hidden from the token",
-        `Make the template with VMID ${vmid}, or correct the region file.`,
-      ),
-    ];
-  const config = normalConfig(await client.call("GET /nodes/{node}/qemu/{vmid}/config", { node, vmid }));
-  const findings: Finding[] = [];
-  const complain = (found: string, fix: string, severity: Finding["severity"] = "required") =>
-    findings.push(failed(check, found, fix, severity));
-  if (!readBoolean(config.template)) complain("a VM, not a template", `qm template ${vmid}`);
-  const disk = bootDiskOf(config);
-  if (!disk) complain("no boot disk", `qm set ${vmid} --boot order=scsi0`);
-  if (!disksOf(config).some((each) => each.cloudInit))
-    complain("no cloud-init drive", `qm set ${vmid} --ide2 <storage>:cloudinit`);
-  if (!agentEnabled(config.agent))
-    complain("guest agent not enabled", `qm set ${vmid} --agent enabled=1`, "advised");
-  for (const key of ["args", "hookscript", "startup"])
-    if (config[key] !== undefined)
-      complain(`carries ${key}`, `An API token cannot take it off a clone: qm set ${vmid} --delete ${key}`);
-  if (readBoolean(config.protection))
-    complain("protected, and so is every clone", `qm set ${vmid} --delete protection`, "advised");
-  if (findings.length === 0)
-    findings.push(
-      passed(
-        check,
-        `on ${node}, disk ${disk?.key} ${disk?.bytes ? renderSize(disk.bytes) : "of unknown size"}`,
-      ),
-    );
   return findings;
 }
 

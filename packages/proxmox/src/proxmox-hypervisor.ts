@@ -2,10 +2,12 @@
 // the job whether it may go on, send, hand over the task's UPID, wait for the task.
 
 import type { CallOptions, ProxmoxClient } from "./client.ts";
+import { observeActiveTasks } from "./cluster.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { configDifference, isEmptyDifference } from "./config-difference.ts";
 import { bootDiskOf, disksOf } from "./disks.ts";
-import { ProxmoxAlready, ProxmoxError, ProxmoxTaskLost } from "./errors.ts";
+import { ProxmoxAlready, ProxmoxError } from "./errors.ts";
+import { isHighlyAvailable, waitForPower } from "./high-availability.ts";
 import type {
   CloneRequest,
   ConfigureRequest,
@@ -18,7 +20,9 @@ import type {
   Vm,
   VmSighting,
 } from "./hypervisor.ts";
+import { findLeftoverVolumes } from "./leftover-volumes.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
+import { type OwnVm, requireOwnVm } from "./own-vm.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { renderSize } from "./sizes.ts";
 import { waitForTask } from "./task.ts";
@@ -29,7 +33,7 @@ import {
   readVmFirewall,
   type SeenFirewall,
 } from "./vm-firewall.ts";
-import { type OwnVm, observeActiveTasks, observeVm, onlineNodes, requireOwnVm } from "./vm-observation.ts";
+import { observeVm } from "./vm-observation.ts";
 
 const CLONE_TIMEOUT_SECONDS = 30 * 60;
 const CONFIGURE_TIMEOUT_SECONDS = 120;
@@ -37,9 +41,6 @@ const RESIZE_TIMEOUT_SECONDS = 120;
 const START_TIMEOUT_SECONDS = 5 * 60;
 const STOP_TIMEOUT_SECONDS = 3 * 60;
 const DESTROY_TIMEOUT_SECONDS = 10 * 60;
-/** The cluster's resource manager starts and stops a VM on its own time; its task ends when the wish is recorded. */
-const HA_TIMEOUT_SECONDS = 5 * 60;
-const HA_POLL_MILLISECONDS = 2_000;
 /** Slow storage answers more clones at a time with lock timeouts. */
 const CLONES_PER_STORAGE = 2;
 
@@ -184,15 +185,15 @@ export class ProxmoxHypervisor implements Hypervisor {
 
   async start(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
     const { node } = await this.#own(vmid, owner, effect);
-    await this.#power(vmid, node, "running", START_TIMEOUT_SECONDS, effect, () =>
+    await this.#power(vmid, "running", START_TIMEOUT_SECONDS, effect, () =>
       this.#client.call("POST /nodes/{node}/qemu/{vmid}/status/start", { node, vmid }, callOptions(effect)),
     );
   }
 
   async stop(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
     const { node } = await this.#own(vmid, owner, effect);
-    const managed = await this.#highlyAvailable(vmid, node, effect);
-    await this.#power(vmid, node, "stopped", STOP_TIMEOUT_SECONDS, effect, () =>
+    const managed = await isHighlyAvailable(this.#client, { node, vmid }, effect.signal);
+    await this.#power(vmid, "stopped", STOP_TIMEOUT_SECONDS, effect, () =>
       this.#client.call(
         "POST /nodes/{node}/qemu/{vmid}/status/stop",
         // Ends our own shutdown that still waits for the guest; the resource manager does not allow it.
@@ -209,7 +210,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     effect: EffectContext,
   ): Promise<void> {
     const { node } = await this.#own(vmid, owner, effect);
-    await this.#power(vmid, node, "stopped", how.timeoutSeconds + STOP_TIMEOUT_SECONDS, effect, () =>
+    await this.#power(vmid, "stopped", how.timeoutSeconds + STOP_TIMEOUT_SECONDS, effect, () =>
       this.#client.call(
         "POST /nodes/{node}/qemu/{vmid}/status/shutdown",
         { node, vmid, timeout: how.timeoutSeconds, forceStop: how.force },
@@ -230,28 +231,8 @@ export class ProxmoxHypervisor implements Hypervisor {
     await this.#started(upid, effect, DESTROY_TIMEOUT_SECONDS);
   }
 
-  async leftoverVolumes(vmid: number, signal?: AbortSignal): Promise<LeftoverVolume[]> {
-    const found = new Map<string, LeftoverVolume>();
-    for (const node of await onlineNodes(this.#client, signal)) {
-      const storages = await this.#client.call(
-        "GET /nodes/{node}/storage",
-        { node, content: "images" },
-        { signal },
-      );
-      for (const { storage, active, enabled, shared } of storages) {
-        if (!readBoolean(active) || !readBoolean(enabled)) continue;
-        const content = await this.#client.call(
-          "GET /nodes/{node}/storage/{storage}/content",
-          { node, storage, vmid },
-          { signal },
-        );
-        for (const { volid, size } of content) {
-          const key = readBoolean(shared) ? volid : `${node} ${volid}`;
-          if (!found.has(key)) found.set(key, { node, storage, volume: volid, bytes: readNumber(size) ?? 0 });
-        }
-      }
-    }
-    return [...found.values()];
+  leftoverVolumes(vmid: number, signal?: AbortSignal): Promise<LeftoverVolume[]> {
+    return findLeftoverVolumes(this.#client, vmid, signal);
   }
 
   async freeVolume(
@@ -278,18 +259,8 @@ export class ProxmoxHypervisor implements Hypervisor {
     return requireOwnVm({ client: this.#client, runtime: this.#runtime }, vmid, owner, effect.signal);
   }
 
-  async #highlyAvailable(vmid: number, node: string, effect: EffectContext): Promise<boolean> {
-    const status = await this.#client.call(
-      "GET /nodes/{node}/qemu/{vmid}/status/current",
-      { node, vmid },
-      { signal: effect.signal },
-    );
-    return readBoolean((status.ha as { managed?: number | string } | undefined)?.managed);
-  }
-
   async #power(
     vmid: number,
-    node: string,
     wanted: "running" | "stopped",
     timeoutSeconds: number,
     effect: EffectContext,
@@ -299,39 +270,11 @@ export class ProxmoxHypervisor implements Hypervisor {
     try {
       const upid = await send();
       await this.#started(upid, effect, timeoutSeconds);
-      if (/:ha(start|stop):/.test(upid)) await this.#untilPower(vmid, node, wanted, effect);
+      if (/:ha(start|stop):/.test(upid))
+        await waitForPower({ client: this.#client, runtime: this.#runtime }, vmid, wanted, effect);
     } catch (error) {
       // "already running" is the wish fulfilled.
       if (!(error instanceof ProxmoxAlready)) throw error;
-    }
-  }
-
-  async #untilPower(vmid: number, node: string, wanted: string, effect: EffectContext): Promise<void> {
-    const startedAt = this.#runtime.now();
-    for (;;) {
-      const rows = await this.#client.call(
-        "GET /cluster/resources",
-        { type: "vm" },
-        { signal: effect.signal },
-      );
-      const at = rows.find((row) => readNumber(row.vmid) === vmid)?.node ?? node;
-      const { status } = await this.#client.call(
-        "GET /nodes/{node}/qemu/{vmid}/status/current",
-        { node: at, vmid },
-        { signal: effect.signal },
-      );
-      if (status === wanted) return;
-      const elapsed = this.#runtime.now() - startedAt;
-      if (elapsed > HA_TIMEOUT_SECONDS * 1000)
-        throw new ProxmoxTaskLost({
-          call: `HA request for VM ${vmid}`,
-          status: null,
-          text: `the VM is not ${wanted} after ${HA_TIMEOUT_SECONDS} s`,
-          outcome: "unknown",
-          fix: "The cluster's HA manager decides when it acts: ha-manager status.",
-        });
-      await effect.stillRunning(elapsed);
-      await this.#runtime.pause(HA_POLL_MILLISECONDS, effect.signal);
     }
   }
 

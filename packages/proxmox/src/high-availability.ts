@@ -1,0 +1,54 @@
+// A VM that the cluster's resource manager looks after is started and stopped on that manager's own time: the task
+// ends when the wish is recorded. So the VM itself is watched.
+
+import type { ProxmoxClient } from "./client.ts";
+import { ProxmoxTaskLost } from "./errors.ts";
+import type { EffectContext } from "./hypervisor.ts";
+import { readBoolean, readNumber } from "./lenient.ts";
+import type { Runtime } from "./runtime.ts";
+
+const HA_TIMEOUT_SECONDS = 5 * 60;
+const HA_POLL_MILLISECONDS = 2_000;
+
+export async function isHighlyAvailable(
+  client: ProxmoxClient,
+  path: { node: string; vmid: number },
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const status = await client.call("GET /nodes/{node}/qemu/{vmid}/status/current", path, { signal });
+  return readBoolean((status.ha as { managed?: number | string } | undefined)?.managed);
+}
+
+/** Throws ProxmoxTaskLost (outcome unknown) when the VM is not there in time; it may have changed its node on the way. */
+export async function waitForPower(
+  { client, runtime }: { client: ProxmoxClient; runtime: Runtime },
+  vmid: number,
+  wanted: "running" | "stopped",
+  effect: EffectContext,
+): Promise<void> {
+  const { signal } = effect;
+  const startedAt = runtime.now();
+  for (;;) {
+    const rows = await client.call("GET /cluster/resources", { type: "vm" }, { signal });
+    const node = rows.find((row) => readNumber(row.vmid) === vmid)?.node;
+    if (node) {
+      const { status } = await client.call(
+        "GET /nodes/{node}/qemu/{vmid}/status/current",
+        { node, vmid },
+        { signal },
+      );
+      if (status === wanted) return;
+    }
+    const elapsed = runtime.now() - startedAt;
+    if (elapsed > HA_TIMEOUT_SECONDS * 1000)
+      throw new ProxmoxTaskLost({
+        call: `HA request for VM ${vmid}`,
+        status: null,
+        text: `the VM is not ${wanted} after ${HA_TIMEOUT_SECONDS} s`,
+        outcome: "unknown",
+        fix: "The cluster's HA manager decides when it acts: ha-manager status.",
+      });
+    await effect.stillRunning(elapsed);
+    await runtime.pause(HA_POLL_MILLISECONDS, signal);
+  }
+}
