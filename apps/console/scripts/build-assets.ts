@@ -13,8 +13,8 @@ const latin = String.fromCodePoint(
   ...Array.from({ length: 0xff - 0x20 }, (_, index) => 0x20 + index + 1),
   0x20,
 );
-const punctuation = "–—‘’“”„•…€™←↑→↓−≥≤×";
-const latinExtended = "ĞğİŞşŒœŠšŽžĀāĒēĪīŌōŪū₺";
+const punctuation = "ıŒœ–—‘’“”„•…€™←↑→↓−≥≤×";
+const latinExtended = "ĞğİŞşŠšŽžĀāĒēĪīŌōŪū₺";
 
 /**
  * Builds what browsers load into `directory`: one script, one stylesheet and two font files, with the hash of their

@@ -216,6 +216,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
       "Windows Server 2025 needs 4 GB of memory",
     );
     expect(await page.isDisabled("#package-l")).toBe(false);
+    expect(await page.isChecked("#package-l")).toBe(true);
     expect(await page.textContent("#access")).toContain("Windows takes no SSH keys");
     expect(await page.evaluate("document.activeElement.id")).toBe("image-windows-2025");
     expect(await page.inputValue("input[name=name]")).toBe("web-9");

@@ -1,7 +1,14 @@
 /** Kule's mark: the tower, its cone in the second colour. */
 export function Mark({ size = 28 }: { readonly size?: number }) {
   return (
-    <svg class="mark" viewBox="0 0 32 32" width={size} height={size} aria-hidden="true" focusable="false">
+    <svg
+      class="mark"
+      viewBox="5 0 22 32"
+      width={size * 0.7}
+      height={size}
+      aria-hidden="true"
+      focusable="false"
+    >
       <path class="mark-roof" d="M16 1.5 23.2 11H8.8z" />
       <path class="mark-stone" d="M7.2 12.4h17.6v3H7.2z" />
       <path

@@ -219,6 +219,7 @@ export const en = {
     ready: "Nothing stands in the way.",
     blocked: "This stands in the way:",
     unchecked: "Give it a name and we check whether everything is ready.",
+    refused: "Some of the choices need another look.",
     uncheckable: "The check could not be made: the API does not answer. You can still try.",
     check: "Check",
     submit: "Create server",

@@ -211,6 +211,7 @@ export const tr = {
     ready: "Önünde bir engel yok.",
     blocked: "Önündeki engeller:",
     unchecked: "Bir ad verin, her şeyin hazır olup olmadığına bakalım.",
+    refused: "Seçimlerin bazıları yeniden gözden geçirilmeli.",
     uncheckable: "Denetlenemedi: API yanıt vermiyor. Yine de deneyebilirsiniz.",
     check: "Denetle",
     submit: "Sunucu oluştur",

@@ -70,7 +70,10 @@ function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; rea
     <section class="panel" id={network.id} aria-labelledby={`title-${network.id}`}>
       <div class="panel-head">
         <h2 id={`title-${network.id}`}>
-          {network.name} {network.is_default ? <span class="tag">{messages.networks.default}</span> : null}
+          {network.name}{" "}
+          {network.is_default && network.name !== messages.networks.default ? (
+            <span class="tag">{messages.networks.default}</span>
+          ) : null}
         </h2>
         <Status tone={tones[network.status]}>{messages.networks.status[network.status]}</Status>
       </div>

@@ -25,6 +25,8 @@ export function NameChoice({ view, form, problems }: CreatePageProps) {
         {nameRules.map((rule) => (
           <li data-rule={rule} data-state="open">
             <Icon name="dot" size={14} />
+            <Icon name="check" size={14} />
+            <Icon name="cross" size={14} />
             {messages.create.rules[rule]}
           </li>
         ))}

@@ -2,8 +2,8 @@ import { validateBody } from "@kule/contract/validate";
 import { expect, test } from "vitest";
 import { fakeCatalog } from "../../testing/fake-records.ts";
 import {
-  chosenFor,
   createFieldOf,
+  fitted,
   freshCreateForm,
   imageOffers,
   packageOffers,
@@ -84,10 +84,16 @@ test("images that the region lacks cannot be chosen there", () => {
   ]);
 });
 
-test("a choice is never changed behind a person's back, only a gap is filled", () => {
-  const form = chosenFor(fakeCatalog, { ...fresh, image: "windows-2025", package: "s" });
-  expect(form.package).toBe("s");
-  expect(chosenFor(fakeCatalog, { ...fresh, image: "windows-2025", package: "" }).package).toBe("l");
+test("while one chooses, what does not fit gives way to the nearest that does", () => {
+  expect(fitted(fakeCatalog, { ...fresh, image: "windows-2025", package: "s" }).package).toBe("l");
+  expect(fitted(fakeCatalog, { ...fresh, image: "windows-2025", package: "xl" }).package).toBe("xl");
+  expect(fitted(fakeCatalog, { ...fresh, image: "windows-2025", region: "ank1" }).image).toBe("ubuntu-24.04");
+  expect(fitted(fakeCatalog, { ...fresh, image: "debian-13", region: "ank1" }).image).toBe("debian-13");
+});
+
+test("what was sent is read as it was sent, gaps and all", () => {
+  const form = readCreateForm(new URLSearchParams("name=web-1&image=windows-2025"));
+  expect(form).toMatchObject({ image: "windows-2025", package: "", region: "" });
 });
 
 test.each([

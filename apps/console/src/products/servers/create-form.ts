@@ -43,7 +43,7 @@ export function readCreateForm(fields: URLSearchParams): CreateForm {
 
 /** What a fresh form shows: the first region that is ready, its first Linux image, the smallest fitting package. */
 export function freshCreateForm(catalog: Catalog, idempotencyKey: string): CreateForm {
-  return chosenFor(catalog, {
+  return fitted(catalog, {
     name: "",
     region: "",
     image: "",
@@ -60,17 +60,21 @@ export function freshCreateForm(catalog: Catalog, idempotencyKey: string): Creat
 }
 
 /**
- * The form with gaps filled: no region, image or package chosen becomes the first that is on offer. What a person
- * chose is kept, also when it does not fit, since only the person can say what gives way.
+ * The form while a person chooses: no region, image or package becomes the first that is on offer, an image that the
+ * region lacks becomes one that it has, a package that is too small the smallest that fits. Only for what is shown
+ * before it is sent: what was sent is never changed.
  */
-export function chosenFor(catalog: Catalog, form: CreateForm): CreateForm {
+export function fitted(catalog: Catalog, form: CreateForm): CreateForm {
   const region =
     form.region || (catalog.regions.find(({ status }) => status === "ok") ?? catalog.regions[0])?.slug || "";
   const here = catalog.images.filter((image) => image.regions.includes(region));
-  const image = form.image || (here.find(({ os_family }) => os_family === "linux") ?? here[0])?.slug || "";
-  const allowed = catalog.images.find(({ slug }) => slug === image)?.packages_allowed ?? [];
-  const smallest = catalog.packages.find(({ slug }) => allowed.includes(slug)) ?? catalog.packages[0];
-  return { ...form, region, image, package: form.package || smallest?.slug || "" };
+  const image =
+    here.find(({ slug }) => slug === form.image) ??
+    here.find(({ os_family }) => os_family === "linux") ??
+    here[0];
+  const fitting = catalog.packages.filter(({ slug }) => image?.packages_allowed.includes(slug));
+  const size = fitting.find(({ slug }) => slug === form.package) ?? fitting[0];
+  return { ...form, region, image: image?.slug ?? "", package: size?.slug ?? "" };
 }
 
 export type PackageOffer = {

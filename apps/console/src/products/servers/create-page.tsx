@@ -10,8 +10,8 @@ import { toCreateBody } from "./create-form.ts";
 import { ImageChoice, PackageChoice, RegionChoice } from "./create-offers.tsx";
 import { CreateSummary } from "./create-summary.tsx";
 
-/** What the dry run said: not asked, not answered, or an answer. */
-export type Check = "unchecked" | "away" | Schemas["DryRun"];
+/** What the dry run said: not asked, not answered, wrong fields, or an answer. */
+export type Check = "unchecked" | "away" | "refused" | Schemas["DryRun"];
 
 export type CreatePageProps = {
   readonly view: View;
@@ -23,6 +23,8 @@ export type CreatePageProps = {
   /** What is wrong with the whole of it. */
   readonly banner: { readonly kind: "problem" | "warning"; readonly text: string } | null;
   readonly check: Check;
+  /** The form was sent and came back, so what is wrong is also said at its top. */
+  readonly sent: boolean;
 };
 
 export function CreatePage(props: CreatePageProps) {
@@ -67,7 +69,9 @@ export function CreatePage(props: CreatePageProps) {
         >
           <div id="create-banner">
             {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-            {count === 0 ? null : <Banner kind="problem">{messages.common.problems(count)}</Banner>}
+            {count === 0 || !props.sent ? null : (
+              <Banner kind="problem">{messages.common.problems(count)}</Banner>
+            )}
           </div>
           <NameChoice {...props} />
           <RegionChoice {...props} />

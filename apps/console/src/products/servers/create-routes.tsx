@@ -11,8 +11,8 @@ import { fieldProblems, problemText } from "../../problem-messages.ts";
 import { keyFieldOf } from "../ssh-keys/routes.tsx";
 import {
   type CreateForm,
-  chosenFor,
   createFieldOf,
+  fitted,
   freshCreateForm,
   readCreateForm,
   toCreateBody,
@@ -34,7 +34,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     const fresh = freshCreateForm(choices.catalog, crypto.randomUUID());
     // An address may carry choices: links into the form, and the way back after a session ended.
     const form = query.has("name")
-      ? chosenFor(choices.catalog, { ...readCreateForm(query), idempotencyKey: fresh.idempotencyKey })
+      ? fitted(choices.catalog, { ...readCreateForm(query), idempotencyKey: fresh.idempotencyKey })
       : fresh;
     return show(context, choices, form, { check: await dryRun(context, choices, form) });
   });
@@ -42,7 +42,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
   // What the page asks while a person fills it in.
   routes.post("/preview", async (context) => {
     const choices = await loadChoices(context.get("api"));
-    const form = chosenFor(choices.catalog, readCreateForm(context.get("form")));
+    const form = fitted(choices.catalog, readCreateForm(context.get("form")));
     return show(context, choices, form, { check: await dryRun(context, choices, form) });
   });
 
@@ -50,7 +50,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     const { messages } = context.get("view");
     const intent = context.get("form").get("intent");
     const choices = await loadChoices(context.get("api"));
-    let form = chosenFor(choices.catalog, readCreateForm(context.get("form")));
+    let form = readCreateForm(context.get("form"));
 
     if (form.newKeyText !== "" && intent !== "check") {
       const added = await addKey(context, form);
@@ -58,8 +58,10 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
       choices.sshKeys = [added.data, ...choices.sshKeys.filter(({ id }) => id !== added.data.id)];
       form = { ...form, newKeyName: "", newKeyText: "", sshKeyIds: [...form.sshKeyIds, added.data.id] };
     }
-    if (intent !== "create")
+    if (intent !== "create") {
+      form = fitted(choices.catalog, form);
       return show(context, choices, form, { check: await dryRun(context, choices, form) });
+    }
 
     const key = `${context.get("session")?.token} ${form.idempotencyKey}`;
     const creation = underWay.get(key) ?? create(context.get("api"), choices.catalog, form);
@@ -191,7 +193,8 @@ function show(context: ConsoleContext, choices: Choices, form: CreateForm, extra
         form={form}
         problems={extra.problems ?? refused.problems ?? noProblems}
         banner={extra.banner ?? refused.banner ?? null}
-        check={typeof check === "object" && "request_id" in check ? "unchecked" : check}
+        check={typeof check === "object" && "request_id" in check ? "refused" : check}
+        sent={extra.status !== undefined}
       />,
     ),
     extra.status ?? 200,

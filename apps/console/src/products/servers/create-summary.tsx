@@ -52,6 +52,7 @@ export function CreateSummary(props: CreatePageProps & { readonly call: string }
 function CheckResult({ view, check }: CreatePageProps) {
   const { messages } = view;
   if (check === "unchecked") return <p class="hint">{messages.create.unchecked}</p>;
+  if (check === "refused") return <p class="hint">{messages.create.refused}</p>;
   if (check === "away") return <p class="hint">{messages.create.uncheckable}</p>;
   if (check.blockers.length > 0)
     return (
