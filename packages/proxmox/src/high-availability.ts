@@ -2,7 +2,7 @@
 // ends when the wish is recorded. So the VM itself is watched.
 
 import type { ProxmoxClient } from "./client.ts";
-import { ProxmoxTaskLost } from "./errors.ts";
+import { ProxmoxNotFound, ProxmoxTaskLost } from "./errors.ts";
 import type { EffectContext } from "./hypervisor.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
 import type { Runtime } from "./runtime.ts";
@@ -31,14 +31,7 @@ export async function waitForPower(
   for (;;) {
     const rows = await client.call("GET /cluster/resources", { type: "vm" }, { signal });
     const node = rows.find((row) => readNumber(row.vmid) === vmid)?.node;
-    if (node) {
-      const { status } = await client.call(
-        "GET /nodes/{node}/qemu/{vmid}/status/current",
-        { node, vmid },
-        { signal },
-      );
-      if (status === wanted) return;
-    }
+    if (node && (await powerOn(client, { node, vmid }, signal)) === wanted) return;
     const elapsed = runtime.now() - startedAt;
     if (elapsed > HA_TIMEOUT_SECONDS * 1000)
       throw new ProxmoxTaskLost({
@@ -50,5 +43,19 @@ export async function waitForPower(
       });
     await effect.stillRunning(elapsed);
     await runtime.pause(HA_POLL_MILLISECONDS, signal);
+  }
+}
+
+/** "moving" when it has just left this node. */
+async function powerOn(
+  client: ProxmoxClient,
+  path: { node: string; vmid: number },
+  signal: AbortSignal | undefined,
+): Promise<"running" | "stopped" | "moving"> {
+  try {
+    return (await client.call("GET /nodes/{node}/qemu/{vmid}/status/current", path, { signal })).status;
+  } catch (error) {
+    if (error instanceof ProxmoxNotFound) return "moving";
+    throw error;
   }
 }
