@@ -139,17 +139,27 @@ describe("the lab as a process", () => {
 });
 
 describe("the journal", () => {
-  test("replays to the same state, and hands out other MAC addresses after a restart", async () => {
+  test("replays to the same state", async () => {
     const dataDir = newDirectory();
-    const first = await startLab({ dataDir, seed: 7 });
+    const first = await startLab({ dataDir });
     await run(first, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 21210 } });
     const before = first.control.vms();
     await first.stop();
-    const second = await startLab({ dataDir, seed: 7 });
+    const second = await startLab({ dataDir });
     expect(second.control.vms()).toEqual(before);
-    await run(second, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 21211 } });
-    expect(second.control.vm(21211)?.config.net0).not.toBe(second.control.vm(21210)?.config.net0);
     await second.stop();
+  });
+
+  test("keeps count of the starts, so that each hands out MAC addresses of its own", async () => {
+    const dataDir = newDirectory();
+    const macs: (string | undefined)[] = [];
+    for (const newid of [21211, 21212, 21213]) {
+      const lab = await startLab({ dataDir, seed: 7 });
+      await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid } });
+      macs.push(lab.control.vm(newid)?.config.net0);
+      await lab.stop();
+    }
+    expect(new Set(macs).size).toBe(3);
   });
 
   test("with the same seed gives two labs the same MAC addresses but never the same secret", async () => {
@@ -187,7 +197,13 @@ describe("the journal", () => {
     journal.append(10, { op: "after" }, [["vm", "0", null]]);
     journal.close();
     state.clear();
-    openJournal(dataDir, apply).close();
+    let applied = 0;
+    openJournal(dataDir, (change) => {
+      applied += 1;
+      apply(change);
+    }).close();
+    // Three documents from the snapshot and one line behind it; the history is not replayed.
+    expect(applied).toBe(4);
     expect([...state]).toEqual([
       ["1", { index: 7 }],
       ["2", { index: 8 }],

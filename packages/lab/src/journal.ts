@@ -98,6 +98,8 @@ export function openJournal(dataDir: string, apply: (change: Change) => void): J
   // "r+" after making sure that it exists: "a" could not cut a torn line off.
   closeSync(openSync(active, "a", 0o600));
   for (const name of journalFiles(dataDir)) {
+    // History that the snapshot has swallowed whole is kept for people, not read.
+    if (name !== ACTIVE && Number(/\d+/.exec(name)?.[0]) <= snapshot.seq) continue;
     const file = join(dataDir, name);
     const { entries, usedBytes } = parseLines(readFileSync(file, "utf8"));
     for (const entry of entries) {

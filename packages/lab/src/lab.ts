@@ -111,11 +111,12 @@ function tokenSecret(region: Region, tokenid: string): string {
 export async function startLab(options: LabOptions): Promise<Lab> {
   const { dataDir, port = 0, host = "127.0.0.1", timeScale = 0, version = "9.2", seed = 1 } = options;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const skewMs = (options.clockSkewSeconds ?? 0) * 1000;
+  const clock = options.runtime ?? systemRuntime(timeScale, seed, skewMs);
+  const store = openStore(dataDir, clock.nowMs);
   // The number of earlier starts is part of the seed: a restart must not hand out the same MACs again.
-  const boots = readJournal(dataDir).filter(({ op }) => op === "lab-started").length;
-  const runtime =
-    options.runtime ?? systemRuntime(timeScale, seed + boots * 7919, (options.clockSkewSeconds ?? 0) * 1000);
-  const store = openStore(dataDir, runtime);
+  const boots = store.get("meta", "meta")?.boots ?? 0;
+  const runtime = options.runtime ?? systemRuntime(timeScale, seed + boots * 7919, skewMs);
   const fresh = store.empty;
   const region = makeRegion(runtime, store, version);
   if (fresh) seedRegion(region);

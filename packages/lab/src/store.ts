@@ -1,6 +1,5 @@
 import type { CollectionName, Collections } from "./documents.ts";
 import { type Change, type Effect, openJournal } from "./journal.ts";
-import type { Runtime } from "./runtime.ts";
 
 type AnyDocument = Collections[CollectionName];
 
@@ -21,8 +20,8 @@ export interface Store {
   close(): void;
 }
 
-/** Opens the store in `dataDir`, replaying what the journal holds. */
-export function openStore(dataDir: string, runtime: Runtime): Store {
+/** Opens the store in `dataDir`, replaying what the journal holds. `nowMs` dates new entries. */
+export function openStore(dataDir: string, nowMs: () => number): Store {
   const collections = new Map<string, Map<string, AnyDocument>>();
   const collection = (name: string): Map<string, AnyDocument> => {
     let found = collections.get(name);
@@ -51,7 +50,7 @@ export function openStore(dataDir: string, runtime: Runtime): Store {
     commit: (effect, changes) => {
       // After stop() a task may still be unwinding; like a killed process, it changes nothing any more.
       if (closed) return;
-      journal.append(runtime.nowMs(), effect, changes);
+      journal.append(nowMs(), effect, changes);
       for (const change of changes) apply(change);
       if (changes.length > 0) for (const listener of listeners) listener(changes);
       if (journal.big) journal.compact(everything);

@@ -1,5 +1,4 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { systemRuntime } from "../runtime.ts";
 import { openStore, type Store } from "../store.ts";
 import { newDirectory } from "../test-lab.ts";
 import { makePermissions, type Permissions } from "./permissions.ts";
@@ -12,7 +11,7 @@ afterAll(() => {
   for (const each of stores) each.close();
 });
 beforeEach(() => {
-  store = openStore(newDirectory(), systemRuntime(0, 1));
+  store = openStore(newDirectory(), Date.now);
   stores.push(store);
   permissions = makePermissions(store, "9.2");
   const role = (roleid: string, ...privileges: string[]): void =>
