@@ -78,7 +78,7 @@ async function buffered(): Promise<number> {
   return vmid;
 }
 
-describe("ServerStop", () => {
+describe("ServerStop", { timeout: 60_000 }, () => {
   it("puts a server into the removal buffer: off, protected, not started with its node, disks kept", async () => {
     const vmid = await newServer();
     const volumes = region.lab.control.volumes(vmid);
@@ -108,10 +108,10 @@ describe("ServerStop", () => {
     expect(await survivesACrashAnywhere(crashCases("ServerStop", () => newServer()))).toContain(
       "ServerStop.shut-down.effect-done",
     );
-  }, 60_000);
+  }, 120_000);
 });
 
-describe("ServerRestore", () => {
+describe("ServerRestore", { timeout: 60_000 }, () => {
   it("undoes the removal buffer, and starts what ran before", async () => {
     const vmid = await newServer();
     const before = await endState(region, vmid);
@@ -136,10 +136,10 @@ describe("ServerRestore", () => {
     expect(await survivesACrashAnywhere(crashCases("ServerRestore", buffered))).toContain(
       "ServerRestore.start.reply-read",
     );
-  }, 60_000);
+  }, 120_000);
 });
 
-describe("ServerDestroy", () => {
+describe("ServerDestroy", { timeout: 60_000 }, () => {
   it("removes the VM and every volume of it, and says from where on it is too late", async () => {
     const vmid = await buffered();
     const { steps, host } = await run("ServerDestroy", vmid);
@@ -215,5 +215,5 @@ describe("ServerDestroy", () => {
     expect(await survivesACrashAnywhere(crashCases("ServerDestroy", buffered))).toContain(
       "ServerDestroy.destroy.effect-done",
     );
-  }, 60_000);
+  }, 120_000);
 });

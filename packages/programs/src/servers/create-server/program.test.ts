@@ -46,7 +46,7 @@ async function failure(promise: Promise<unknown>): Promise<Error> {
 const codeOf = (error: Error) =>
   error instanceof Failed || error instanceof RetryLater ? error.facts.code : error;
 
-describe("ServerCreate", () => {
+describe("ServerCreate", { timeout: 60_000 }, () => {
   it("makes the server its owner asked for, and nothing of the template shines through", async () => {
     const vmid = newVmid();
     const { observed, host } = await create(vmid);
@@ -205,7 +205,7 @@ describe("ServerCreate", () => {
   }, 120_000);
 });
 
-describe("A lost answer", () => {
+describe("A lost answer", { timeout: 60_000 }, () => {
   it.each([
     ["POST", "/qemu/9000/clone$", "clone-started"],
     ["POST", "/config$", "config-changed"],
@@ -286,7 +286,7 @@ describe("A lost answer", () => {
   });
 });
 
-describe("A server's place in the region", () => {
+describe("A server's place in the region", { timeout: 60_000 }, () => {
   it("that somebody else has taken is never touched, and another is asked for", async () => {
     const vmid = newVmid();
     region.lab.control.stealVmid(vmid);
@@ -364,7 +364,7 @@ describe("A server's place in the region", () => {
   });
 });
 
-describe("Trouble in the region", () => {
+describe("Trouble in the region", { timeout: 60_000 }, () => {
   it("that ends a task with warnings is a success that tells of them", async () => {
     const vmid = newVmid();
     region.lab.faults.tasks.add({ type: "qmclone", action: "warnings" });
@@ -452,7 +452,7 @@ describe("Trouble in the region", () => {
   });
 });
 
-describe("A task that is still running", () => {
+describe("A task that is still running", { timeout: 60_000 }, () => {
   it("when the next run begins is waited for, and not started again", async () => {
     const slow = await startLabRegion({}, { timeScale: 0.1 }, systemRuntime);
     const vmid = 20_050;
@@ -491,7 +491,7 @@ describe("A task that is still running", () => {
   }, 60_000);
 });
 
-describe("The lease", () => {
+describe("The lease", { timeout: 60_000 }, () => {
   it("that is nearly over is renewed before anything is sent, and a lost one ends the run unsent", async () => {
     const vmid = newVmid();
     let left = 0.1;
