@@ -2,6 +2,7 @@ import { createServer, type Server } from "node:http";
 import { type ServerType, serve } from "@hono/node-server";
 import { createApp } from "../app.ts";
 import type { Logger } from "../platform/log.ts";
+import type { Metrics } from "../platform/metrics.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
 import { onceToldToStop } from "./stop-signal.ts";
@@ -17,29 +18,35 @@ const drainMs = 7_000;
 export async function serveCommand(settings: Settings, log: Logger): Promise<void> {
   const stop = onceToldToStop();
   const open = await openDeps(settings, log);
-  const app = createApp(open.deps);
-  const server = serve({ fetch: app.fetch, hostname: settings.host, port: settings.port });
-  await listening(server, settings);
-  const metrics =
-    settings.metricsPort === null ? null : await serveMetrics(settings, () => open.deps.metrics.registry);
-  log.info({ host: settings.host, port: portOf(server), url: settings.publicUrl }, "serving");
+  try {
+    const app = createApp(open.deps);
+    const server = serve({ fetch: app.fetch, hostname: settings.host, port: settings.port });
+    await listening(server, settings, "KULE_API_PORT");
+    const metrics = await serveMetrics(settings, open.deps.metrics.registry);
+    log.info({ host: settings.host, port: portOf(server), url: settings.publicUrl }, "serving");
 
-  log.info({ signal: await stop }, "stopping");
-  open.stop();
-  await drained(server);
-  metrics?.close();
-  await open.close();
+    log.info({ signal: await stop }, "stopping");
+    open.stop();
+    await drained(server);
+    metrics?.close();
+  } finally {
+    await open.close();
+  }
   log.info("stopped");
 }
 
-function listening(server: ServerType | Server, settings: Settings): Promise<void> {
+function listening(
+  server: ServerType | Server,
+  { host, port }: { readonly host: string; readonly port: number },
+  variable: string,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("listening", resolve);
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const place = `${settings.host}:${settings.port}`;
+      const place = `${host}:${port}`;
       reject(
         error.code === "EADDRINUSE"
-          ? new BadSettings(`port ${place} is in use; set KULE_API_PORT to another one`)
+          ? new BadSettings(`port ${place} is in use; set ${variable} to another one`)
           : new BadSettings(`cannot listen on ${place}: ${error.message}`),
       );
     });
@@ -63,20 +70,20 @@ function portOf(server: ServerType): number | null {
   return typeof address === "object" && address !== null ? address.port : null;
 }
 
-async function serveMetrics(
-  settings: Settings,
-  registry: () => { metrics(): Promise<string>; contentType: string },
-): Promise<Server> {
+async function serveMetrics(settings: Settings, registry: Metrics["registry"]): Promise<Server | null> {
+  const { host, metricsPort } = settings;
+  if (metricsPort === null) return null;
   const server = createServer((request, response) => {
-    if (request.url !== "/metrics") return void response.writeHead(404).end();
-    registry()
-      .metrics()
-      .then(
-        (text) => response.writeHead(200, { "Content-Type": registry().contentType }).end(text),
-        () => response.writeHead(500).end(),
-      );
+    if (request.url !== "/metrics") {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { "Content-Type": registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
   });
-  server.listen(settings.metricsPort ?? 0, settings.host);
-  await listening(server, { ...settings, port: settings.metricsPort ?? 0 });
+  server.listen(metricsPort, host);
+  await listening(server, { host, port: metricsPort }, "KULE_API_METRICS_PORT");
   return server;
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "../platform/log.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
+import { runWorker } from "../worker/run.ts";
 import { onceToldToStop } from "./stop-signal.ts";
 
 /** Runs the control plane's own tasks until SIGTERM or SIGINT. graphile-worker's tables need their owner. */
@@ -12,13 +13,16 @@ export async function workerCommand(
   const ownerUrl = environment.KULE_OWNER_DATABASE_URL;
   if (ownerUrl === undefined || ownerUrl === "") throw new BadSettings("KULE_OWNER_DATABASE_URL is not set");
   const stop = onceToldToStop();
-  const { runWorker } = await import("../worker/run.ts");
   const open = await openDeps(settings, log);
-  const running = await runWorker({ deps: open.deps, ownerUrl });
-  log.info("working");
-  const ended = await Promise.race([stop, running.ended.then(() => null)]);
-  log.info({ signal: ended }, "stopping");
-  await running.stop();
-  await open.close();
-  if (ended === null) throw new Error("the worker ended by itself");
+  try {
+    const running = await runWorker({ deps: open.deps, ownerUrl });
+    log.info("working");
+    const signal = await Promise.race([stop, running.ended.then(() => null)]);
+    if (signal === null) throw new Error("the worker ended by itself");
+    log.info({ signal }, "stopping");
+    await running.stop();
+  } finally {
+    await open.close();
+  }
+  log.info("stopped");
 }

@@ -81,8 +81,9 @@ export function openDatabase(options: DatabaseOptions): OpenDatabase {
   const connecting: PostgresPool = {
     options: pool.options,
     connect: () =>
+      // Whatever the reason, a refused password included: to the request it is a database that is not there.
       pool.connect().catch((error: unknown) => {
-        throw error instanceof pg.DatabaseError ? error : new DatabaseAway(error);
+        throw new DatabaseAway(error);
       }) as ReturnType<PostgresPool["connect"]>,
     end: () => pool.end(),
   };

@@ -2,7 +2,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 
 export type Metrics = {
   readonly registry: Registry;
-  observeRequest(operation: string, status: number, seconds: number): void;
+  /** A request came in. Call what it returns when it is answered. */
+  beginRequest(operation: string): (status: number) => void;
 };
 
 /** The process' metrics; none of their labels comes from a caller, so their number is bounded. */
@@ -34,11 +35,21 @@ export function createMetrics(poolUse: () => { total: number; idle: number; wait
       this.set({ state: "waiting" }, waiting);
     },
   });
+  const open = new Gauge({
+    name: "kule_api_requests_open",
+    help: "Requests that are not answered yet, parked ones included",
+    registers: [registry],
+  });
   return {
     registry,
-    observeRequest(operation, status, seconds) {
-      requests.inc({ operation, status });
-      duration.observe({ operation }, seconds);
+    beginRequest(operation) {
+      const startedAt = performance.now();
+      open.inc();
+      return (status) => {
+        open.dec();
+        requests.inc({ operation, status });
+        duration.observe({ operation }, (performance.now() - startedAt) / 1000);
+      };
     },
   };
 }

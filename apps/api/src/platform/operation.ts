@@ -90,8 +90,8 @@ async function answer(
   handler: AnyHandler,
   context: Context,
 ): Promise<Response> {
-  const startedAt = performance.now();
   const { deps } = api;
+  const answered = deps.metrics.beginRequest(info.id);
   const request = new ApiRequest(deps, info, context, requestIdOf(context));
   const headers: Record<string, string> = { ...secureHeaders, "X-Request-Id": request.id };
   let result: Reply | Response;
@@ -101,7 +101,7 @@ async function answer(
   } catch (error) {
     result = await refuse(request, error);
   }
-  deps.metrics.observeRequest(info.id, result.status, (performance.now() - startedAt) / 1000);
+  answered(result.status);
   context.set("operation", info.id);
   return render(result, headers);
 }

@@ -1,0 +1,287 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ApiCaller } from "../../testing/api-caller.ts";
+import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
+
+let world: ApiWorld;
+let acme: TestOrganisation;
+let database: Client;
+
+beforeAll(async () => {
+  world = await ApiWorld.open();
+  acme = await world.addOrganisation("acme");
+  database = new Client({ connectionString: world.database.ownerUrl });
+  await database.connect();
+});
+afterAll(async () => {
+  await database.end();
+  await world.close();
+});
+
+const nobody = () => new ApiCaller(world.app, null);
+
+async function addPerson(email: string, role: string) {
+  const added = await acme.owner.post("/members", { email, name: email, role });
+  expect(added.status).toBe(201);
+  return added.body as { member: { id: string; user: { id: string } }; initial_password: string };
+}
+
+async function signIn(email: string, password: string): Promise<ApiCaller> {
+  const session = await nobody().post("/auth/login", { email, password });
+  expect(session.status).toBe(200);
+  return new ApiCaller(world.app, session.body.token);
+}
+
+describe("signing in", () => {
+  test("the password that was shown once opens a session with the member's role", async () => {
+    const added = await addPerson("grace@example.org", "viewer");
+    const session = await nobody().post("/auth/login", {
+      email: "Grace@Example.org",
+      password: added.initial_password,
+    });
+    expect(session.status).toBe(200);
+    expect(session.body).toMatchObject({
+      token: expect.stringMatching(/^kule_ses_/),
+      user: { email: "grace@example.org" },
+      organisation: { id: acme.id, slug: "acme" },
+    });
+    const hours = (Date.parse(session.body.expires_at) - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(11.9);
+    expect(hours).toBeLessThan(12.1);
+    const me = await new ApiCaller(world.app, session.body.token).get("/me");
+    expect(me.body).toMatchObject({ actor: "user", role: "viewer", user: { email: "grace@example.org" } });
+  });
+
+  test("an unknown e-mail and a wrong password answer the same", async () => {
+    await addPerson("known@example.org", "viewer");
+    const headers = { "X-Request-Id": "same" };
+    const wrong = await nobody().post("/auth/login", { email: "known@example.org", password: "x" }, headers);
+    const unknown = await nobody().post(
+      "/auth/login",
+      { email: "nobody@example.org", password: "x" },
+      headers,
+    );
+    expect(wrong.status).toBe(401);
+    expect(unknown.body).toEqual(wrong.body);
+  });
+
+  test("ten failures in a quarter of an hour are enough, whichever replica is asked, also at once", async () => {
+    const added = await addPerson("target@example.org", "viewer");
+    const second = await world.addReplica();
+    const attempts = await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        (index % 2 === 0 ? nobody() : nobody().at(second.app)).post("/auth/login", {
+          email: "target@example.org",
+          password: `guess ${index}`,
+        }),
+      ),
+    );
+    const statuses = attempts.map((attempt) => attempt.status);
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(10);
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(20);
+    const right = { email: "target@example.org", password: added.initial_password };
+    const held = await nobody().post("/auth/login", right);
+    expect(held.status).toBe(429);
+    expect(Number(held.headers.get("retry-after"))).toBeGreaterThan(0);
+    await database.query(
+      "update login_failure set at = at - interval '16 minutes' where subject = 'email target@example.org'",
+    );
+    expect((await nobody().post("/auth/login", right)).status).toBe(200);
+  });
+
+  test("a failed login is in the trail, without the password", async () => {
+    const headers = { "X-Request-Id": "login-failed" };
+    await nobody().post("/auth/login", { email: "who@example.org", password: "swordfish" }, headers);
+    const { rows } = await database.query("select * from audit where request_id = 'login-failed'");
+    expect(rows).toMatchObject([
+      { action: "session.open", actor_type: "anonymous", outcome: "refused", http_status: 401 },
+    ]);
+    expect(JSON.stringify(rows)).toContain("who@example.org");
+    expect(JSON.stringify(rows)).not.toContain("swordfish");
+  });
+
+  test("a session ends with logout; a token is not a session", async () => {
+    const added = await addPerson("leaves@example.org", "viewer");
+    const session = await signIn("leaves@example.org", added.initial_password);
+    expect((await session.post("/auth/logout")).status).toBe(204);
+    expect((await session.get("/me")).status).toBe(401);
+    const answer = await acme.owner.post("/auth/logout");
+    expect([answer.status, answer.body.code]).toEqual([409, "invalid_state"]);
+  });
+
+  test("a user of two organisations names one; one that is not theirs reads like none", async () => {
+    const second = await world.addOrganisation("zulu");
+    const added = await addPerson("both@example.org", "viewer");
+    const again = await second.owner.post("/members", { email: "both@example.org", role: "admin" });
+    expect(again.body).toMatchObject({
+      initial_password: null,
+      member: { user: { id: added.member.user.id } },
+    });
+    const login = { email: "both@example.org", password: added.initial_password };
+    expect((await nobody().post("/auth/login", login)).body.organisation.id).toBe(acme.id);
+    const chosen = await nobody().post("/auth/login", { ...login, organisation_id: second.id });
+    expect(chosen.body.organisation.id).toBe(second.id);
+    const third = await world.addOrganisation("third");
+    const foreign = await nobody().post("/auth/login", { ...login, organisation_id: third.id });
+    expect([foreign.status, foreign.body.errors[0].code]).toEqual([422, "not_found"]);
+  });
+});
+
+describe("members", () => {
+  test("a person who is new here needs a name; one who is known does not", async () => {
+    const unnamed = await acme.owner.post("/members", { email: "new@example.org", role: "viewer" });
+    expect(unnamed.status).toBe(422);
+    expect(unnamed.body.errors).toMatchObject([{ field: "name", code: "required" }]);
+    await addPerson("new@example.org", "viewer");
+    const again = await acme.owner.post("/members", { email: "NEW@example.org", role: "viewer" });
+    expect([again.status, again.body.code]).toEqual([409, "already_member"]);
+  });
+
+  test("nobody gives, changes or takes a role above their own", async () => {
+    const owner = await addPerson("boss@example.org", "owner");
+    const added = await addPerson("admin@example.org", "admin");
+    const admin = await signIn("admin@example.org", added.initial_password);
+    const give = await admin.post("/members", { email: "x@example.org", name: "x", role: "owner" });
+    const raise = await admin.patch(`/members/${added.member.id}`, { role: "owner" });
+    const lower = await admin.patch(`/members/${owner.member.id}`, { role: "viewer" });
+    const remove = await admin.delete(`/members/${owner.member.id}`);
+    expect([give, raise, lower, remove].map((answer) => answer.status)).toEqual([403, 403, 403, 403]);
+    expect(give.body.required).toEqual(["member:manage"]);
+  });
+
+  test("an organisation keeps an owner, even when two step down at the same time", async () => {
+    const solo = await world.addOrganisation("solo");
+    const add = async (email: string) =>
+      (await solo.owner.post("/members", { email, name: email, role: "owner" })).body.member.id as string;
+    const members = [await add("one@solo.example"), await add("two@solo.example")];
+    const answers = await Promise.all(
+      members.map((id) => solo.owner.patch(`/members/${id}`, { role: "viewer" })),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409]);
+    const last = answers.find((answer) => answer.status === 409);
+    expect(last?.body.code).toBe("last_owner");
+    const owner = (await solo.owner.get("/members")).body.items.find(
+      (member: { role: string }) => member.role === "owner",
+    );
+    expect((await solo.owner.delete(`/members/${owner.id}`)).body.code).toBe("last_owner");
+  });
+
+  test("a role counts at once, and with a member go their sessions and tokens", async () => {
+    const added = await addPerson("brief@example.org", "admin");
+    const session = await signIn("brief@example.org", added.initial_password);
+    const minted = await session.post("/tokens", { name: "theirs", role: "admin" });
+    expect(minted.status).toBe(201);
+    const token = new ApiCaller(world.app, minted.body.secret);
+    expect((await token.get("/audit")).status).toBe(200);
+    await acme.owner.patch(`/members/${added.member.id}`, { role: "viewer" });
+    // What they minted may no more than they may.
+    expect([(await session.get("/audit")).status, (await token.get("/audit")).status]).toEqual([403, 403]);
+    expect((await acme.owner.delete(`/members/${added.member.id}`)).status).toBe(204);
+    expect([(await session.get("/me")).status, (await token.get("/me")).status]).toEqual([401, 401]);
+  });
+});
+
+describe("tokens", () => {
+  test("a token is shown once, has its role and scopes, and ends when it says", async () => {
+    const body = { name: "ci", role: "member", scopes: ["server:*", "job:read"], expires_in_days: 30 };
+    const minted = await acme.owner.post("/tokens", body);
+    expect(minted.status).toBe(201);
+    expect(minted.body.secret.startsWith(`${minted.body.token.prefix}_`)).toBe(true);
+    const days = (Date.parse(minted.body.token.expires_at) - Date.now()) / 86_400_000;
+    expect(Math.round(days)).toBe(30);
+    const read = await acme.owner.get(`/tokens/${minted.body.token.id}`);
+    expect(JSON.stringify(read.body)).not.toContain(minted.body.secret);
+    const me = await new ApiCaller(world.app, minted.body.secret).get("/me");
+    expect(me.body).toMatchObject({
+      role: "member",
+      permissions: ["job:read", "server:create", "server:delete", "server:read", "server:update"],
+    });
+  });
+
+  test("a scope that covers nothing the role may do is a mistake and is refused", async () => {
+    const body = { name: "x", role: "viewer", scopes: ["server:read", "server:create", "sevrer:*"] };
+    const answer = await acme.owner.post("/tokens", body);
+    expect(answer.body.errors.map((error: { field: string }) => error.field)).toEqual([
+      "scopes[1]",
+      "scopes[2]",
+    ]);
+  });
+
+  test("a narrow token that may manage tokens cannot make itself a wide one", async () => {
+    const narrow = await world.addToken(acme.id, "admin", ["token:*"]);
+    const wide = await narrow.post("/tokens", { name: "wide", role: "admin" });
+    expect(wide.status).toBe(403);
+    expect(wide.body.required).toContain("server:create");
+    const owner = await narrow.post("/tokens", { name: "owner", role: "owner", scopes: ["token:read"] });
+    expect(owner.status).toBe(403);
+    const own = await acme.owner.post("/tokens", { name: "to rotate", role: "admin" });
+    expect((await narrow.post(`/tokens/${own.body.token.id}/rotate`)).status).toBe(403);
+    expect(
+      (await narrow.post("/tokens", { name: "as narrow", role: "admin", scopes: ["token:read"] })).status,
+    ).toBe(201);
+  });
+
+  test("a rotated token has a successor like it, and works on for the overlap only", async () => {
+    const { body: first } = await acme.owner.post("/tokens", { name: "rotate", scopes: ["ssh_key:read"] });
+    const old = new ApiCaller(world.app, first.secret);
+    const path = `/tokens/${first.token.id}/rotate`;
+    const second = await acme.owner.post(path, { overlap_seconds: 3600 });
+    expect(second.status).toBe(201);
+    expect(second.body.token).toMatchObject({ name: "rotate", role: "member", scopes: ["ssh_key:read"] });
+    expect([
+      (await old.get("/me")).status,
+      (await new ApiCaller(world.app, second.body.secret).get("/me")).status,
+    ]).toEqual([200, 200]);
+    const ends = (await acme.owner.get(`/tokens/${first.token.id}`)).body.expires_at;
+    expect(Math.round((Date.parse(ends) - Date.now()) / 60_000)).toBe(60);
+    expect((await acme.owner.post(path)).status).toBe(201);
+    expect((await old.get("/me")).status).toBe(401);
+    const again = await acme.owner.post(path);
+    expect([again.status, again.body.current_status]).toEqual([409, "revoked"]);
+  });
+
+  test("tokens of an organisation and of the operators are lists of their own", async () => {
+    const minted = await world.operator.post("/tokens", { name: "second operator" });
+    expect(minted.body.secret).toMatch(/^kule_ops_/);
+    const listed = await world.operator.get("/tokens");
+    expect(listed.body.items.map((token: { kind: string }) => token.kind)).toEqual(["operator", "operator"]);
+    const here = world.operator.with({ "Kule-Organisation": acme.id });
+    expect((await here.get(`/tokens/${minted.body.token.id}`)).status).toBe(404);
+    expect((await acme.owner.get(`/tokens/${minted.body.token.id}`)).status).toBe(404);
+    const withRole = await world.operator.post("/tokens", { name: "x", role: "viewer" });
+    expect(withRole.body.errors).toMatchObject([{ field: "role", code: "conflicts_with" }]);
+  });
+});
+
+describe("organisations", () => {
+  test("a slug is taken once", async () => {
+    const answer = await world.operator.post("/organisations", { slug: "acme", name: "Acme again" });
+    expect([answer.status, answer.body.code]).toEqual([409, "name_taken"]);
+  });
+
+  test("a suspended organisation can read and leave, but change nothing, until it is resumed", async () => {
+    const late = await world.addOrganisation("late");
+    const second = await world.addReplica();
+    const path = `/organisations/${late.id}`;
+    const suspended = await world.operator.patch(path, { status: "suspended" }, { "If-Match": '"g1"' });
+    expect(suspended.body).toMatchObject({ status: "suspended", generation: 2 });
+    expect((await late.owner.get("/organisation")).body.status).toBe("suspended");
+    const refused = await late.owner.post("/tokens", { name: "x" });
+    expect([refused.status, refused.body.code]).toEqual([409, "organisation_suspended"]);
+    expect((await late.owner.post("/tokens", {})).status).toBe(422);
+    await expect
+      .poll(async () => (await late.owner.at(second.app).post("/tokens", { name: "x" })).status, {
+        timeout: 2_000,
+      })
+      .toBe(409);
+    await world.operator.patch(path, { status: "active" });
+    expect((await late.owner.post("/tokens", { name: "x" })).status).toBe(201);
+  });
+
+  test("an operator's change of what has changed meanwhile is refused", async () => {
+    const stale = { "If-Match": '"g9"' };
+    const answer = await world.operator.patch(`/organisations/${acme.id}`, { name: "New" }, stale);
+    expect(answer.status).toBe(412);
+    expect((await world.operator.patch("/organisations/org_x", { name: "New" })).status).toBe(404);
+  });
+});
