@@ -33,8 +33,3 @@ export async function requirePart(
   else appendFileSync(log, `${JSON.stringify({ suite, part: name, reason })}\n`);
   return { missing: true, reason };
 }
-
-/** Probe for suites that must be root (other users, network namespaces). */
-export function probeRoot(): string | undefined {
-  return process.getuid?.() === 0 ? undefined : "the tests do not run as root";
-}
