@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** One of Kule's processes under test, with everything it printed. */
+export type TestProcess = {
+  readonly name: string;
+  readonly pid: number;
+  /** What it printed so far, both streams. */
+  output(): string;
+  /** Settles when it ends. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  running(): boolean;
+  signal(signal: NodeJS.Signals): void;
+  /** Ends it, gently unless told otherwise, and waits for that. A stopped process is continued first. */
+  end(signal?: NodeJS.Signals): Promise<void>;
+};
+
+/** Starts a Node program with exactly this environment (and PATH), as a process of its own. */
+export function startProcess(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): TestProcess {
+  const child: ChildProcess = spawn(process.execPath, ["--enable-source-maps", ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  child.stdout?.on("data", (chunk) => {
+    output += chunk;
+  });
+  child.stderr?.on("data", (chunk) => {
+    output += chunk;
+  });
+  const ended = once(child, "exit").then(([code, signal]) => ({ code, signal }));
+  const running = () => child.exitCode === null && child.signalCode === null;
+  return {
+    name,
+    pid: child.pid ?? -1,
+    output: () => output,
+    ended,
+    running,
+    signal: (signal) => void child.kill(signal),
+    async end(signal = "SIGTERM") {
+      if (!running()) return;
+      child.kill("SIGCONT");
+      child.kill(signal);
+      await Promise.race([ended, delay(15_000, undefined, { ref: false })]);
+      if (running()) {
+        child.kill("SIGKILL");
+        await ended;
+      }
+    },
+  };
+}
+
+/**
+ * Asks until the answer is not undefined.
+ *
+ * @throws Error with what the process printed, when it ended or took longer than `timeoutMs`.
+ */
+export async function untilReady<T>(
+  process: TestProcess,
+  probe: () => Promise<T | undefined>,
+  timeoutMs = 30_000,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const found = await probe().catch(() => undefined);
+    if (found !== undefined) return found;
+    if (!process.running()) throw new Error(`${process.name} ended:\n${process.output()}`);
+    if (performance.now() > deadline) throw new Error(`${process.name} is not ready:\n${process.output()}`);
+    await delay(50);
+  }
+}
+
+/** A TCP port on 127.0.0.1 that nobody used a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

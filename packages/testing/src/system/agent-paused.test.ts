@@ -1,0 +1,103 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { untilReady } from "../child-process.ts";
+import { type RegionWorld, startRegionWorld } from "../region-world.ts";
+import { batches, type CrashCase, tracedCases } from "./crash-points.ts";
+
+const BATCH = 8;
+/** After its return a paused agent gets this long to try what it was about to do. */
+const ZOMBIE_MS = 3_000;
+
+/**
+ * An agent is stopped (SIGSTOP) at every step of ServerCreate and sleeps through its lease; another agent finishes
+ * the job; then the first one is continued, in the middle of what it believes to be its job.
+ */
+describe("an agent that sleeps through its lease and comes back", () => {
+  let world: RegionWorld;
+  let db: pg.Client;
+  let cases: CrashCase[] = [];
+  let made = 0;
+
+  beforeAll(async () => {
+    world = await startRegionWorld();
+    db = new pg.Client({ connectionString: world.database.ownerUrl });
+    await db.connect();
+    const trace = path.join(mkdtempSync(path.join(tmpdir(), "kule-trace-")), "trace");
+    const agent = world.startAgent({ BATTERY_TRACE: trace });
+    const { job } = await world.createServer(nextName());
+    await world.untilDone(job.id);
+    await agent.end();
+    cases = tracedCases(trace, "ServerCreate");
+  });
+
+  function nextName(): string {
+    made += 1;
+    return `server-${made}`;
+  }
+
+  afterAll(async () => {
+    await db?.end();
+    await world?.end();
+  });
+
+  it("gets none of its writes accepted and makes no second VM", { timeout: 240_000 }, async () => {
+    expect(cases.length).toBeGreaterThanOrEqual(20);
+    let servers = 1;
+    let refused = 0;
+    for (const batch of batches(cases, BATCH)) {
+      const zombies = batch.map(({ name, time }) =>
+        world.startAgent({ BATTERY_STOP: `${name}@${time}`, KULE_AGENT_CONCURRENCY: "1" }),
+      );
+      const created = await Promise.all(
+        batch.map(async () => {
+          const client = await world.newOrganisation(nextName());
+          return { client, ...(await world.createServer(nextName(), client)) };
+        }),
+      );
+      servers += created.length;
+      for (const zombie of zombies)
+        await untilReady(zombie, async () => (isStopped(zombie.pid) ? true : undefined));
+
+      const successor = world.startAgent({ KULE_AGENT_CONCURRENCY: "8" });
+      for (const { job, client } of created)
+        expect((await world.untilDone(job.id, client)).status).toBe("succeeded");
+      await successor.end();
+
+      const before = await snapshot();
+      for (const zombie of zombies) zombie.signal("SIGCONT");
+      await delay(ZOMBIE_MS);
+      expect(await snapshot(), "what the returned agents changed").toEqual(before);
+      for (const zombie of zombies) {
+        refused +=
+          zombie.output().split("stale_lease").length - 1 + zombie.output().split("the lease").length - 1;
+        await zombie.end();
+      }
+    }
+    // Otherwise this test would be green because nobody tried.
+    expect(refused, "refusals that the returned agents met").toBeGreaterThanOrEqual(cases.length / 2);
+    for (const [vmid, clones] of world.effects().clones) expect(clones, `clones of VM ${vmid}`).toBe(1);
+    expect((await world.vms()).length).toBe(servers);
+  });
+
+  /** Everything a write could have changed: records, jobs, steps, usage, and the VMs themselves. */
+  async function snapshot(): Promise<unknown> {
+    const { rows: jobs } = await db.query("select id, status, epoch, version, last_seq from job order by id");
+    const { rows: steps } = await db.query(
+      "select job_id, epoch, seq, status from job_step order by 1, 2, 3",
+    );
+    const { rows: servers } = await db.query(
+      "select id, status, generation, updated_at from server order by id",
+    );
+    const { rows: usage } = await db.query("select id from usage_event order by id");
+    return { jobs, steps, servers, usage, vms: await world.vms() };
+  }
+});
+
+function isStopped(pid: number): boolean {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) === "T";
+}
