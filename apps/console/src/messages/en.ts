@@ -70,7 +70,8 @@ export const en = {
   servers: {
     title: "Servers",
     create: "Create server",
-    count: (shown: string, more: boolean) => (more ? `${shown} servers on this page` : `${shown} servers`),
+    count: (count: number, more: boolean) =>
+      `${count} ${count === 1 ? "server" : "servers"}${more ? " on this page" : ""}`,
     searchPlaceholder: "Name begins with",
     allRegions: "All regions",
     allStatuses: "Every status",

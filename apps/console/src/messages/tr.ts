@@ -63,7 +63,7 @@ export const tr = {
   servers: {
     title: "Sunucular",
     create: "Sunucu oluştur",
-    count: (shown: string, more: boolean) => (more ? `Bu sayfada ${shown} sunucu` : `${shown} sunucu`),
+    count: (count: number, more: boolean) => `${more ? "Bu sayfada " : ""}${count} sunucu`,
     searchPlaceholder: "Adın başı",
     allRegions: "Tüm bölgeler",
     allStatuses: "Her durum",

@@ -11,9 +11,11 @@ type Props = {
   readonly jobs: Schemas["JobList"];
   readonly status: Schemas["JobStatus"] | "";
   readonly cursor: string | undefined;
+  /** Names of servers by id, as far as they are known. */
+  readonly names: ReadonlyMap<string, string>;
 };
 
-export function JobListPage({ view, jobs, status, cursor }: Props) {
+export function JobListPage({ view, jobs, status, cursor, names }: Props) {
   const { messages } = view;
   const query = new URLSearchParams(status === "" ? {} : { status });
   if (cursor !== undefined) query.set("cursor", cursor);
@@ -59,7 +61,7 @@ export function JobListPage({ view, jobs, status, cursor }: Props) {
           <EmptyState title={messages.jobs.empty} hint={messages.jobs.emptyHint} />
         ) : (
           <>
-            <JobTable view={view} jobs={jobs.items} withResource />
+            <JobTable view={view} jobs={jobs.items} names={names} />
             <Pages view={view} base="/jobs" query={query} cursor={cursor} next={jobs.next_cursor} />
           </>
         )}
@@ -68,13 +70,13 @@ export function JobListPage({ view, jobs, status, cursor }: Props) {
   );
 }
 
-/** Jobs as rows; on a server's own page the resource is left out. */
+/** Jobs as rows; on a server's own page, where no names are needed, the resource is left out. */
 export function JobTable(props: {
   readonly view: View;
   readonly jobs: readonly Schemas["Job"][];
-  readonly withResource: boolean;
+  readonly names?: ReadonlyMap<string, string>;
 }) {
-  const { view } = props;
+  const { view, names } = props;
   const { messages } = view;
   return (
     <table class="list">
@@ -82,7 +84,7 @@ export function JobTable(props: {
         <tr>
           <th scope="col">{messages.jobs.job}</th>
           <th scope="col">{messages.common.status}</th>
-          {props.withResource ? <th scope="col">{messages.jobs.resource}</th> : null}
+          {names === undefined ? null : <th scope="col">{messages.jobs.resource}</th>}
           <th scope="col">{messages.jobs.requestedBy}</th>
           <th scope="col">{messages.jobs.duration}</th>
           <th scope="col">{messages.common.created}</th>
@@ -104,11 +106,11 @@ export function JobTable(props: {
                 ) : null}
               </Status>
             </td>
-            {props.withResource ? (
+            {names === undefined ? null : (
               <td data-label={messages.jobs.resource}>
-                <ResourceLink resource={job.resource} />
+                <ResourceLink resource={job.resource} name={names.get(job.resource.id)} />
               </td>
-            ) : null}
+            )}
             <td data-label={messages.jobs.requestedBy}>{actorName(view, job.requested_by)}</td>
             <td data-label={messages.jobs.duration} class="figures">
               {jobDuration(view, job) ?? "–"}
@@ -123,13 +125,14 @@ export function JobTable(props: {
   );
 }
 
-export function ResourceLink({ resource }: { readonly resource: Schemas["ResourceRef"] }) {
-  if (resource.type !== "server") return <code>{resource.id}</code>;
-  return (
-    <a class="mono" href={`/servers/${resource.id}`}>
-      {resource.id}
-    </a>
-  );
+/** The thing a job is about: by its name where that is known, and a link where there is a page. */
+export function ResourceLink(props: {
+  readonly resource: Schemas["ResourceRef"];
+  readonly name: string | undefined;
+}) {
+  const { resource, name } = props;
+  if (resource.type !== "server" || name === undefined) return <code>{resource.id}</code>;
+  return <a href={`/servers/${resource.id}`}>{name}</a>;
 }
 
 /** Who asked: a person's or token's name, or the system. */

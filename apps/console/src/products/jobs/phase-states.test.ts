@@ -1,6 +1,6 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { expect, test } from "vitest";
-import { fakeJob } from "../../testing/fake-records.ts";
-import { phaseStates, stepsByPhase } from "./phase-states.ts";
+import { linesByPhase, phaseStates } from "./phase-states.ts";
 
 const states = (
   status: Parameters<typeof phaseStates>[0]["status"],
@@ -15,26 +15,36 @@ test("a tower grows from the ground: what is behind is done, what is ahead is op
   expect(states("cancelled", "plan")).toEqual(["done", "stopped", "open", "open"]);
 });
 
+const step = (seq: number, attempt: number, name: string, more: Partial<Schemas["JobStep"]> = {}) => ({
+  seq,
+  attempt,
+  phase: "apply" as const,
+  name,
+  status: "succeeded" as const,
+  message: null,
+  started_at: "2026-11-21T05:13:00.000Z",
+  finished_at: null,
+  external_ref: null,
+  ...more,
+});
+const shown = (steps: Schemas["JobStep"][]) =>
+  Object.fromEntries(
+    [...linesByPhase({ steps })].map(([phase, lines]) => [phase, lines.map(({ text }) => text)]),
+  );
+
 test("steps are those of the newest attempt, in their order", () => {
-  const step = (seq: number, attempt: number, name: string) => ({
-    seq,
-    attempt,
-    phase: "apply" as const,
-    name,
-    status: "succeeded" as const,
-    message: null,
-    started_at: "2026-11-21T05:13:00.000Z",
-    finished_at: null,
-    external_ref: null,
+  expect(shown([step(2, 2, "start"), step(1, 1, "old"), step(1, 2, "clone_disk")])).toEqual({
+    apply: ["clone disk", "start"],
   });
-  const job = {
-    ...fakeJob("ServerCreate", "srv_1", "Ada"),
-    steps: [step(2, 2, "start"), step(1, 1, "old"), step(1, 2, "clone")],
-  };
+  expect(shown([])).toEqual({});
+});
+
+test("a step that only says that its phase began is shown for what it found, or when it failed", () => {
   expect(
-    stepsByPhase(job)
-      .get("apply")
-      ?.map(({ name }) => name),
-  ).toEqual(["clone", "start"]);
-  expect(stepsByPhase({ steps: [] }).size).toBe(0);
+    shown([
+      step(1, 1, "observe", { phase: "observe", status: "running" }),
+      step(2, 1, "plan", { phase: "plan", message: "clone, resize" }),
+      step(3, 1, "verify", { phase: "verify", status: "failed" }),
+    ]),
+  ).toEqual({ observe: [], plan: ["clone, resize"], verify: ["verify"] });
 });

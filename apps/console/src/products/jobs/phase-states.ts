@@ -27,8 +27,29 @@ export function phaseStates(
   return { observe: state(0), plan: state(1), apply: state(2), verify: state(3) };
 }
 
-/** The steps of the newest attempt that has any, by phase in the order they were done. */
-export function stepsByPhase(
+/** One line under a phase. */
+export type StepLine = Pick<Schemas["JobStep"], "status" | "started_at" | "finished_at" | "message"> & {
+  readonly text: string;
+};
+
+/**
+ * What to show of the newest attempt that has any steps, by phase in the order it was done. A step that is named
+ * like its phase says only that the phase was entered: it is shown for what it found, or when it failed.
+ */
+export function linesByPhase(job: Pick<Job, "steps">): ReadonlyMap<Schemas["JobPhase"], readonly StepLine[]> {
+  const lines = new Map<Schemas["JobPhase"], StepLine[]>();
+  for (const [phase, steps] of stepsByPhase(job)) {
+    const shown = steps.flatMap((step): StepLine[] => {
+      if (step.name !== phase) return [{ ...step, text: step.name.replaceAll("_", " ") }];
+      if (step.message !== null) return [{ ...step, text: step.message, message: null }];
+      return step.status === "failed" ? [{ ...step, text: step.name }] : [];
+    });
+    lines.set(phase, shown);
+  }
+  return lines;
+}
+
+function stepsByPhase(
   job: Pick<Job, "steps">,
 ): ReadonlyMap<Schemas["JobPhase"], readonly Schemas["JobStep"][]> {
   const newest = Math.max(...job.steps.map(({ attempt }) => attempt));

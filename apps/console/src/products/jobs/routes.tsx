@@ -1,7 +1,9 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import { attempt, conflictOf, read } from "../../api.ts";
+import { attempt, conflictOf, read, readOrNull } from "../../api.ts";
 import {
+  type ConsoleContext,
   type ConsoleEnv,
   type ConsoleServices,
   noticeOf,
@@ -25,19 +27,26 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
   routes.get("/jobs", async (context) => {
     const cursor = context.req.query("cursor") || undefined;
     const status = jobStatuses.find((known) => known === context.req.query("status")) ?? "";
-    const jobs = await read(
-      context.get("api").GET("/jobs", {
-        params: {
-          query: {
-            limit: 25,
-            ...(cursor === undefined ? {} : { cursor }),
-            ...(status === "" ? {} : { status: [status] }),
+    const api = context.get("api");
+    const [jobs, servers] = await Promise.all([
+      read(
+        api.GET("/jobs", {
+          params: {
+            query: {
+              limit: 25,
+              ...(cursor === undefined ? {} : { cursor }),
+              ...(status === "" ? {} : { status: [status] }),
+            },
           },
-        },
-      }),
-    );
+        }),
+      ),
+      read(api.GET("/servers", { params: { query: { limit: 200 } } })),
+    ]);
+    const names = new Map(servers.items.map(({ id, name }) => [id, name]));
     return context.html(
-      renderPage(<JobListPage view={context.get("view")} jobs={jobs} status={status} cursor={cursor} />),
+      renderPage(
+        <JobListPage view={context.get("view")} jobs={jobs} status={status} cursor={cursor} names={names} />,
+      ),
     );
   });
 
@@ -51,6 +60,7 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
         <JobPage
           view={view}
           job={latest ?? job}
+          serverName={await serverNameOf(context, job)}
           notice={noticeOf(context, view.messages.jobs.notices)}
           problem={null}
           idempotencyKey={crypto.randomUUID()}
@@ -114,6 +124,7 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
           <JobPage
             view={view}
             job={job}
+            serverName={await serverNameOf(context, job)}
             notice={null}
             problem={problemText(problem, view.messages)}
             idempotencyKey={crypto.randomUUID()}
@@ -124,4 +135,12 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
     });
 
   return routes;
+}
+
+async function serverNameOf(context: ConsoleContext, job: Schemas["Job"]): Promise<string | null> {
+  if (job.resource.type !== "server") return null;
+  const server = await readOrNull(
+    context.get("api").GET("/servers/{server_id}", { params: { path: { server_id: job.resource.id } } }),
+  );
+  return server?.name ?? null;
 }

@@ -11,12 +11,14 @@ import { LiveTimeline } from "./timeline.tsx";
 type Props = {
   readonly view: View;
   readonly job: Schemas["Job"];
+  /** Null when the server is gone. */
+  readonly serverName: string | null;
   readonly notice: string | null;
   readonly problem: string | null;
   readonly idempotencyKey: string;
 };
 
-export function JobPage({ view, job, notice, problem, idempotencyKey }: Props) {
+export function JobPage({ view, job, serverName, notice, problem, idempotencyKey }: Props) {
   const { messages } = view;
   const kind = messages.jobs.kind[job.kind] ?? job.kind;
   return (
@@ -42,7 +44,7 @@ export function JobPage({ view, job, notice, problem, idempotencyKey }: Props) {
           <JobFailure job={job} />
           <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/jobs/${job.id}`} />
         </section>
-        <JobFacts view={view} job={job} />
+        <JobFacts view={view} job={job} serverName={serverName} />
       </div>
       <CallExample
         view={view}
@@ -96,7 +98,7 @@ export function JobActs(props: {
   );
 }
 
-function JobFacts({ view, job }: { readonly view: View; readonly job: Schemas["Job"] }) {
+function JobFacts({ view, job, serverName }: Pick<Props, "view" | "job" | "serverName">) {
   const { messages } = view;
   return (
     <section class="panel">
@@ -110,7 +112,7 @@ function JobFacts({ view, job }: { readonly view: View; readonly job: Schemas["J
         <div>
           <dt>{messages.jobs.resource}</dt>
           <dd>
-            <ResourceLink resource={job.resource} />
+            <ResourceLink resource={job.resource} name={serverName ?? undefined} />
           </dd>
         </div>
         <div>

@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Icon, type IconName } from "../../layout/icons.tsx";
 import { When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import { type PhaseState, phaseStates, phases, stepsByPhase } from "./phase-states.ts";
+import { linesByPhase, type PhaseState, phaseStates, phases, type StepLine } from "./phase-states.ts";
 
 type Job = Schemas["Job"];
 
@@ -29,7 +29,7 @@ export function LiveTimeline({ view, job }: { readonly view: View; readonly job:
 export function Timeline({ view, job }: { readonly view: View; readonly job: Job }) {
   const { messages } = view;
   const states = phaseStates(job);
-  const steps = stepsByPhase(job);
+  const steps = linesByPhase(job);
   return (
     <div class="timeline" data-status={job.status}>
       <Tower states={states} finished={job.status === "succeeded"} />
@@ -93,7 +93,7 @@ const stepIcons = {
   failed: "cross",
 } as const satisfies Record<string, IconName>;
 
-function Steps({ view, steps }: { readonly view: View; readonly steps: readonly Schemas["JobStep"][] }) {
+function Steps({ view, steps }: { readonly view: View; readonly steps: readonly StepLine[] }) {
   if (steps.length === 0) return null;
   const { messages, format } = view;
   return (
@@ -101,7 +101,7 @@ function Steps({ view, steps }: { readonly view: View; readonly steps: readonly 
       {steps.map((step) => (
         <li class="step" data-state={step.status}>
           <Icon name={stepIcons[step.status] ?? "dot"} size={15} />
-          <span class="step-name">{step.name.replaceAll("_", " ")}</span>
+          <span class="step-name">{step.text}</span>
           <span class="visually-hidden">{messages.jobs.step[step.status]}</span>
           {step.message === null ? null : <span class="step-message">{step.message}</span>}
           {step.finished_at === null ? null : (

@@ -185,7 +185,7 @@ function ServerList({ view, query, servers }: Pick<Props, "view" | "query" | "se
           <div class="list-foot">
             <p class="hint">
               {messages.servers.count(
-                view.format.number(servers.items.length),
+                servers.items.length,
                 servers.next_cursor !== null || query.cursor !== undefined,
               )}
             </p>

@@ -55,7 +55,7 @@ export function ShowPage(props: ShowPageProps) {
           {props.jobs.length === 0 ? (
             <p class="hint">{messages.servers.noHistory}</p>
           ) : (
-            <JobTable view={view} jobs={props.jobs} withResource={false} />
+            <JobTable view={view} jobs={props.jobs} />
           )}
         </section>
         <DangerZone {...props} />
