@@ -5,7 +5,7 @@ import type { Tx } from "../platform/database.ts";
 import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { noContent, type Reply, reply } from "../platform/reply.ts";
-import { inRegion, regionOf } from "./lease.ts";
+import { regionOf } from "./region.ts";
 
 /**
  * Backoffs come due and leases pass without anybody announcing it, and a NOTIFY can be lost with its connection: a
@@ -23,7 +23,7 @@ export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHan
     // Armed before we look, so that what happens between the look and the wait is not missed.
     const bell = ringOnNews(request, region);
     try {
-      const job = await inRegion(request.db, (tx) => claim(tx, request, region, handlers));
+      const job = await request.db.transaction().execute((tx) => claim(tx, request, region, handlers));
       if (job !== null) return reply(200, { job });
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || gone.aborted) return noContent();

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import { type Reply, reply } from "../platform/reply.ts";
-import { inRegion, regionOf } from "./lease.ts";
+import { regionOf } from "./region.ts";
 
 /** Keeps the region's last report. `status_since` moves only when the region turns well or unwell. */
 export async function reportHealth(request: ApiRequest<"reportHealth">): Promise<Reply> {
@@ -10,22 +10,20 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
   const templates = body.templates ?? [];
   const isOk = body.hypervisor.reachable && templates.every((template) => template.ok);
   const health = { hypervisor: body.hypervisor, templates, agent_name: body.agent_name ?? null };
-  const { now } = await inRegion(db, (tx) =>
-    tx
-      .updateTable("region")
-      .set({
-        agent_version: body.agent_version,
-        health: JSON.stringify(health),
-        health_at: sql<Date>`clock_timestamp()`,
-        health_ok: isOk,
-        // A report after a silence of a minute is a change as well: the region was shown as unreachable.
-        status_since: sql<Date>`case when health_ok is distinct from ${isOk} or health_at is null
+  const { now } = await db
+    .updateTable("region")
+    .set({
+      agent_version: body.agent_version,
+      health: JSON.stringify(health),
+      health_at: sql<Date>`clock_timestamp()`,
+      health_ok: isOk,
+      // A report after a silence of a minute is a change as well: the region was shown as unreachable.
+      status_since: sql<Date>`case when health_ok is distinct from ${isOk} or health_at is null
           or health_at < clock_timestamp() - interval '60 seconds' then clock_timestamp() else status_since end`,
-        ...(body.public_key === undefined ? {} : { agent_public_key: body.public_key }),
-      })
-      .where("slug", "=", region)
-      .returning(sql<Date>`clock_timestamp()`.as("now"))
-      .executeTakeFirstOrThrow(),
-  );
+      ...(body.public_key === undefined ? {} : { agent_public_key: body.public_key }),
+    })
+    .where("slug", "=", region)
+    .returning(sql<Date>`clock_timestamp()`.as("now"))
+    .executeTakeFirstOrThrow();
   return reply(200, { region, server_time: now.toISOString() });
 }

@@ -9,7 +9,6 @@ import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { type Reply, reply } from "../platform/reply.ts";
 import { type AttemptOutcome, endAttempt, isHeld, StaleLease } from "./end-attempt.ts";
-import { inRegion } from "./lease.ts";
 
 type Report = Schemas["StepReport"];
 
@@ -24,7 +23,7 @@ export async function reportStep(
 ): Promise<Reply> {
   const report: Report = request.body;
   try {
-    const job = await inRegion(request.db, (tx) => record(tx, request, found, report, handlers));
+    const job = await request.db.transaction().execute((tx) => record(tx, request, found, report, handlers));
     const ack: Schemas["StepAck"] = {
       lease_expires_at: job.lease_until?.toISOString() ?? null,
       cancel_requested: job.cancel_requested,
@@ -49,11 +48,12 @@ async function record(
   const job = await lockJob(tx, found);
   if (job.epoch !== report.epoch) throw new StaleLease(job.id);
   if (report.seq <= job.last_seq) {
-    // The answer to this very report was lost; what it said is recorded, also when it ended the attempt.
-    if (job.status !== "running" || job.isLeased) return job;
+    // The answer to this very report was lost; what it said is recorded. If it was the attempt's last word, the job is
+    // not running any more; if it was not and the job is not running, somebody else has ended the attempt.
+    if (job.isLeased || report.outcome !== undefined) return job;
     throw new StaleLease(job.id);
   }
-  if (job.status !== "running" || !job.isLeased) throw new StaleLease(job.id);
+  if (!job.isLeased) throw new StaleLease(job.id);
 
   const recorded = await writeReport(tx, job, report, request.deps.settings.leaseSeconds);
   if (report.step !== undefined) await writeStep(tx, recorded, report, report.step);
@@ -69,7 +69,7 @@ async function lockJob(tx: Tx, job: JobRow): Promise<JobRow & { isLeased: boolea
   return tx
     .selectFrom("job")
     .selectAll()
-    .select(sql<boolean>`coalesce(lease_until > clock_timestamp(), false)`.as("isLeased"))
+    .select(sql<boolean>`job.status = 'running' and lease_until > clock_timestamp()`.as("isLeased"))
     .where("organisation_id", "=", job.organisation_id)
     .where("id", "=", job.id)
     .forUpdate()

@@ -5,7 +5,7 @@ import type { JobHandlers } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { operation } from "../platform/operation.ts";
 import { claimJob } from "./claim-job.ts";
-import { regionOf } from "./lease.ts";
+import { regionOf } from "./region.ts";
 import { reportHealth } from "./report-health.ts";
 import { reportStep } from "./report-step.ts";
 

@@ -3,6 +3,7 @@ import { systemQuery, type Tx } from "../platform/database.ts";
 import type { Deps } from "../platform/deps.ts";
 import { newId } from "../platform/ids.ts";
 import { cancelQueuedJob, lockOpenJobs, queueJob } from "../platform/jobs.ts";
+import { actAs } from "../platform/mutation.ts";
 import { lockServer } from "../products/servers/store.ts";
 
 type Work = Pick<Deps, "db">;
@@ -22,6 +23,7 @@ export async function expireRemovalBuffer(
   serverId: string,
 ): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
+    await actAs(tx, organisationId);
     const server = await lockServer(tx, organisationId, serverId);
     if (server === null || server.status !== "pending_deletion") return false;
     const region = await lookAtRegion(tx, organisationId, serverId);

@@ -29,7 +29,7 @@ export async function reapLeases(
   for (const job of expired) {
     const done = await db
       .transaction()
-      .execute((tx) => reap(systemQuery(tx, reason), job, { handlers, settings }))
+      .execute((tx) => reap(tx, job, { handlers, settings }))
       .catch((error: unknown) => {
         if (error instanceof StaleLease) return false;
         throw error;

@@ -2,7 +2,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import { RateLimited } from "../../platform/errors.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { listenToJob } from "./job-news.ts";
-import { findJob, findSteps, type JobDetails } from "./store.ts";
+import { findJob, type JobWithSteps } from "./store.ts";
 import { viewJob } from "./view.ts";
 
 /** How often a client is asked to poll; twice as often is let pass. */
@@ -19,16 +19,15 @@ const lookAgainMs = 5_000;
  *
  * @throws RateLimited when the same token polls the same job more than twice as often as it should
  */
-export async function getJob(request: ApiRequest<"getJob">, found: JobDetails): Promise<Reply> {
+export async function getJob(request: ApiRequest<"getJob">, found: JobWithSteps): Promise<Reply> {
   const waitMs = (request.query.wait ?? 0) * 1000;
   const isOpen = found.finished_at === null;
   // Waiting is what polling should be replaced by; it takes its time by itself.
   if (waitMs === 0 || !isOpen) countPoll(request, found.id);
   const job = waitMs > 0 && isOpen ? await waitForChange(request, found, waitMs) : found;
-  const steps = await findSteps(request.db, job.organisation_id, job.id);
   const headers: Record<string, string> =
     job.finished_at === null ? { "Retry-After": String(pollSeconds) } : {};
-  return reply(200, viewJob(job, steps, request.caller), headers);
+  return reply(200, viewJob(job, job.steps, request.caller), headers);
 }
 
 function countPoll({ deps, caller }: ApiRequest, jobId: string): void {
@@ -43,9 +42,9 @@ function countPoll({ deps, caller }: ApiRequest, jobId: string): void {
 
 async function waitForChange(
   request: ApiRequest<"getJob">,
-  found: JobDetails,
+  found: JobWithSteps,
   waitMs: number,
-): Promise<JobDetails> {
+): Promise<JobWithSteps> {
   const { deps, db, context } = request;
   const deadline = performance.now() + waitMs;
   const gone = AbortSignal.any([deps.stopping, context.req.raw.signal]);

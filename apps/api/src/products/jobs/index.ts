@@ -4,9 +4,9 @@ import type { JobRow } from "../../platform/jobs.ts";
 import { findJob } from "./store.ts";
 import { type Viewer, viewJob } from "./view.ts";
 
-/** The view of a job that a mutation has just written; its steps, if any, are left to `GET /jobs/{id}`. */
+/** The view of a job that a mutation has just written. */
 export async function viewWrittenJob(tx: Tx, job: JobRow, viewer: Viewer): Promise<Schemas["Job"]> {
   const details = await findJob(tx, job.organisation_id, job.id);
   if (details === null) throw new Error(`job ${job.id} went away`);
-  return viewJob(details, [], viewer);
+  return viewJob(details, details.steps, viewer);
 }

@@ -5,8 +5,6 @@ import type { Database, Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 
-export type StepRow = Selectable<DB["job_step"]>;
-
 /** A job with what its view needs to know of its surroundings. */
 export type JobDetails = JobRow & {
   /** The job of the same resource that runs first. */
@@ -17,20 +15,34 @@ export type JobDetails = JobRow & {
   readonly is_newest_of_kind: boolean;
 };
 
+export type JobWithSteps = JobDetails & { readonly steps: readonly StepRow[] };
+
 const queuedBehind = sql<string | null>`(
   select other.id from job other
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
      and other.status = 'running' and job.status = 'queued')`;
 
-const hasOpenJob = sql<boolean>`exists (
+// Both are asked only of a job that could be tried again.
+const hasOpenJob = sql<boolean>`case when job.status in ('failed', 'cancelled') then exists (
   select 1 from job other
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
-     and other.status in ('queued', 'running') and other.id <> job.id)`;
+     and other.status in ('queued', 'running') and other.id <> job.id) else true end`;
 
-const isNewestOfKind = sql<boolean>`not exists (
+const isNewestOfKind = sql<boolean>`case when job.status in ('failed', 'cancelled') then not exists (
   select 1 from job other
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
-     and other.kind = job.kind and other.created_at > job.created_at)`;
+     and other.kind = job.kind and other.created_at > job.created_at) else false end`;
+
+/** Times are texts in JSON. */
+export type StepRow = Omit<Selectable<DB["job_step"]>, "started_at" | "finished_at"> & {
+  readonly started_at: string;
+  readonly finished_at: string | null;
+};
+
+/** In the order they began. */
+const steps = sql<StepRow[]>`coalesce((
+  select json_agg(job_step.* order by job_step.epoch, job_step.seq) from job_step
+   where job_step.organisation_id = job.organisation_id and job_step.job_id = job.id), '[]'::json)`;
 
 function jobDetails(db: Database | Tx, organisationId: string) {
   return db
@@ -51,26 +63,17 @@ function jobDetails(db: Database | Tx, organisationId: string) {
     .where("job.organisation_id", "=", organisationId);
 }
 
-/** The job, or null when there is none such for the organisation. */
+/** The job with its steps, or null when there is none such for the organisation. */
 export async function findJob(
   db: Database | Tx,
   organisationId: string,
   id: string,
-): Promise<JobDetails | null> {
-  const row = await jobDetails(db, organisationId).where("job.id", "=", id).executeTakeFirst();
+): Promise<JobWithSteps | null> {
+  const row = await jobDetails(db, organisationId)
+    .select(steps.as("steps"))
+    .where("job.id", "=", id)
+    .executeTakeFirst();
   return row ?? null;
-}
-
-/** The job's steps, in the order they began. */
-export function findSteps(db: Database | Tx, organisationId: string, jobId: string): Promise<StepRow[]> {
-  return db
-    .selectFrom("job_step")
-    .selectAll()
-    .where("organisation_id", "=", organisationId)
-    .where("job_id", "=", jobId)
-    .orderBy("epoch")
-    .orderBy("seq")
-    .execute();
 }
 
 export function listJobs(

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { type JobNews, listenToJob } from "./job-news.ts";
-import { findJob, findSteps, type JobDetails } from "./store.ts";
+import { findJob, type JobDetails } from "./store.ts";
 import { viewJob } from "./view.ts";
 
 /** Proxies close what is silent for longer; it is also how soon a revoked token ends a quiet stream. */
@@ -58,8 +58,9 @@ async function follow(
     if (job === null) return;
     const version = Number(job.version);
     if (version > seen) {
-      const steps = await findSteps(db, job.organisation_id, job.id);
-      send(`id: ${version}\nevent: job\ndata: ${JSON.stringify(viewJob(job, steps, request.caller))}\n\n`);
+      send(
+        `id: ${version}\nevent: job\ndata: ${JSON.stringify(viewJob(job, job.steps, request.caller))}\n\n`,
+      );
       seen = version;
     } else if (isQuiet) send(": still here\n\n");
     if (job.finished_at !== null) return;

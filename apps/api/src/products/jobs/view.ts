@@ -51,8 +51,8 @@ function viewStep(step: StepRow, seq: number, viewer: Viewer): Schemas["JobStep"
     name: step.name,
     status: step.status as Schemas["JobStep"]["status"],
     message: step.message,
-    started_at: step.started_at.toISOString(),
-    finished_at: step.finished_at?.toISOString() ?? null,
+    started_at: new Date(step.started_at).toISOString(),
+    finished_at: step.finished_at === null ? null : new Date(step.finished_at).toISOString(),
     external_ref: viewer.isOperator ? step.external_ref : null,
   };
 }

@@ -7,7 +7,7 @@ import {
   settleServer,
 } from "@kule/rules/servers/settle";
 import { sql } from "kysely";
-import { systemQuery, type Tx } from "../../platform/database.ts";
+import type { Tx } from "../../platform/database.ts";
 import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
@@ -135,7 +135,7 @@ async function replaceVmid(tx: Tx, job: JobRow): Promise<boolean> {
   await restVmid(tx, server, "quarantined");
   const vmid = await takeVmid(tx, server.region, server.id);
   if (vmid === null) return false;
-  const { number } = await systemQuery(tx, "a region is of no organisation")
+  const { number } = await tx
     .selectFrom("region")
     .select("number")
     .where("slug", "=", server.region)

@@ -100,20 +100,6 @@ function pagingOf(query: RequestQuery<"listServers">): Paging {
   };
 }
 
-/** The columns that a change of a server may touch. */
-export type ServerChanges = Partial<
-  Pick<
-    ServerRow,
-    | "status"
-    | "status_code"
-    | "status_message"
-    | "status_job_id"
-    | "power_state"
-    | "restores_to"
-    | "protect_delete"
-  >
->;
-
 /** Id of the live server that has the name in the region; the removal buffer counts as live. */
 export async function findNamesake(
   tx: Tx,
