@@ -1,3 +1,4 @@
+import { worldCheck } from "@kule/testing/world-check/world-check";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { destroyNow } from "./testing/proofs/destroy-server.ts";
@@ -67,6 +68,7 @@ describe("whatever is sent", () => {
         `${seen.get("all defects named") ?? 0} bodies with every planted defect named`,
     );
     if (path !== undefined) return;
+    expect(await worldCheck({ ownerUrl: all.world.database.ownerUrl })).toEqual([]);
     expect(seen.get("503") ?? 0).toBe(0);
     // A fuzz that is turned away at the door proves nothing: enough must get through to the work itself.
     const share = (statusesOf: RegExp) =>

@@ -1,5 +1,6 @@
 import { operations } from "@kule/contract/generated/operations";
 import { TENANT_TABLES } from "@kule/database/migrations/0004-rights";
+import { worldCheck } from "@kule/testing/world-check/world-check";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { newId } from "./platform/ids.ts";
@@ -26,6 +27,7 @@ describe("two organisations in one installation", () => {
     expect(report.failures).toEqual([]);
     expect(report.cellsRun).toBe(report.cellsInSpec);
     expect(report.cellsRun).toBeGreaterThan(5000);
+    expect(await worldCheck({ ownerUrl: all.world.database.ownerUrl })).toEqual([]);
   });
 
   it("cannot tell from any list, filter or count that the other has grown", async () => {

@@ -1,0 +1,118 @@
+import type { JournalEntry } from "@kule/lab/journal";
+import type { Lab } from "@kule/lab/lab";
+import { parseMarker } from "@kule/proxmox/marker";
+import type { Violation } from "./violation.ts";
+
+export type ObservedVm = {
+  readonly vmid: number;
+  readonly running: boolean;
+  readonly description: string;
+  /** As the hypervisor has it; null compares existence and power only. */
+  readonly config: Readonly<Record<string, string>> | null;
+};
+
+/** What really is in a region, and everything that ever happened there. */
+export type RegionView = {
+  readonly region: string;
+  readonly vms: readonly ObservedVm[];
+  readonly journal: readonly JournalEntry[];
+};
+
+/** A server with its allocations, as the database has it. */
+export type ServerIntent = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly region: string;
+  readonly status: string;
+  readonly vmid: number | null;
+  readonly mac: string | null;
+  readonly vlan: number | null;
+  readonly address: string | null;
+  readonly has_open_job: boolean;
+  /** Milliseconds since the epoch. */
+  readonly purge_at: number | null;
+};
+
+/** The truth of a lab in this process. */
+export function viewOfLab(region: string, lab: Pick<Lab, "control" | "journal">): RegionView {
+  return {
+    region,
+    vms: lab.control.vms().map((vm) => ({
+      vmid: vm.vmid,
+      running: vm.process !== null,
+      description: vm.config.description ?? "",
+      config: vm.config,
+    })),
+    journal: lab.journal(),
+  };
+}
+
+/** Holds what the region has against what the database wants and knows: I1, I2, I3, I13. */
+export function regionViolations(view: RegionView, servers: readonly ServerIntent[]): Violation[] {
+  const here = servers.filter((server) => server.region === view.region);
+  const ours = view.vms.flatMap((vm) => {
+    const marker = parseMarker(vm.description);
+    return marker === null ? [] : [{ vm, marker }];
+  });
+  const vmsOf = Map.groupBy(ours, ({ marker }) => marker.serverId);
+  const violations: Violation[] = [];
+  const note = (invariant: Violation["invariant"], check: string, subject: string) =>
+    violations.push({ invariant, check, subject });
+
+  for (const [serverId, found] of vmsOf) {
+    if (found.length > 1)
+      note("I1", "a server has one VM", `${serverId}: ${found.map(({ vm }) => vm.vmid).join(", ")}`);
+    const server = here.find((candidate) => candidate.id === serverId);
+    for (const { vm, marker } of found) {
+      if (server === undefined || server.status === "deleted")
+        note("I2", "every VM of ours has its server", `VM ${vm.vmid} of ${serverId}`);
+      else if (server.vmid !== vm.vmid || server.organisation_id !== marker.organisationId)
+        note("I2", "a VM carries its server's number and organisation", `VM ${vm.vmid} of ${serverId}`);
+      const tags = vm.config?.tags?.split(";");
+      if (tags !== undefined && server?.status === "running" && !tags.includes(marker.organisationId))
+        note("I2", "a VM is tagged with its organisation", `VM ${vm.vmid}: ${tags.join(";")}`);
+    }
+  }
+  for (const server of here) {
+    if (server.has_open_job || (server.status !== "running" && server.status !== "stopped")) continue;
+    const vm = vmsOf.get(server.id)?.[0]?.vm;
+    if (vm === undefined) note("I3", "a server that is there has a VM", server.id);
+    else
+      for (const difference of differencesOf(server, vm))
+        note("I3", difference, `${server.id}, VM ${vm.vmid}`);
+  }
+  violations.push(...destroyedTooSoon(view, here));
+  return violations;
+}
+
+function differencesOf(server: ServerIntent, vm: ObservedVm): string[] {
+  const found: string[] = [];
+  if (vm.running !== (server.status === "running")) found.push("the power is as the server says");
+  if (vm.config === null) return found;
+  const { net0 = "", ipconfig0 = "" } = vm.config;
+  if (server.mac !== null && !net0.toLowerCase().includes(server.mac))
+    found.push("the VM has the server's MAC");
+  if (server.vlan !== null && !net0.split(",").includes(`tag=${server.vlan}`))
+    found.push("the VM is in its subnet's VLAN");
+  const ip = /(?:^|,)ip=([^/,]+)/.exec(ipconfig0)?.[1];
+  if (server.address !== null && ip !== server.address) found.push("the VM has the server's address");
+  return found;
+}
+
+/** Clocks of the region and of the database may differ by this much. */
+const clockToleranceMs = 2_000;
+
+function destroyedTooSoon(view: RegionView, servers: readonly ServerIntent[]): Violation[] {
+  const check = "no VM is destroyed before its server's time, or for a server that was kept";
+  return view.journal.flatMap((entry) => {
+    if (entry.op !== "vm-destroyed") return [];
+    const marker = parseMarker(String(entry.detail?.description ?? ""));
+    const server = servers.find((candidate) => candidate.id === marker?.serverId);
+    if (server === undefined) return [];
+    const isOnItsWayOut = server.status === "deleting" || server.status === "deleted";
+    const isDue = server.purge_at !== null && server.purge_at <= entry.at + clockToleranceMs;
+    return isOnItsWayOut && isDue
+      ? []
+      : [{ invariant: "I13" as const, check, subject: `${server.id} (${server.status}), VM ${entry.vmid}` }];
+  });
+}

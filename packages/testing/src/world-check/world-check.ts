@@ -1,0 +1,55 @@
+import pg from "pg";
+import { databaseChecks } from "./database-invariants.ts";
+import { type RegionView, regionViolations, type ServerIntent } from "./region-invariants.ts";
+import type { Violation } from "./violation.ts";
+
+export type WorldToCheck = {
+  /** The owner's connection: the check looks at all organisations, and into the queue. */
+  readonly ownerUrl: string;
+  /** Without them only the database is held against itself. */
+  readonly regions?: readonly RegionView[];
+};
+
+/**
+ * Looks for broken promises: in the database, and between the database and what the regions really hold. A quiet
+ * world has none; while jobs run, only what holds at any moment is looked at.
+ */
+export async function worldCheck({ ownerUrl, regions = [] }: WorldToCheck): Promise<Violation[]> {
+  const client = new pg.Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    // One snapshot: a job that ends between two of the queries is no violation.
+    await client.query("begin isolation level repeatable read read only");
+    return await violationsIn(client, regions);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The same within the caller's transaction. */
+export async function violationsIn(
+  client: pg.ClientBase,
+  regions: readonly RegionView[] = [],
+): Promise<Violation[]> {
+  const violations: Violation[] = [];
+  for (const { invariant, check, sql } of databaseChecks) {
+    const { rows } = await client.query<{ subject: string }>(sql);
+    violations.push(...rows.map(({ subject }) => ({ invariant, check, subject })));
+  }
+  if (regions.length === 0) return violations;
+  const servers = await intents(client);
+  return [...violations, ...regions.flatMap((view) => regionViolations(view, servers))];
+}
+
+async function intents(client: pg.ClientBase): Promise<ServerIntent[]> {
+  const { rows } = await client.query<ServerIntent>(`
+    select s.id, s.organisation_id, s.region, s.status, v.vmid, n.mac::text as mac, l.vlan, host(a.address) as address,
+           exists (select 1 from job j where j.resource_id = s.id and j.status in ('queued', 'running')) as has_open_job,
+           (extract(epoch from s.purge_at) * 1000)::float8 as purge_at
+      from server s
+      left join region_vmid v on v.server_id = s.id and v.region = s.region and v.state = 'used'
+      left join nic n on n.server_id = s.id and n.position = 0
+      left join region_vlan l on l.subnet_id = n.subnet_id
+      left join address a on a.nic_id = n.id`);
+  return rows;
+}
