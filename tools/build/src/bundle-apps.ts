@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { build } from "esbuild";
+import { build, stop } from "esbuild";
 import { hashBuildInputs } from "./build-inputs.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -34,7 +34,12 @@ const external = ["pg-native", "typescript"];
  * @throws Error that lists file, line and text of what could not be built.
  */
 export async function bundleApps(apps: readonly string[] = bundledApps): Promise<string[]> {
-  return Promise.all(apps.map(buildApp));
+  try {
+    return await Promise.all(apps.map(buildApp));
+  } finally {
+    // esbuild's own process would stay for as long as ours.
+    await stop();
+  }
 }
 
 async function buildApp(app: string): Promise<string> {
