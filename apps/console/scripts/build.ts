@@ -1,11 +1,11 @@
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { buildAssets } from "./build-assets.ts";
 
-// dist/main.js and dist/assets are all that a machine needs beside Node.
+// dist/main.js and dist/assets are all that a machine needs beside Node. Another directory may be named.
 const root = join(import.meta.dirname, "..");
-const dist = join(root, "dist");
+const dist = resolve(process.argv[2] ?? join(root, "dist"));
 
 await rm(dist, { recursive: true, force: true });
 await buildAssets(join(dist, "assets"));

@@ -201,6 +201,7 @@ describe("headers", () => {
       public_key: "x".repeat(200_000),
     });
     expect(response.status).toBe(413);
+    expect(await response.text()).toContain("That is too much text");
   });
 });
 

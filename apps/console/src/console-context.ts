@@ -20,6 +20,8 @@ export type ConsoleEnv = {
     requestId: string;
     view: View;
     session: Session | null;
+    /** Base of the tokens in this visitor's forms. */
+    formSecret: string;
     /** Acts as the session's user. */
     api: ApiClient;
     /** The posted fields of a form whose token held. */

@@ -1,6 +1,7 @@
+import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { createSealer } from "./sealed-value.ts";
-import { may, type Session, safeReturnPath } from "./session.ts";
+import { createCookies, may, type Session, safeReturnPath } from "./session.ts";
 
 const soon = () => new Date(Date.now() + 60_000);
 const first = "the first secret, which is long enough";
@@ -33,6 +34,26 @@ describe("what is sealed", () => {
     expect(await createSealer([first]).open("session", sealed)).toBe(null);
     expect(await createSealer([second]).open("session", sealed)).toEqual({});
   });
+});
+
+test("over https cookies are secure and bound to this very host", async () => {
+  const answer = async (secure: boolean) => {
+    const app = new Hono();
+    const cookies = createCookies(createSealer([first]), secure);
+    app.get("/", async (context) => {
+      await cookies.writeOnce(context, "srv_1", "secret");
+      return context.text("");
+    });
+    return (await app.request("/")).headers.get("set-cookie") ?? "";
+  };
+  const overHttps = await answer(true);
+  expect(overHttps).toMatch(/^__Host-kule_once=/);
+  expect(overHttps).toContain("; Secure");
+  expect(overHttps).toContain("; Path=/");
+  expect(overHttps).not.toContain("Domain");
+  const onLoopback = await answer(false);
+  expect(onLoopback).toMatch(/^kule_once=/);
+  expect(onLoopback).not.toContain("Secure");
 });
 
 describe("the way back after signing in", () => {

@@ -20,6 +20,8 @@ import { Timeline } from "./timeline.tsx";
 // A stream ends after this long and the browser opens the next one, which asks anew who is watching.
 const streamMs = 5 * 60_000;
 const heartbeatMs = 20_000;
+// Browsers wait this long before they ask again, and are held this long when there is nothing to follow.
+const retryMs = 5000;
 
 export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
@@ -87,9 +89,15 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
       );
       try {
         for await (const job of jobStreams.watch(streamScope(session), id, api, stop.signal)) {
-          await stream.writeSSE({ data: String(<Timeline view={{ ...view, now: new Date() }} job={job} />) });
-          if (job.done) await stream.writeSSE({ event: "job-done", data: job.id });
+          const data = String(<Timeline view={{ ...view, now: new Date() }} job={job} />);
+          await stream.writeSSE({ data, retry: retryMs });
+          if (job.done) {
+            await stream.writeSSE({ event: "job-done", data: job.id });
+            return;
+          }
         }
+        // The API gives no stream for this job. Ending at once would make the browser ask in a tight loop.
+        if (!stop.signal.aborted) await stream.sleep(retryMs);
       } finally {
         clearTimeout(limit);
         clearInterval(heartbeat);

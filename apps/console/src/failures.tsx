@@ -1,0 +1,104 @@
+import { ApiAway, ApiRefused, SessionEnded } from "./api.ts";
+import type { ConsoleContext } from "./console-context.ts";
+import { renderPage } from "./layout/document.tsx";
+import { ErrorPage } from "./layout/error-page.tsx";
+import { safeReturnPath } from "./session.ts";
+
+/** What a failure looks like to the person, or null for one that nobody foresaw. */
+export function answerFailure(error: Error, context: ConsoleContext): Response | Promise<Response> | null {
+  if (error instanceof SessionEnded) return toSignIn(context);
+  if (error instanceof ApiAway) return away(context);
+  if (error instanceof ApiRefused && error.problem.status === 404) return notFound(context);
+  if (error instanceof ApiRefused && error.problem.status === 403)
+    return forbidden(context, error.problem.required ?? []);
+  return null;
+}
+
+/** To the sign-in page, which leads back to where the person was. */
+function toSignIn(context: ConsoleContext): Response | Promise<Response> {
+  const address = new URL("/sign-in", context.req.url);
+  const back = whereFrom(context);
+  if (back !== "/servers") address.searchParams.set("return_to", back);
+  if (context.get("session") !== null) address.searchParams.set("why", "ended");
+  const location = address.pathname + address.search;
+  // A part of a page cannot show the sign-in form: the whole page goes there.
+  if (context.req.header("hx-request") === "true") {
+    context.header("hx-redirect", location);
+    return context.body(null, 401);
+  }
+  return context.redirect(location, 303);
+}
+
+/** The page that a person was on: of a form, the one that held it, with what can be carried along. */
+function whereFrom(context: ConsoleContext): string {
+  const url = new URL(context.req.url);
+  const isPart = context.req.header("hx-request") === "true";
+  if (context.req.method === "GET" && !isPart) return safeReturnPath(url.pathname + url.search);
+  const from = URL.parse(context.req.header(isPart ? "hx-current-url" : "referer") ?? "");
+  const page = safeReturnPath(from === null ? null : from.pathname + from.search);
+  const form = context.get("form");
+  if (form === undefined || !page.startsWith("/servers/new")) return page;
+  const carried = new URLSearchParams(
+    [...form].filter(
+      ([name]) => !["idempotency_key", "intent", "new_key_text", "new_key_name"].includes(name),
+    ),
+  );
+  return safeReturnPath(`/servers/new?${carried}`);
+}
+
+export function notFound(context: ConsoleContext) {
+  const view = context.get("view");
+  if (view === undefined) return context.text("Not found", 404);
+  const { notFound: title, notFoundHint: hint } = view.messages.errors;
+  return context.html(renderPage(<ErrorPage view={view} title={title} hint={hint} />), 404);
+}
+
+function forbidden(context: ConsoleContext, required: readonly string[]) {
+  const view = context.get("view");
+  const { errors } = view.messages;
+  return context.html(
+    renderPage(
+      <ErrorPage
+        view={view}
+        title={errors.forbidden}
+        hint={errors.forbiddenHint}
+        detail={required.length === 0 ? null : errors.missing(required.join(", "))}
+      />,
+    ),
+    403,
+  );
+}
+
+function away(context: ConsoleContext) {
+  const view = context.get("view");
+  const { away: title, awayHint: hint } = view.messages.errors;
+  const fields = context.get("form");
+  const resend = fields === undefined ? null : { action: context.req.path, fields };
+  context.header("retry-after", "5");
+  return context.html(
+    renderPage(<ErrorPage view={view} title={title} hint={hint} resend={resend} retry />),
+    503,
+  );
+}
+
+export function broken(context: ConsoleContext) {
+  const view = context.get("view");
+  if (view === undefined) return context.text(`Something went wrong (${context.get("requestId")})`, 500);
+  const { broken: title, brokenHint: hint } = view.messages.errors;
+  return context.html(renderPage(<ErrorPage view={view} title={title} hint={hint} />), 500);
+}
+
+export function badForm(context: ConsoleContext) {
+  const view = context.get("view");
+  // The sign-in form fails like this when the browser keeps no cookies.
+  if (context.req.path === "/sign-in" && context.req.header("cookie") === undefined)
+    return context.redirect("/sign-in?why=cookies", 303);
+  const { badForm: title, badFormHint: hint } = view.messages.errors;
+  return context.html(renderPage(<ErrorPage view={view} title={title} hint={hint} />), 403);
+}
+
+export function tooLarge(context: ConsoleContext) {
+  const view = context.get("view");
+  const { tooLarge: title, tooLargeHint: hint } = view.messages.errors;
+  return context.html(renderPage(<ErrorPage view={view} title={title} hint={hint} />), 413);
+}

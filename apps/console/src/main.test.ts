@@ -1,0 +1,78 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+
+const environment = {
+  KULE_API_URL: "http://127.0.0.1:1/api/v1",
+  KULE_CONSOLE_PORT: "0",
+  KULE_CONSOLE_SECRET: "a secret of the tests that is long enough to be one",
+};
+let dist: string;
+let running: ChildProcess | undefined;
+
+beforeAll(() => {
+  dist = mkdtempSync(join(tmpdir(), "kule-console-dist-"));
+  execFileSync(process.execPath, [join(import.meta.dirname, "../scripts/build.ts"), dist]);
+});
+afterEach(() => {
+  running?.kill("SIGKILL");
+  running = undefined;
+});
+afterAll(() => rmSync(dist, { recursive: true, force: true }));
+
+function start(env: Record<string, string>): ChildProcess {
+  running = spawn(process.execPath, [join(dist, "main.js")], { env, cwd: tmpdir(), stdio: "pipe" });
+  return running;
+}
+
+async function listening(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error("no output to read");
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { event, port } = JSON.parse(line) as { event: string; port: number };
+    if (event === "listening") return `http://127.0.0.1:${port}`;
+  }
+  throw new Error(`the console ended without listening: ${child.stderr?.read()}`);
+}
+
+test("what the build makes runs by itself, serves its assets and stops when asked", async () => {
+  const child = start(environment);
+  const url = await listening(child);
+  expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
+  const page = await (await fetch(`${url}/sign-in`)).text();
+  for (const [, path] of page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) {
+    const asset = await fetch(url + path);
+    expect(asset.status).toBe(200);
+    expect(asset.headers.get("cache-control")).toContain("immutable");
+    expect((await asset.arrayBuffer()).byteLength).toBeGreaterThan(1000);
+  }
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  expect(await exited).toEqual([0, null]);
+});
+
+test("an environment that cannot work is refused with every name and no value", async () => {
+  const child = start({ KULE_CONSOLE_SECRET: "hunter2" });
+  let said = "";
+  child.stderr?.on("data", (chunk) => {
+    said += chunk;
+  });
+  expect(await once(child, "close")).toEqual([1, null]);
+  expect(said).toContain("KULE_API_URL");
+  expect(said).toContain("KULE_CONSOLE_SECRET");
+  expect(said).not.toContain("hunter2");
+});
+
+test("a first visit loads little: script and style stay under 30 kB compressed, with fonts under 70", () => {
+  const sizes = readdirSync(join(dist, "assets")).map((name) => {
+    const content = readFileSync(join(dist, "assets", name));
+    return { name, bytes: name.endsWith(".woff2") ? content.length : gzipSync(content).length };
+  });
+  const total = (files: typeof sizes) => files.reduce((sum, { bytes }) => sum + bytes, 0);
+  expect(total(sizes.filter(({ name }) => !name.endsWith(".woff2")))).toBeLessThan(30_000);
+  expect(total(sizes)).toBeLessThan(70_000);
+});

@@ -1,0 +1,64 @@
+import { createMiddleware } from "hono/factory";
+import { clientFor, SessionEnded } from "./api.ts";
+import type { ConsoleEnv, ConsoleServices } from "./console-context.ts";
+import { formTokenField, formTokenHolds, isSameOrigin } from "./csrf.ts";
+import { badForm } from "./failures.tsx";
+import { createView, isTheme } from "./layout/view.ts";
+import { chooseLanguage } from "./messages/messages.ts";
+
+// Reached without a session; everything else asks for one.
+const openPaths = new Set(["/sign-in", "/sign-out", "/preferences"]);
+
+/** Who asks, in which language and theme: what a page needs to be drawn. */
+export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
+  return createMiddleware<ConsoleEnv>(async (context, next) => {
+    context.header("cache-control", "no-store");
+    const session = await cookies.readSession(context);
+    const theme = cookies.readPreference(context, "theme");
+    const url = new URL(context.req.url);
+    const formSecret =
+      session === null || context.req.path === "/sign-in"
+        ? cookies.visitorSecret(context)
+        : session.formSecret;
+    context.set("session", session);
+    context.set("formSecret", formSecret);
+    context.set("api", clientFor(settings, session, context.get("requestId")));
+    context.set(
+      "view",
+      createView({
+        language: chooseLanguage(
+          cookies.readPreference(context, "language"),
+          context.req.header("accept-language"),
+        ),
+        theme: isTheme(theme) ? theme : "system",
+        session,
+        assets,
+        now: new Date(),
+        path: context.req.method === "GET" ? url.pathname + url.search : url.pathname,
+        requestId: context.get("requestId"),
+        apiUrl: settings.apiUrl,
+        formSecret,
+      }),
+    );
+    await next();
+  });
+}
+
+/** Lets through who may pass: pages with a session, and forms that a page of ours sent. */
+export const guardRequest = createMiddleware<ConsoleEnv>(async (context, next) => {
+  const session = context.get("session");
+  if (!openPaths.has(context.req.path)) {
+    if (session === null) throw new SessionEnded();
+    if (session.operator && session.organisation === null && context.req.path !== "/organisations")
+      return context.redirect("/organisations", 303);
+  }
+  if (context.req.method === "GET" || context.req.method === "HEAD") return next();
+
+  const sameOrigin = isSameOrigin(context.req.header(), context.req.header("host") ?? "");
+  const form = new URLSearchParams(await context.req.text());
+  if (!sameOrigin || !formTokenHolds(context.get("formSecret"), form.get(formTokenField)))
+    return badForm(context);
+  form.delete(formTokenField);
+  context.set("form", form);
+  return next();
+});
