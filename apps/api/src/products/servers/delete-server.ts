@@ -9,7 +9,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { recordUsage } from "../usage/record.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
-import { viewPackage } from "./view.ts";
+import { packageOf } from "./view.ts";
 
 /**
  * Marks a server for removal. Whatever was under way for it gives way to the stop: a create that waits is cancelled,
@@ -44,7 +44,7 @@ export async function deleteServer(
     requestedBy: request.caller.actor,
     requestId: request.id,
   });
-  const { vcpu, memory_mb, disk_gb } = viewPackage(server.package);
+  const { vcpu, memory_mb, disk_gb } = packageOf(server.package);
   await recordUsage(tx, ["server.purge_scheduled"], {
     organisationId: server.organisation_id,
     region: server.region,

@@ -3,7 +3,7 @@ import { findImage } from "@kule/rules/catalog/images";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
-import { viewPackage } from "./view.ts";
+import { packageOf } from "./view.ts";
 
 /** For subnets that name no servers of their own. */
 const defaultDnsServers = ["9.9.9.9", "1.1.1.1"];
@@ -77,7 +77,7 @@ async function createPayload(tx: Tx, server: LoadedServer, base: PayloadBase): P
     template: image.slug,
     os_family: image.osFamily,
     default_user: image.defaultUser,
-    package: viewPackage(server.package),
+    package: packageOf(server.package),
     interfaces: await interfacesOf(tx, server),
     ssh_public_keys: server.ssh_public_keys,
     password_hash: server.password_hash,

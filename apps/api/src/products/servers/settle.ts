@@ -15,7 +15,7 @@ import { openUsage, recordUsage } from "../usage/record.ts";
 import { releaseAddresses, restVmid, takeVmid } from "./allocations.ts";
 import { renderServerPayload } from "./payload.ts";
 import { lockServer, type ServerRow } from "./store.ts";
-import { viewPackage } from "./view.ts";
+import { packageOf } from "./view.ts";
 
 /** What the queue must know about jobs of servers. */
 export const serverJobs: JobHandler = {
@@ -47,7 +47,7 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
     await releaseAddresses(tx, server, settings.addressQuarantineSeconds);
     await restVmid(tx, server, "tombstone");
   }
-  const { vcpu, memory_mb, disk_gb } = viewPackage(server.package);
+  const { vcpu, memory_mb, disk_gb } = packageOf(server.package);
   await recordUsage(tx, settled.usage, {
     organisationId: server.organisation_id,
     region: server.region,

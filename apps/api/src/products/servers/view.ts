@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { findImage, type OsFamily } from "@kule/rules/catalog/images";
 import { findPackage } from "@kule/rules/catalog/packages";
 import { type ActionDecision, actionsOf, type ServerStatus } from "@kule/rules/servers/lifecycle";
+import { viewPackage } from "../catalog/index.ts";
 import type { ServerDetails } from "./store.ts";
 
 /** A server as the contract shows it. */
@@ -20,7 +21,7 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
     status_reason: viewReason(row),
     power_state: row.power_state as Schemas["Server"]["power_state"],
     image,
-    package: viewPackage(row.package),
+    package: packageOf(row.package),
     ssh_key_ids: row.ssh_key_ids,
     interfaces: row.interfaces.map((each) => ({ ...each })),
     public_ips: [],
@@ -50,10 +51,10 @@ function viewImage(slug: string): { slug: string; name: string; os_family: OsFam
 }
 
 /** @throws Error for a slug that no plan has: plans are never taken away */
-export function viewPackage(slug: string): Schemas["Package"] {
+export function packageOf(slug: string): Schemas["Package"] {
   const plan = findPackage(slug);
   if (plan === undefined) throw new Error(`no package ${slug}`);
-  return { slug: plan.slug, vcpu: plan.vcpu, memory_mb: plan.memoryMb, disk_gb: plan.diskGb };
+  return viewPackage(plan);
 }
 
 function viewReason(row: ServerDetails): Schemas["Server"]["status_reason"] {
