@@ -65,6 +65,32 @@ test("what a transaction acted as is forgotten with it", async () => {
   }
 });
 
+test("a page of a big organisation is read from the ordered index, whatever the policy looks like", async () => {
+  const owner = new Client({ connectionString: world.database.ownerUrl });
+  await owner.connect();
+  try {
+    await owner.query(
+      `insert into organisation (id, slug, name) select 'org_big' || i, 'big' || i, 'big' from generate_series(1, 20) i`,
+    );
+    await owner.query(
+      `insert into ssh_key (id, organisation_id, name, public_key, fingerprint_sha256, fingerprint_md5, type, bits, comment)
+       select 'key_' || i, 'org_big' || (i % 20 + 1), 'k' || i, 'p', 'f' || i, 'm', 'ed25519', 256, ''
+         from generate_series(1, 20000) i`,
+    );
+    await owner.query("analyze ssh_key");
+  } finally {
+    await owner.end();
+  }
+  const planned = await within("org_big8", (tx) =>
+    sql<{ "QUERY PLAN": string }>`
+      explain select * from ssh_key where organisation_id = 'org_big8'
+       order by created_at desc, id desc limit 50`.execute(tx),
+  );
+  const plan = planned.rows.map((row) => row["QUERY PLAN"]).join("\n");
+  expect(plan).toContain("Index Scan using ssh_key_list");
+  expect(plan).not.toContain("Sort");
+});
+
 test("every tenant table is under it, by force, for a role that cannot get around it", async () => {
   const owner = new Client({ connectionString: world.database.ownerUrl });
   await owner.connect();
