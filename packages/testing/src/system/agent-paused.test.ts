@@ -23,7 +23,8 @@ describe("an agent that sleeps through its lease and comes back", () => {
   let made = 0;
 
   beforeAll(async () => {
-    world = await startRegionWorld();
+    // Long enough that all agents reach their places before the first lease passes and another could take its job over.
+    world = await startRegionWorld({ leaseSeconds: 10 });
     db = new pg.Client({ connectionString: world.database.ownerUrl });
     await db.connect();
     const trace = path.join(mkdtempSync(path.join(tmpdir(), "kule-trace-")), "trace");

@@ -1,0 +1,57 @@
+/**
+ * The speed table: what Kule does beside the least that could do the same, in one run on one machine.
+ *
+ *   npm run bench            a few minutes
+ *   npm run bench -- --full  longer, and lists of a million servers
+ *   npm run bench -- --only reads --only claims
+ */
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { install } from "./installation.ts";
+import { createRow } from "./row-create.ts";
+import { endToEndRow } from "./row-end-to-end.ts";
+import { busyNeighbourRow, claimRows, wakeRow } from "./row-jobs.ts";
+import { memoryAtRest, memoryUnderLoad } from "./row-memory.ts";
+import { listRows, readRows } from "./row-reads.ts";
+import { type Row, renderTable } from "./table.ts";
+
+const { values } = parseArgs({
+  options: { full: { type: "boolean", default: false }, only: { type: "string", multiple: true } },
+});
+const seconds = values.full ? 15 : 6;
+
+const progress = (text: string) =>
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+
+progress("starting Postgres (fsync on) and the API as it ships");
+const installation = await install();
+const rows: Row[] = [];
+try {
+  const steps: [string, () => Promise<Row | Row[]>][] = [
+    ["memory at rest", () => memoryAtRest(installation)],
+    ["reads", () => readRows(installation, seconds)],
+    ["lists", () => listRows(installation, values.full ? [100, 10_000, 1_000_000] : [100, 10_000, 100_000])],
+    ["creates", () => createRow(installation, seconds)],
+    ["claims", () => claimRows(installation, values.full ? 5000 : 1500)],
+    ["a claim beside a long queue", () => busyNeighbourRow(installation, 100_000)],
+    ["waking a waiting agent", () => wakeRow(installation, 60)],
+    ["end to end", () => endToEndRow(installation, 30)],
+    ["memory under load", () => memoryUnderLoad(installation, seconds)],
+  ];
+  const unknown = values.only?.filter((name) => !steps.some(([known]) => known === name)) ?? [];
+  if (unknown.length > 0)
+    throw new Error(`no row ${unknown.join(", ")}; there are: ${steps.map(([name]) => name).join(", ")}`);
+  for (const [name, measure] of steps) {
+    if (values.only !== undefined && !values.only.includes(name)) continue;
+    progress(name);
+    rows.push(...[await measure()].flat());
+  }
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exitCode = 1;
+} finally {
+  await installation.end();
+}
+process.stdout.write(
+  `\n${renderTable(rows)}\n\n${availableParallelism()} cores, Node ${process.versions.node}. Ratios are within this run; docs/bench.md says how to read them.\n`,
+);
