@@ -35,6 +35,11 @@ const guarded: { readonly [what: string]: { execute(): Promise<unknown> } } = {
     )
     .select("server.id")
     .where("nic.organisation_id", "=", "org_1"),
+  "a left join of rows of the same organisation": db
+    .selectFrom("nic")
+    .leftJoin("server", (join) => join.onRef("server.organisation_id", "=", "nic.organisation_id"))
+    .select("server.id")
+    .where("nic.organisation_id", "=", "org_1"),
   "a correlated subquery": db
     .selectFrom("network")
     .select((is) =>
@@ -80,6 +85,15 @@ const open: { readonly [what: string]: { execute(): Promise<unknown> } } = {
   "a joined table without its organisation": db
     .selectFrom("nic")
     .innerJoin("server", "server.id", "nic.server_id")
+    .select("server.id")
+    .where("nic.organisation_id", "=", "org_1"),
+  "a filter in the ON of a left join, which keeps none of the left rows out": db
+    .selectFrom("nic")
+    .leftJoin("region", (join) => join.on("nic.organisation_id", "=", "org_1"))
+    .select("nic.id"),
+  "a full join": db
+    .selectFrom("nic")
+    .fullJoin("server", (join) => join.on("server.organisation_id", "=", "org_1"))
     .select("server.id")
     .where("nic.organisation_id", "=", "org_1"),
   "two tables that only refer to each other": db

@@ -50,20 +50,21 @@ function checkTables(expressions: readonly Node[], query: Node): void {
   if (tenants.length === 0) return;
 
   const conditions = [
-    ...conjuncts(query.where?.where),
-    ...joins.flatMap((join) => conjuncts(join.on?.on)),
-  ].flatMap((condition) => organisationEquality(condition) ?? []);
+    ...conjuncts(query.where?.where).flatMap((condition) => equality(condition, null)),
+    ...joins.flatMap(conditionsOf),
+  ];
   const here = new Set(tables.map((table) => table.alias));
   const guarded = new Set<string>();
   const only = tables.length === 1 ? tables[0]?.alias : undefined;
   let grew = true;
   while (grew) {
     grew = false;
-    for (const { sides } of conditions) {
+    for (const { sides, guardsOnly } of conditions) {
       for (const [side, other] of [sides, [...sides].reverse()]) {
         if (side?.column === undefined || other === undefined) continue;
         const alias = side.alias ?? only;
         if (alias === undefined || !here.has(alias) || guarded.has(alias)) continue;
+        if (guardsOnly !== null && guardsOnly !== alias) continue;
         const isAnchored =
           other.column === undefined
             ? other.isValue
@@ -73,7 +74,6 @@ function checkTables(expressions: readonly Node[], query: Node): void {
         grew = true;
       }
     }
-    // A table that belongs to no organisation may carry the link (`organisation.id = …`); it guards nothing itself.
   }
   const open = tenants.filter((table) => !guarded.has(table.alias));
   if (open.length > 0)
@@ -120,11 +120,28 @@ function conjuncts(node: Node | undefined): Node[] {
 
 type Side = { readonly alias?: string; readonly column?: string; readonly isValue: boolean };
 
-/** Both sides of an `=` that has organisation_id on one of them. */
-function organisationEquality(node: Node): { readonly sides: readonly [Side, Side] } | null {
-  if (node.kind !== "BinaryOperationNode" || node.operator.operator !== "=") return null;
+type Equality = {
+  readonly sides: readonly [Side, Side];
+  /** The one table whose rows the condition can keep out; null when it can keep out any. */
+  readonly guardsOnly: string | null;
+};
+
+/** An `=` that has organisation_id on one of its sides. */
+function equality(node: Node, guardsOnly: string | null): Equality[] {
+  if (node.kind !== "BinaryOperationNode" || node.operator.operator !== "=") return [];
   const sides = [sideOf(node.leftOperand), sideOf(node.rightOperand)] as const;
-  return sides.some((side) => side.column === "organisation_id") ? { sides } : null;
+  return sides.some((side) => side.column === "organisation_id") ? [{ sides, guardsOnly }] : [];
+}
+
+/** What a join's ON keeps out: with an inner join rows of any table, with a left join of the joined table only. */
+function conditionsOf(join: Node): Equality[] {
+  const isInner = join.joinType === "InnerJoin" || join.joinType === "LateralInnerJoin";
+  const isLeft = join.joinType === "LeftJoin" || join.joinType === "LateralLeftJoin";
+  const joined = tableOf(join.table)?.alias;
+  if (!isInner && (!isLeft || joined === undefined)) return [];
+  return conjuncts(join.on?.on).flatMap((condition) =>
+    equality(condition, isInner ? null : (joined ?? null)),
+  );
 }
 
 function sideOf(node: Node): Side {
