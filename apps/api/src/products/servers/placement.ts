@@ -49,7 +49,7 @@ export async function checkCreateServer(
   const image = checkImage(body, refuse);
   const plan = checkPackage(body, image, refuse);
   const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
-  const subnet = region === null ? null : await checkSubnet(request, body, region, refuse);
+  const subnet = await checkSubnet(request, body, region, refuse);
   if (errors.length === 0 && region !== null && image !== null && plan !== null && subnet !== null)
     placements.set(request, { region, image, plan, sshPublicKeys, subnet: subnet.row });
   return errors;
@@ -126,17 +126,22 @@ async function checkSshKeys(
 async function checkSubnet(
   { db, organisationId }: ApiRequest,
   body: Body,
-  region: RegionRow,
+  region: RegionRow | null,
   refuse: Refuse,
 ): Promise<{ readonly row: SubnetRow | null } | null> {
-  const { subnets, hasNetwork } = await findSubnets(db, organisationId, region.slug, body.subnet_id);
+  // Without a region there is none to choose from, but one that is named can be wrong all the same.
+  if (region === null && body.subnet_id === undefined) return null;
+  const { subnets, hasNetwork } = await findSubnets(db, organisationId, region?.slug ?? "", body.subnet_id);
   if (body.subnet_id !== undefined) {
     const named = subnets.find((subnet) => subnet.id === body.subnet_id);
-    if (named === undefined) refuse("/subnet_id", "not_found", "no such subnet");
-    else if (named.region !== region.slug)
+    if (named === undefined) {
+      refuse("/subnet_id", "not_found", "no such subnet");
+      return null;
+    }
+    if (region !== null && named.region !== region.slug)
       refuse("/subnet_id", "conflicts_with", `is not in region ${region.slug}`);
-    else checkPrivateIp(body, named, refuse);
-    return named === undefined ? null : { row: named };
+    checkPrivateIp(body, named, refuse);
+    return { row: named };
   }
   const [only, ...others] = subnets;
   const chosen = subnets.find((subnet) => subnet.is_default) ?? (others.length === 0 ? only : undefined);
