@@ -175,7 +175,7 @@ end $$;
 
 /*
  * The next job for an agent, or nothing. Time is Postgres' clock only.
- *   1. the same claim again: its reply was lost, so the same job goes out, as long as the lease lives;
+ *   1. the same claim again: its reply was lost, so the same job goes out, under a new epoch if the lease is over;
  *   2. a job whose holder let the lease pass;
  *   3. the first queued job whose resource has no running one.
  * Attempts that are used up are left for the reaper, so that a poisonous job cannot circle.
@@ -186,26 +186,34 @@ create function kule_claim_job(
 declare
   v_id text;
   v_epoch integer;
+  v_is_leased boolean;
+  v_may_go_on boolean;
 begin
   perform 1 from region where slug = p_region and maintenance;
   if found then
     return;
   end if;
 
-  select id into v_id from job
-   where region = p_region and claim_id = p_claim_id and status = 'running' and agent_token_id = p_token_id
-     and lease_until > clock_timestamp()
+  select id, lease_until > clock_timestamp(), attempt < max_attempts into v_id, v_is_leased, v_may_go_on from job
+   where region = p_region and claim_id = p_claim_id and status = 'running'
    for update;
-  if found then
+  if found and v_is_leased then
     return query select * from job where id = v_id;
     return;
   end if;
+  -- Its holder slept through the lease with the claim still on its lips: it takes that job again, and no other one
+  -- under the same claim.
+  if found and not v_may_go_on then
+    return;
+  end if;
 
-  select id into v_id from job
-   where region = p_region and status = 'running' and lease_until < clock_timestamp()
-     and kind = any (p_capabilities) and attempt < max_attempts
-   order by lease_until
-   for update skip locked limit 1;
+  if not found then
+    select id into v_id from job
+     where region = p_region and status = 'running' and lease_until < clock_timestamp()
+       and kind = any (p_capabilities) and attempt < max_attempts
+     order by lease_until
+     for update skip locked limit 1;
+  end if;
   if not found then
     select j.id into v_id from job j
      where j.region = p_region and j.status = 'queued' and j.run_at <= clock_timestamp()
