@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { validateJobPayload } from "@kule/contract/validate";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { jobHandlers } from "../products/job-handlers.ts";
+import { ApiCaller } from "../testing/api-caller.ts";
 import { ServerWorld } from "../testing/server-world.ts";
 import { TestAgent } from "../testing/test-agent.ts";
 import { reapLeases } from "../worker/reap-leases.ts";
@@ -78,6 +79,46 @@ describe("claiming", () => {
     const [row] = await world.rows("select epoch, attempt from job where id = $1", [job.id]);
     expect(row).toEqual({ epoch: 1, attempt: 1 });
     expect(await claimedId(world.agent, randomUUID())).not.toBe(job.id);
+  });
+
+  test("answers a claim that outlived its lease with the same job under a new epoch", async () => {
+    const older = await world.create();
+    const { job } = await world.create();
+    await world.agent.claim();
+    const claimId = randomUUID();
+    expect(await claimedId(world.agent, claimId)).toBe(job.id);
+    // Both leases passed while the agent slept; the one that was claimed first is not what it asks for again.
+    await world.passLease(older.job.id);
+    await world.passLease(job.id);
+    const again = (await world.agent.claimRaw({ claim_id: claimId })).body.job;
+    expect(again).toMatchObject({ id: job.id, epoch: 2, attempt: 2 });
+    expect((await world.agent.claim())?.id).toBe(older.job.id);
+  });
+
+  test("answers a claim that is repeated with a rotated token with the same job", async () => {
+    const { job } = await world.create();
+    await world.create();
+    const claimId = randomUUID();
+    expect(await claimedId(world.agent, claimId)).toBe(job.id);
+    const minted = (await world.world.operator.post("/regions/ist1/agent-tokens", { name: "rotated" })).body;
+    const rotated = new TestAgent(new ApiCaller(world.world.app, minted.secret));
+    expect(await claimedId(rotated, claimId)).toBe(job.id);
+  });
+
+  test("answers one claim that is asked many times at once with one job", async () => {
+    for (let made = 0; made < 6; made += 1) await world.create();
+    for (let round = 0; round < 5; round += 1) {
+      const claimId = randomUUID();
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, () => world.agent.claimRaw({ claim_id: claimId })),
+      );
+      expect(answers.filter(({ status }) => status !== 200 && status !== 204)).toEqual([]);
+      expect(new Set(answers.flatMap(({ body }) => body?.job?.id ?? [])).size).toBe(1);
+      const running = await world.rows("select 1 from job where claim_id = $1 and status = 'running'", [
+        claimId,
+      ]);
+      expect(running).toHaveLength(1);
+    }
   });
 
   test("leaves kinds that the agent does not know to a newer one", async () => {

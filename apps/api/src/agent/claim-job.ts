@@ -2,10 +2,13 @@ import type { Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import type { Tx } from "../platform/database.ts";
+import { violatedConstraint } from "../platform/database-errors.ts";
 import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { noContent, type Reply, reply } from "../platform/reply.ts";
 import { regionOf } from "./region.ts";
+
+type ClaimedJob = Schemas["ClaimedJob"]["job"];
 
 /**
  * Backoffs come due and leases pass without anybody announcing it, and a NOTIFY can be lost with its connection: a
@@ -23,7 +26,7 @@ export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHan
     // Armed before we look, so that what happens between the look and the wait is not missed.
     const bell = ringOnNews(request, region);
     try {
-      const job = await request.db.transaction().execute((tx) => claim(tx, request, region, handlers));
+      const job = await claimOnce(request, region, handlers);
       if (job !== null) return reply(200, { job });
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || gone.aborted) return noContent();
@@ -34,12 +37,30 @@ export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHan
   }
 }
 
+/**
+ * One look. The same claim may be asked twice at the same time, by an agent that gave up on the first connection: if both
+ * find work, the index on claims lets one of them have it, and the other looks again and is answered the same.
+ */
+async function claimOnce(
+  request: ApiRequest<"claimJob">,
+  region: string,
+  handlers: JobHandlers,
+): Promise<ClaimedJob | null> {
+  const look = () => request.db.transaction().execute((tx) => claim(tx, request, region, handlers));
+  try {
+    return await look();
+  } catch (error) {
+    if (violatedConstraint(error) !== "job_claim_id") throw error;
+    return look();
+  }
+}
+
 async function claim(
   tx: Tx,
   { caller, body, deps }: ApiRequest<"claimJob">,
   region: string,
   handlers: JobHandlers,
-): Promise<Schemas["ClaimedJob"]["job"] | null> {
+): Promise<ClaimedJob | null> {
   const { leaseSeconds } = deps.settings;
   const agentName = body.agent_name ?? caller.tokenName;
   const { rows } = await sql<JobRow>`
