@@ -47,6 +47,23 @@ export function viewOfLab(region: string, lab: Pick<Lab, "control" | "journal">)
   };
 }
 
+/** The truth of a lab in another process, asked through its control server. */
+export async function viewOfControlServer(region: string, controlUrl: string): Promise<RegionView> {
+  const read = async (path: string): Promise<unknown> => (await fetch(`${controlUrl}${path}`)).json();
+  type Vm = { vmid: number; running: boolean; config: Readonly<Record<string, unknown>> };
+  const vms = (await read("/vms")) as Vm[];
+  return {
+    region,
+    vms: vms.map(({ vmid, running, config }) => ({
+      vmid,
+      running,
+      description: String(config.description ?? ""),
+      config: Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)])),
+    })),
+    journal: (await read("/journal")) as JournalEntry[],
+  };
+}
+
 /** Holds what the region has against what the database wants and knows: I1, I2, I3, I13. */
 export function regionViolations(view: RegionView, servers: readonly ServerIntent[]): Violation[] {
   const here = servers.filter((server) => server.region === view.region);
