@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld, testSecret } from "./testing/console-world.ts";
+import type { FakeUser } from "./testing/fake-state.ts";
 import { fieldIn, tokenIn, Visitor } from "./testing/visitor.ts";
 
 let world: ConsoleWorld;
@@ -393,6 +394,33 @@ describe("following a job", () => {
     await hers?.cancel();
     await reader?.cancel();
     expect((await new Visitor(world).get(`/jobs/${jobId}/events`)).status).toBe(303);
+  });
+});
+
+describe("joining a stream that is open already", () => {
+  test.each([
+    ["was revoked meanwhile", (tokens: Map<string, FakeUser>, token: string) => tokens.delete(token)],
+    [
+      "is for another organisation by now",
+      (tokens: Map<string, FakeUser>, token: string, user: FakeUser) =>
+        tokens.set(token, { ...user, organisation: { id: "org_other", slug: "other", name: "Other" } }),
+    ],
+  ])("is not for a session that %s", async (_, change) => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    const jobId = world.api.state.server(id)?.job_id ?? "";
+    const reader = (await ada.get(`/jobs/${jobId}/events`)).body?.getReader();
+    await reader?.read();
+    const leaving = await new Visitor(world).signIn();
+    const { sessions } = world.api.state;
+    const [token, user] = [...sessions].at(-1) ?? [];
+    if (token === undefined || user === undefined) throw new Error("nobody is signed in");
+    change(sessions, token, user);
+    const refused = await leaving.get(`/jobs/${jobId}/events`);
+    expect([303, 404]).toContain(refused.status);
+    expect(refused.headers.get("content-type") ?? "").not.toContain("event-stream");
+    await refused.body?.cancel();
+    await reader?.cancel();
   });
 });
 

@@ -210,8 +210,11 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "create");
 
+    await page.click("#advanced > summary");
     await page.check("#image-windows-2025");
     await page.waitForSelector("#package-s:disabled", { state: "attached" });
+    // What was opened stays open, although the console did not know of it.
+    expect(await page.locator("#advanced").evaluate((details) => details.hasAttribute("open"))).toBe(true);
     expect(await page.textContent("label:has(#package-s)")).toContain(
       "Windows Server 2025 needs 4 GB of memory",
     );

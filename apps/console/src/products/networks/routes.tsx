@@ -3,7 +3,8 @@ import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
 import { type ConsoleEnv, noticeOf } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
-import { type NetworkFormState, NetworksPage } from "./list-page.tsx";
+import type { NetworkFormState } from "./create-forms.tsx";
+import { NetworksPage } from "./list-page.tsx";
 
 type Banner = { readonly kind: "notice" | "problem"; readonly text: string } | null;
 

@@ -5,40 +5,9 @@ import { Banner, CallExample, EmptyState, PageHead, Pages, Status, When } from "
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
-import { serverStatuses, serverTone } from "./server-status.ts";
-
-const sorts = ["-created_at", "created_at", "name", "-name"] as const;
-
-/** What the list's address says. */
-export type ServerListQuery = {
-  readonly q: string;
-  readonly status: readonly Schemas["ServerStatus"][];
-  readonly region: string;
-  readonly sort: (typeof sorts)[number];
-  readonly cursor: string | undefined;
-};
-
-/** Reads the address; what makes no sense there is left out. */
-export function readServerListQuery(query: URLSearchParams): ServerListQuery {
-  return {
-    q: (query.get("q") ?? "").trim().toLowerCase(),
-    status: serverStatuses.filter((status) => query.getAll("status").includes(status)),
-    region: query.get("region") ?? "",
-    sort: sorts.find((sort) => sort === query.get("sort")) ?? "-created_at",
-    cursor: query.get("cursor") || undefined,
-  };
-}
-
-/** The address of a list. Defaults are left out, so that addresses stay short. */
-export function serverListParameters(query: ServerListQuery): URLSearchParams {
-  const parameters = new URLSearchParams();
-  if (query.q !== "") parameters.set("q", query.q);
-  for (const status of query.status) parameters.append("status", status);
-  if (query.region !== "") parameters.set("region", query.region);
-  if (query.sort !== "-created_at") parameters.set("sort", query.sort);
-  if (query.cursor !== undefined) parameters.set("cursor", query.cursor);
-  return parameters;
-}
+import { ServerFilters } from "./list-filters.tsx";
+import { type ServerListQuery, serverListParameters } from "./list-query.ts";
+import { serverTone } from "./server-status.ts";
 
 type Props = {
   readonly view: View;
@@ -56,7 +25,7 @@ export function ServerListPage({ view, query, servers, regions, notice }: Props)
         <CreateLink view={view} />
       </PageHead>
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
-      <Filters view={view} query={query} regions={regions} />
+      <ServerFilters view={view} query={query} regions={regions} />
       <ServerList view={view} query={query} servers={servers} />
     </Shell>
   );
@@ -71,77 +40,6 @@ function CreateLink({ view }: { readonly view: View }) {
       <Icon name="plus" />
       {messages.servers.create}
     </a>
-  );
-}
-
-function Filters(props: Pick<Props, "view" | "query" | "regions">) {
-  const { view, query, regions } = props;
-  const { messages } = view;
-  return (
-    <search>
-      <form
-        class="filters"
-        method="get"
-        action="/servers"
-        hx-get="/servers"
-        hx-trigger="input delay:250ms, submit"
-        hx-target="#server-list"
-        hx-select="#server-list"
-        hx-swap="outerMorph"
-        hx-replace-url="true"
-        hx-sync="this:replace"
-      >
-        <label class="search">
-          <span class="visually-hidden">{messages.common.search}</span>
-          <Icon name="search" size={17} />
-          <input
-            type="search"
-            name="q"
-            value={query.q}
-            placeholder={messages.servers.searchPlaceholder}
-            maxlength={63}
-            autocomplete="off"
-            autocapitalize="none"
-            spellcheck={false}
-          />
-        </label>
-        <label>
-          <span class="visually-hidden">{messages.common.status}</span>
-          <select name="status">
-            <option value="">{messages.servers.allStatuses}</option>
-            {serverStatuses.map((status) => (
-              <option value={status} selected={query.status.includes(status)}>
-                {messages.servers.status[status]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          <span class="visually-hidden">{messages.common.region}</span>
-          <select name="region">
-            <option value="">{messages.servers.allRegions}</option>
-            {regions.map((region) => (
-              <option value={region.slug} selected={query.region === region.slug}>
-                {region.name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          <span class="visually-hidden">{messages.servers.sortLabel}</span>
-          <select name="sort">
-            {sorts.map((sort) => (
-              <option value={sort} selected={query.sort === sort}>
-                {messages.servers.sort[sort]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="submit" class="button without-script">
-          {messages.common.apply}
-        </button>
-      </form>
-    </search>
   );
 }
 

@@ -12,7 +12,8 @@ import {
 import { renderPage } from "../../layout/document.tsx";
 import { problemText } from "../../problem-messages.ts";
 import { createServerRoutes } from "./create-routes.tsx";
-import { readServerListQuery, ServerListPage } from "./list-page.tsx";
+import { ServerListPage } from "./list-page.tsx";
+import { readServerListQuery } from "./list-query.ts";
 import { ShowPage, type ShowPageProps } from "./show-page.tsx";
 
 type Shown = Pick<ShowPageProps, "notice" | "problem" | "consolePassword">;

@@ -1,0 +1,150 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { type FieldProblems, noProblems, Problem, TextField } from "../../layout/fields.tsx";
+import { Icon } from "../../layout/icons.tsx";
+import { FormSeal } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
+
+export type NetworkFormState = {
+  /** `network`, or the network's id for its subnet form: which form the problems belong to. */
+  readonly of: string;
+  readonly values: Readonly<Record<string, string>>;
+  readonly problems: FieldProblems;
+};
+
+export type NetworksPageProps = {
+  readonly view: View;
+  readonly networks: Schemas["NetworkList"];
+  readonly subnets: ReadonlyMap<string, readonly Schemas["Subnet"][]>;
+  readonly regions: readonly Schemas["CatalogRegion"][];
+  readonly cursor: string | undefined;
+  readonly form: NetworkFormState | null;
+  readonly banner: { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
+  readonly idempotencyKey: string;
+};
+
+const tiers = ["app", "mgmt", "data"] as const;
+
+export function CreateSubnet(props: NetworksPageProps & { readonly network: Schemas["Network"] }) {
+  const { view, network } = props;
+  const { messages } = view;
+  const form = props.form?.of === network.id ? props.form : null;
+  const problems = form?.problems ?? noProblems;
+  const named = (field: string) => `${field}-${network.id}`;
+  const renamed = Object.fromEntries(Object.entries(problems).map(([field, texts]) => [named(field), texts]));
+  return (
+    <details class="add-inline" open={form !== null}>
+      <summary>
+        <Icon name="plus" size={16} />
+        {messages.networks.createSubnet}
+      </summary>
+      <form class="form" method="post" action={`/networks/${network.id}/subnets`}>
+        <FormSeal view={view} idempotencyKey={`${props.idempotencyKey}-${network.id}`} />
+        <TextField
+          view={view}
+          name={named("name")}
+          label={messages.common.name}
+          value={form?.values.name ?? ""}
+          problems={renamed}
+          required
+          mono
+          maxlength={63}
+        />
+        <fieldset class="choice">
+          <legend>{messages.networks.tier}</legend>
+          <Problem name={named("tier")} problems={renamed[named("tier")]} />
+          <div class="checks">
+            {tiers.map((tier) => (
+              <label class="check">
+                <input
+                  type="radio"
+                  name="tier"
+                  value={tier}
+                  checked={(form?.values.tier ?? "app") === tier}
+                />
+                <span>
+                  <strong>{messages.networks.tiers[tier]}</strong>
+                  <small>{messages.networks.tierHints[tier]}</small>
+                </span>
+              </label>
+            ))}
+          </div>
+        </fieldset>
+        <TextField
+          view={view}
+          name={named("cidr")}
+          label={messages.networks.cidr}
+          value={form?.values.cidr ?? ""}
+          hint={messages.networks.cidrHint}
+          problems={renamed}
+          optional
+          mono
+          maxlength={18}
+        />
+        <button type="submit" class="button" data-kind="primary">
+          {messages.networks.createSubnet}
+        </button>
+      </form>
+    </details>
+  );
+}
+
+export function CreateNetwork(props: NetworksPageProps) {
+  const { view, regions } = props;
+  const { messages } = view;
+  const form = props.form?.of === "network" ? props.form : null;
+  const problems = form?.problems ?? noProblems;
+  return (
+    <section class="panel" aria-labelledby="create-title">
+      <div class="panel-head">
+        <h2 id="create-title">{messages.networks.create}</h2>
+      </div>
+      <form class="form" method="post" action="/networks">
+        <FormSeal view={view} idempotencyKey={props.idempotencyKey} />
+        <TextField
+          view={view}
+          name="name"
+          label={messages.common.name}
+          value={form?.values.name ?? ""}
+          problems={problems}
+          required
+          mono
+          maxlength={63}
+        />
+        <div class="field">
+          <label for="field-region">{messages.common.region}</label>
+          <select id="field-region" name="region">
+            {regions.map((region) => (
+              <option value={region.slug} selected={form?.values.region === region.slug}>
+                {region.name}
+              </option>
+            ))}
+          </select>
+          <Problem name="region" problems={problems.region} />
+        </div>
+        <TextField
+          view={view}
+          name="cidr"
+          label={messages.networks.cidr}
+          value={form?.values.cidr ?? ""}
+          hint={messages.networks.cidrHint}
+          problems={problems}
+          optional
+          mono
+          maxlength={18}
+        />
+        <TextField
+          view={view}
+          name="description"
+          label={messages.networks.description}
+          value={form?.values.description ?? ""}
+          problems={problems}
+          optional
+          maxlength={500}
+        />
+        <button type="submit" class="button" data-kind="primary">
+          {messages.networks.create}
+        </button>
+      </form>
+    </section>
+  );
+}
