@@ -48,11 +48,6 @@ export function violatedConstraint(error: unknown): string | null {
   return (error as pg.DatabaseError).constraint ?? null;
 }
 
-/** The foreign key that an insert, update or delete ran into; null for any other error. */
-export function violatedForeignKey(error: unknown): string | null {
-  return sqlState(error) === "23503" ? ((error as pg.DatabaseError).constraint ?? null) : null;
-}
-
-export function sqlState(error: unknown): string | null {
+function sqlState(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? (error.code ?? null) : null;
 }

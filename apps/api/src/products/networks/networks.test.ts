@@ -182,6 +182,23 @@ describe("subnets", () => {
     expect(rows).toEqual([{ subnets: 30, vlans: 30 }]);
   });
 
+  test("made at the same time in networks that know nothing of each other, no VLAN is given twice", async () => {
+    const networks: { id: string }[] = [];
+    while (networks.length < 20) networks.push(await newNetwork());
+    const answers = await Promise.all(
+      networks.map((network) => acme.owner.post(subnetsOf(network), { name: "app", tier: "app" })),
+    );
+    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 201));
+    const operator = world.operator.with({ "Kule-Organisation": acme.id });
+    const vlans: number[] = [];
+    for (const { body } of answers)
+      vlans.push(
+        (await operator.get(`/networks/${body.subnet.network_id}/subnets/${body.subnet.id}`)).body.vlan,
+      );
+    expect(vlans.every(Number.isInteger)).toBe(true);
+    expect(new Set(vlans).size).toBe(20);
+  });
+
   test("when the region's VLANs are used up nothing is made; a deleted subnet gives its VLAN back", async () => {
     await world.addRegion("tiny", { vlan_range: { first: 7, last: 7 } });
     const network = await newNetwork({ region: "tiny" });

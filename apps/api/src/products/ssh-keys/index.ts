@@ -1,2 +1,2 @@
 /** What other products may use of the SSH keys. */
-export { findSshKeys, type SshKeyRow } from "./store.ts";
+export { findSshKeys } from "./store.ts";
