@@ -5,6 +5,7 @@ import { type Database, systemQuery, type Tx } from "./database.ts";
 import { isLockTimeout } from "./database-errors.ts";
 import { conflict, fieldError, Invalid } from "./errors.ts";
 import type { Reply } from "./reply.ts";
+import { storableText } from "./storable-text.ts";
 
 /*
  * A key belongs to one caller, method and path, and is stored in the transaction of what it did: the effect and its
@@ -118,7 +119,7 @@ function scopeOf(request: ApiRequest, key: string) {
     organisation_id: request.organisationOrNull?.id ?? "",
     subject: request.caller.subject,
     method: request.context.req.method,
-    path: request.context.req.path,
+    path: storableText(request.context.req.path),
     key,
   };
 }

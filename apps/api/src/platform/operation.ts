@@ -17,6 +17,7 @@ import { refusalOf, renderProblem } from "./problem.ts";
 import type { Reply } from "./reply.ts";
 import { etagOf } from "./reply.ts";
 import { parseJson, readBytes } from "./request-body.ts";
+import { storableText } from "./storable-text.ts";
 import { checkAnswer } from "./test-build.ts";
 
 /*
@@ -226,8 +227,9 @@ async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
       (info.id === "login" && refusal.status === 401)) &&
     (request.established.caller !== undefined || info.permission === "public");
   if (isDue) {
+    const lastId = Object.values(request.context.req.param()).at(-1);
     await writeAudit(deps.db, request, {
-      resource: Object.values(request.context.req.param()).at(-1)?.slice(0, 100) ?? null,
+      resource: lastId === undefined ? null : storableText(lastId.slice(0, 100)),
       outcome: refusal === null ? "failed" : "refused",
       httpStatus: problem.status,
       code: problem.body.code,
