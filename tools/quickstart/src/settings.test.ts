@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { readSettings, SettingsError } from "./settings.ts";
 
 test("without settings the usual ports are used and everything is kept in .kule", () => {
-  expect(readSettings({}, "/work/kule")).toMatchObject({
-    home: "/work/kule/.kule",
+  expect(readSettings({}, "/srv/kule")).toMatchObject({
+    home: "/srv/kule/.kule",
     apiPort: 8080,
     consolePort: 3000,
     labPort: 8006,
@@ -18,8 +18,8 @@ test("settings overrule, and an empty one counts as absent", () => {
     KULE_LAB_PORT: "",
     DATABASE_URL: "postgres://db",
   };
-  expect(readSettings(env, "/work")).toMatchObject({
-    home: "/work/elsewhere",
+  expect(readSettings(env, "/srv")).toMatchObject({
+    home: "/srv/elsewhere",
     apiPort: 9000,
     labPort: 8006,
     databaseUrl: "postgres://db",
