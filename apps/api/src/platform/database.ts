@@ -1,6 +1,7 @@
 import type { DB } from "@kule/database/generated/rows";
 import { Kysely, PostgresDialect, type PostgresPool, type Transaction } from "kysely";
 import pg from "pg";
+import { type News, newsOfNotice } from "./committed-news.ts";
 import { DatabaseAway } from "./database-errors.ts";
 import { tenantGuard } from "./tenant-guard.ts";
 
@@ -15,6 +16,8 @@ export type DatabaseOptions = {
   /** Refuse queries on tenant tables without organisation_id; for tests. */
   readonly guardTenants: boolean;
   readonly onIdleError?: (error: Error) => void;
+  /** Told of what each committed transaction changed; without it, those who wait find out by looking. */
+  readonly onNews?: (news: readonly News[]) => void;
 };
 
 export type OpenDatabase = {
@@ -39,21 +42,52 @@ function statementName(text: string): string | undefined {
 
 /**
  * Sends what has parameters as a named prepared statement, so that Postgres parses and plans each text once a
- * connection; and tells a broken connection from an answer of Postgres, so that nobody has to read error texts.
+ * connection; tells a broken connection from an answer of Postgres, so that nobody has to read error texts; and
+ * passes on what a transaction changed once it is committed.
  */
-class PreparingClient extends pg.Client {
-  // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg cannot be restated; calls in other shapes pass.
-  override query(...args: any[]): any {
-    const [text, values, callback] = args;
-    if (typeof text !== "string" || callback !== undefined || typeof values === "function") {
-      return super.query(...(args as [string]));
+function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Client {
+  return class PreparingClient extends pg.Client {
+    readonly #news: News[] = [];
+    #inTransaction = false;
+
+    constructor(config?: pg.ClientConfig) {
+      super(config);
+      this.on("notice", (notice) => {
+        const news = newsOfNotice(notice);
+        if (news !== null) this.#news.push(news);
+      });
     }
-    const name = Array.isArray(values) && values.length > 0 ? statementName(text) : undefined;
-    const answer = name === undefined ? super.query(text, values) : super.query({ name, text, values });
-    return answer.catch((error: unknown) => {
-      throw error instanceof pg.DatabaseError || error instanceof TypeError ? error : new DatabaseAway(error);
-    });
-  }
+
+    // biome-ignore lint/suspicious/noExplicitAny: the overloads of pg cannot be restated; calls in other shapes pass.
+    override query(...args: any[]): any {
+      const [text, values, callback] = args;
+      if (typeof text !== "string" || callback !== undefined || typeof values === "function") {
+        return super.query(...(args as [string]));
+      }
+      const name = Array.isArray(values) && values.length > 0 ? statementName(text) : undefined;
+      const answer = name === undefined ? super.query(text, values) : super.query({ name, text, values });
+      return answer.then(
+        (result: unknown) => {
+          this.#passOn(text);
+          return result;
+        },
+        (error: unknown) => {
+          if (!this.#inTransaction || text === "commit") this.#news.length = 0;
+          throw error instanceof pg.DatabaseError || error instanceof TypeError
+            ? error
+            : new DatabaseAway(error);
+        },
+      );
+    }
+
+    #passOn(text: string): void {
+      if (text.startsWith("begin") || text.startsWith("start transaction")) this.#inTransaction = true;
+      else if (text === "commit" || text === "rollback") this.#inTransaction = false;
+      if (this.#inTransaction || this.#news.length === 0) return;
+      const news = this.#news.splice(0);
+      if (text !== "rollback") onNews(news);
+    }
+  };
 }
 
 /**
@@ -65,7 +99,8 @@ export function openDatabase(options: DatabaseOptions): OpenDatabase {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
-    Client: PreparingClient,
+    Client: preparingClient(options.onNews ?? (() => {})),
+    options: "-c client_min_messages=notice",
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,

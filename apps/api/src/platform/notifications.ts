@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { News } from "./committed-news.ts";
 import type { Logger } from "./log.ts";
 
 /** Called with the payload of a NOTIFY, or null when some may have been missed: look for yourself. */
@@ -16,6 +17,8 @@ export class Notifications {
   readonly #url: string;
   readonly #log: Logger;
   readonly #listeners = new Map<string, Set<Listener>>(channels.map((channel) => [channel, new Set()]));
+  readonly #outgoing = new Map<string, News>();
+  #publishing = false;
   #client: pg.Client | null = null;
   #retry: NodeJS.Timeout | null = null;
   #stopped = true;
@@ -38,6 +41,35 @@ export class Notifications {
     return () => {
       listeners?.delete(listener);
     };
+  }
+
+  /**
+   * Tells everybody who listens, in this process and in all others. What comes in while a NOTIFY is under way goes
+   * out together in the next one, each thing once. What cannot be sent is dropped: it is a hint.
+   */
+  publish(news: readonly News[]): void {
+    for (const each of news) this.#outgoing.set(`${each.channel} ${each.payload}`, each);
+    if (!this.#publishing) void this.#publishAll();
+  }
+
+  async #publishAll(): Promise<void> {
+    this.#publishing = true;
+    try {
+      while (this.#outgoing.size > 0 && this.#client !== null) {
+        const batch = [...this.#outgoing.values()];
+        this.#outgoing.clear();
+        await this.#client.query({
+          name: "publish",
+          text: "select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as news (channel, payload)",
+          values: [batch.map((each) => each.channel), batch.map((each) => each.payload)],
+        });
+      }
+    } catch (error) {
+      this.#log.debug({ err: error }, "news could not be passed on");
+    } finally {
+      this.#outgoing.clear();
+      this.#publishing = false;
+    }
   }
 
   /** Connects; failing that, goes on trying until `stop`. */
@@ -67,6 +99,8 @@ export class Notifications {
     client.on("notification", ({ channel, payload }) => this.#emit(channel, payload ?? ""));
     try {
       await client.connect();
+      // A NOTIFY waits for the disk like any commit, one at a time in the whole cluster; a hint need not.
+      await client.query("set synchronous_commit = off");
       for (const channel of channels) await client.query(`listen ${channel}`);
     } catch (error) {
       this.#later(error);

@@ -18,13 +18,14 @@ export type OpenDeps = {
 
 /** Everything a process or a test needs to run the API; the database may still be away. */
 export async function openDeps(settings: Settings, log: Logger): Promise<OpenDeps> {
+  const notifications = new Notifications(settings.databaseUrl, log);
   const database = openDatabase({
     url: settings.databaseUrl,
     poolSize: settings.poolSize,
     guardTenants: settings.testBuild,
     onIdleError: (error) => log.warn({ err: error }, "a database connection broke"),
+    onNews: (news) => notifications.publish(news),
   });
-  const notifications = new Notifications(settings.databaseUrl, log);
   const tokens = new TokenCache(database.db, notifications, log);
   const stopping = new AbortController();
   await notifications.start();

@@ -93,14 +93,17 @@ begin
 end $$;
 create trigger job_changed before update on job for each row execute function kule_job_changed();
 
+-- Says what changed to the connection that changed it, which passes it on once the change is committed. A NOTIFY from
+-- here would be in the transaction, and Postgres lets only one transaction with a NOTIFY commit at a time, disk flush
+-- included: jobs would move at one per flush (ADR 0008).
 create function kule_job_announce() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' then
-    perform pg_notify('kule_job', new.id);
+    raise notice using errcode = 'KN001', message = new.id;
   end if;
   -- Parked claims of the region wake up when there may be work: a new job, or a job that makes room for the next.
   if new.status = 'queued' or (tg_op = 'UPDATE' and old.status = 'running' and new.status <> 'running') then
-    perform pg_notify('kule_region', new.region);
+    raise notice using errcode = 'KN002', message = new.region;
   end if;
   return null;
 end $$;
