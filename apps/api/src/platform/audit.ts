@@ -2,6 +2,7 @@ import type { ApiRequest } from "./api-request.ts";
 import { type Database, systemQuery, type Tx } from "./database.ts";
 import { Invalid, type Refusal } from "./errors.ts";
 import { newId } from "./ids.ts";
+import { storableText } from "./storable-text.ts";
 
 export type AuditNote = {
   readonly resource: string | null;
@@ -63,6 +64,8 @@ export function refusalDetails(request: ApiRequest, refusal: Refusal | null): Re
   if (!(refusal instanceof Invalid)) return { ...more };
   return {
     ...more,
-    errors: refusal.errors.slice(0, 20).map(({ field, code }) => ({ field: field.slice(0, 200), code })),
+    errors: refusal.errors
+      .slice(0, 20)
+      .map(({ field, code }) => ({ field: storableText(field.slice(0, 200)), code })),
   };
 }

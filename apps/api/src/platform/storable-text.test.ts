@@ -24,3 +24,14 @@ test.each([
     expect(requestIds).toContain(refused.body.request_id);
   },
 );
+
+test.each(["a\0b", "\ud800", `${"k".repeat(199)}🗼`])(
+  "a field named %j is refused, and its refusal is in the audit trail",
+  async (name) => {
+    const refused = await owner.post("/ssh-keys", { [name]: 1 });
+    expect(refused.status).toBe(422);
+    const audit = await owner.get("/audit?action=ssh_key.create&limit=200");
+    const requestIds = audit.body.items.map((entry: { request_id: string }) => entry.request_id);
+    expect(requestIds).toContain(refused.body.request_id);
+  },
+);

@@ -1,4 +1,7 @@
-/** Text from a path, as a column can hold it: Postgres has no NUL, which a path may carry as %00. */
+/**
+ * Text that nobody has checked, such as a part of a path or the name of an unknown field, as a column can hold it:
+ * Postgres has no NUL and no half of a surrogate pair.
+ */
 export function storableText(text: string): string {
   return text.replaceAll("\0", "%00").toWellFormed();
 }
