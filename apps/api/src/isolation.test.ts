@@ -24,7 +24,7 @@ describe("two organisations in one installation", () => {
     const report = await runIsolationMatrix(all, { actors: actorsOf(all) });
     console.info(`isolation: ${report.cellsRun} of ${report.cellsInSpec} cells run`);
     expect(report.unsorted).toEqual([]);
-    expect(report.failures).toEqual([]);
+    expect(report.failures.slice(0, 40)).toEqual([]);
     expect(report.cellsRun).toBe(report.cellsInSpec);
     expect(report.cellsRun).toBeGreaterThan(5000);
     expect(await worldCheck({ ownerUrl: all.world.database.ownerUrl })).toEqual([]);
@@ -110,7 +110,7 @@ describe("of the two lines between organisations", () => {
     const report = await runIsolationMatrix(all, {
       actors: named(actors, "admin of A", "member of B", "the agent of A's region"),
     });
-    expect(report.failures).toEqual([]);
+    expect(report.failures.slice(0, 40)).toEqual([]);
     expect(report.cellsRun).toBeGreaterThan(1000);
   });
 

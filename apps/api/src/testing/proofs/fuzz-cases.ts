@@ -20,6 +20,8 @@ export type PathChoice =
 export type FuzzBody =
   | { readonly kind: "none" }
   | { readonly kind: "valid"; readonly value: unknown }
+  /** The body that is known to succeed, as long as the world lets it. */
+  | { readonly kind: "recipe" }
   /** Wrong at these places, each of which the answer must name. */
   | { readonly kind: "defects"; readonly value: unknown; readonly pointers: readonly string[] }
   /** JSON that may be anything. */
@@ -47,8 +49,12 @@ export function fuzzCases(pools: FuzzPools): fc.Arbitrary<FuzzCase> {
 }
 
 function casesOf(operation: OperationInfo, pools: FuzzPools): fc.Arbitrary<FuzzCase> {
-  const allowed = pools.actors.filter((actor) => actor.permissions.has(operation.permission));
-  const anybody = fc.constantFrom(...pools.actors.map((actor) => actor.name));
+  // Whoever signs out is gone for the rest of the run.
+  const present = pools.actors.filter(
+    (actor) => operation.id !== "logout" || !actor.name.startsWith("session"),
+  );
+  const allowed = present.filter((actor) => actor.permissions.has(operation.permission));
+  const anybody = fc.constantFrom(...present.map((actor) => actor.name));
   return fc.record(
     {
       operation: fc.constant(operation),
@@ -131,7 +137,7 @@ function queryOf(operation: OperationInfo): fc.Arbitrary<[string, string][]> {
   const known = parametersOf(operation.id).filter((parameter) => parameter.in === "query");
   const value = (schema: JsonSchema) =>
     fc.oneof(
-      { weight: 5, arbitrary: validValue(schema).map((valid) => String(valid)) },
+      { weight: 12, arbitrary: validValue(schema).map((valid) => String(valid)) },
       { weight: 2, arbitrary: fc.constantFrom(...hostileTexts) },
       {
         weight: 1,
@@ -145,6 +151,12 @@ function queryOf(operation: OperationInfo): fc.Arbitrary<[string, string][]> {
   const unknown = fc
     .constantFrom("x_unknown", "__proto__", "organisation_id", "limit ", "LIMIT", "")
     .map((name): [string, string] => [name, "1"]);
+  // Where there is nothing to ask for, whatever is asked hides all that comes after it.
+  if (pairs.length === 0)
+    return rarely(
+      [],
+      unknown.map((pair) => [pair]),
+    );
   return fc.array(
     fc.oneof({ weight: 1, arbitrary: unknown }, ...pairs.map((arbitrary) => ({ weight: 6, arbitrary }))),
     {
@@ -198,6 +210,7 @@ function bodyOf(operation: OperationInfo, pools: FuzzPools): fc.Arbitrary<FuzzBo
         );
   const valid = validValue(schema, bodyMeaning(operation.id, pools));
   return fc.oneof(
+    { weight: 3, arbitrary: fc.constant<FuzzBody>({ kind: "recipe" }) },
     { weight: 4, arbitrary: valid.map((value): FuzzBody => ({ kind: "valid", value })) },
     { weight: 4, arbitrary: withDefects(operation.id, schema, valid) },
     { weight: 2, arbitrary: hostile },

@@ -3,6 +3,7 @@ import { newId } from "../../platform/ids.ts";
 import type { FuzzCase } from "./fuzz-cases.ts";
 import type { FuzzActor, FuzzPools } from "./fuzz-pools.ts";
 import type { RawAnswer } from "./operation-call.ts";
+import { recipes } from "./recipes.ts";
 
 export type FuzzRequest = {
   readonly method: string;
@@ -43,14 +44,20 @@ export async function requestOf(fuzz: FuzzCase, actor: FuzzActor, pools: FuzzPoo
       ...actor.headers,
       ...fuzz.headers,
     },
-    body: sendsBody ? bytesOf(fuzz) : null,
+    body: sendsBody ? bytesOf(fuzz, actor, pools) : null,
   };
 }
 
-function bytesOf({ body }: FuzzCase): string | Uint8Array<ArrayBuffer> {
+function bytesOf(
+  { body, operation }: FuzzCase,
+  actor: FuzzActor,
+  pools: FuzzPools,
+): string | Uint8Array<ArrayBuffer> {
   switch (body.kind) {
     case "none":
       return "";
+    case "recipe":
+      return JSON.stringify(recipes[operation.id].body?.(actor.side, pools.all) ?? {});
     case "valid":
     case "defects":
       return JSON.stringify(body.value);

@@ -46,6 +46,7 @@ export function fuzzPools(all: TwoOrganisations, spareRegion: string, spareOrgan
     actor("member of A", a.tenant.callers.member, "member"),
     actor("viewer of A", a.tenant.callers.viewer, "viewer"),
     actor("billing of A", a.tenant.callers.billing, "billing"),
+    actor("session in A", callers.session, "admin"),
     actor("admin of B", b.tenant.callers.admin, "admin", b),
     actor("operator in A", callers.operator, "operator", a, { "Kule-Organisation": a.tenant.id }),
     actor("agent of A", regions.r1.agent, "agent"),
