@@ -1,5 +1,4 @@
 import type { JournalEntry } from "@kule/lab/journal";
-import type { Lab } from "@kule/lab/lab";
 import { parseMarker } from "@kule/proxmox/marker";
 import type { Violation } from "./violation.ts";
 
@@ -33,21 +32,7 @@ export type ServerIntent = {
   readonly purge_at: number | null;
 };
 
-/** The truth of a lab in this process. */
-export function viewOfLab(region: string, lab: Pick<Lab, "control" | "journal">): RegionView {
-  return {
-    region,
-    vms: lab.control.vms().map((vm) => ({
-      vmid: vm.vmid,
-      running: vm.process !== null,
-      description: vm.config.description ?? "",
-      config: vm.config,
-    })),
-    journal: lab.journal(),
-  };
-}
-
-/** The truth of a lab in another process, asked through its control server. */
+/** The truth of a lab, asked through its control server. */
 export async function viewOfControlServer(region: string, controlUrl: string): Promise<RegionView> {
   const read = async (path: string): Promise<unknown> => (await fetch(`${controlUrl}${path}`)).json();
   type Vm = { vmid: number; running: boolean; config: Readonly<Record<string, unknown>> };
