@@ -106,6 +106,8 @@ export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
     "createSubnet /name": names,
     "createNetwork /cidr": fc.constantFrom("10.30.0.0/16", "192.168.0.0/20", "172.16.0.0/28", "8.8.8.0/24"),
     "createSubnet /cidr": fc.constantFrom("10.20.7.0/24", "10.20.0.0/16", "10.20.9.0/29", "10.21.0.0/24"),
+    // A slug that hostile paths ask for would turn their 404 into something that is there.
+    "createRegion /slug": names,
     "createServer /image": words("ubuntu-24.04", "debian-12", "windows-2022"),
     "createServer /package": words("s", "m", "l", "xxxl"),
     "createServer /region": region,
