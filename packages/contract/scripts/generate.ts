@@ -34,7 +34,11 @@ async function generate(contractFile: string, outDirectory: string): Promise<voi
   const write = (name: string, content: string) => writeFile(path.join(outDirectory, name), content);
 
   const schema = astToString(
-    await openapiTypescript(text, { alphabetize: false, emptyObjectsUnknown: true }),
+    await openapiTypescript(text, {
+      alphabetize: false,
+      emptyObjectsUnknown: true,
+      defaultNonNullable: false,
+    }),
   );
   await write("schema.ts", banner + schema);
   await write("operations.ts", banner + renderOperations(document));

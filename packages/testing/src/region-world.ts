@@ -145,7 +145,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       vms: () => listVms(labFile.controlUrl),
       async createServer(name, client = organisation) {
         const { data, error } = await client.POST("/servers", {
-          body: { name, region: "lab1", image: "ubuntu-24.04", package: "s", start: true },
+          body: { name, region: "lab1", image: "ubuntu-24.04", package: "s" },
         });
         if (data === undefined || !("job" in data)) throw new Error(JSON.stringify(error));
         return data;

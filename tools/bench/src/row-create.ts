@@ -34,7 +34,6 @@ export async function createRow(installation: Installation, seconds: number): Pr
     image: "ubuntu-24.04",
     package: "s",
     subnet_id: organisation.subnetId,
-    start: true,
   });
   const key = await made<{ id: string }>(clients, "/ssh-keys", {
     name: "bench",

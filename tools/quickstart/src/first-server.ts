@@ -21,7 +21,7 @@ export interface FirstServer {
   consolePassword?: string;
 }
 
-const firstServer = { name: "first-tower", image: "ubuntu-24.04", package: "s", start: true } as const;
+const firstServer = { name: "first-tower", image: "ubuntu-24.04", package: "s" } as const;
 
 /** A call that the API refused, in its own words. */
 export class Refused extends Error {

@@ -1164,7 +1164,7 @@ export interface components {
             /** @description Default: everything the role may */
             scopes?: components["schemas"]["Scope"][];
             /** @default 90 */
-            expires_in_days: number;
+            expires_in_days?: number;
         };
         TokenWithSecret: {
             token: components["schemas"]["Token"];
@@ -1561,7 +1561,7 @@ export interface components {
              * @description Start it once it is made
              * @default true
              */
-            start: boolean;
+            start?: boolean;
         };
         ServerUpdate: {
             labels?: components["schemas"]["LabelChanges"];
@@ -1691,7 +1691,7 @@ export interface components {
             /** @description Job kinds this agent can run */
             capabilities: string[];
             /** @default 0 */
-            wait_seconds: number;
+            wait_seconds?: number;
         } & {
             [key: string]: unknown;
         };
