@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -19,5 +20,7 @@ export function missingPaths(root: string): string[] {
 
 function exists(root: string, named: string): boolean {
   if (/[*{]/.test(named)) return globSync(named, { cwd: root }).length > 0;
-  return existsSync(path.join(root, named)) || existsSync(path.join(root, `${named}.ts`));
+  if (existsSync(path.join(root, named)) || existsSync(path.join(root, `${named}.ts`))) return true;
+  // What git ignores comes and goes: pictures, builds, local data.
+  return spawnSync("git", ["check-ignore", "-q", named], { cwd: root }).status === 0;
 }

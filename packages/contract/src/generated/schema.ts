@@ -1708,12 +1708,21 @@ export interface components {
                 payload: components["schemas"]["JobPayload"];
             };
         };
-        /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed */
+        /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
         JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
             name: string;
+        } & {
+            [key: string]: unknown;
+        };
+        PayloadPackage: {
+            vcpu: number;
+            memory_mb: number;
+            disk_gb: number;
+        } & {
+            [key: string]: unknown;
         };
         ServerCreatePayload: {
             /**
@@ -1731,8 +1740,8 @@ export interface components {
             /** @enum {string} */
             os_family: "linux" | "windows";
             default_user: string;
-            package: components["schemas"]["Package"];
-            interfaces: {
+            package: components["schemas"]["PayloadPackage"];
+            interfaces: ({
                 id: string;
                 mac: string;
                 vlan: number;
@@ -1741,7 +1750,9 @@ export interface components {
                 gateway: string | null;
                 dns_servers: string[];
                 search_domain: string;
-            }[];
+            } & {
+                [key: string]: unknown;
+            })[];
             ssh_public_keys: string[];
             /** @description $6$ crypt, for Linux */
             password_hash: string | null;
@@ -1750,6 +1761,8 @@ export interface components {
             start: boolean;
             /** @description The guest can reach package mirrors at first boot */
             egress: boolean;
+        } & {
+            [key: string]: unknown;
         };
         ServerStopPayload: {
             /**
@@ -1759,6 +1772,8 @@ export interface components {
             kind: "ServerStop";
             server: components["schemas"]["PayloadServer"];
             vmid: number;
+        } & {
+            [key: string]: unknown;
         };
         ServerRestorePayload: {
             /**
@@ -1770,6 +1785,8 @@ export interface components {
             vmid: number;
             /** @description It ran before it was marked for removal */
             start: boolean;
+        } & {
+            [key: string]: unknown;
         };
         ServerDestroyPayload: {
             /**
@@ -1779,6 +1796,8 @@ export interface components {
             kind: "ServerDestroy";
             server: components["schemas"]["PayloadServer"];
             vmid: number;
+        } & {
+            [key: string]: unknown;
         };
         AgentText: string;
         StepReport: {
