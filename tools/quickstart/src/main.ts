@@ -97,7 +97,7 @@ function describeResult(settings: Settings, stack: Stack, first: FirstServer): s
     `Open       ${stack.consoleUrl}`,
     `  sign in  ${users.organisation.email}  ${users.organisation.password}`,
     `  operator ${users.operator.email}  ${users.operator.password}`,
-    `API        ${stack.apiUrl} (contract: ${stack.apiUrl}/openapi.json)`,
+    `API        ${stack.apiUrl} (reference: ${stack.apiUrl}/docs)`,
     `Tokens     ${file}`,
     `Logs       ${shortPath(join(settings.home, "logs"))}`,
     "",

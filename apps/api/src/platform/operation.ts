@@ -259,7 +259,8 @@ const secureHeaders = {
 
 function render(result: Reply | Response, headers: Record<string, string>): Response {
   if (result instanceof Response) {
-    for (const [name, value] of Object.entries(headers)) result.headers.set(name, value);
+    for (const [name, value] of Object.entries(headers))
+      if (!result.headers.has(name)) result.headers.set(name, value);
     return result;
   }
   const all: Record<string, string> = { ...headers, ...result.headers };

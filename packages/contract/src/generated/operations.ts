@@ -19,6 +19,9 @@ export type OperationInfo = {
 export type OperationId =
   | "getApiIndex"
   | "getOpenapi"
+  | "getReference"
+  | "getReferenceScript"
+  | "getReferenceStyle"
   | "getHealth"
   | "getReadiness"
   | "login"
@@ -84,6 +87,9 @@ export type OperationId =
 export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getApiIndex: {"id":"getApiIndex","method":"get","path":"/","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200]},
   getOpenapi: {"id":"getOpenapi","method":"get","path":"/openapi.json","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200]},
+  getReference: {"id":"getReference","method":"get","path":"/docs","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,503]},
+  getReferenceScript: {"id":"getReferenceScript","method":"get","path":"/docs/reference.js","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,503]},
+  getReferenceStyle: {"id":"getReferenceStyle","method":"get","path":"/docs/reference.css","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,503]},
   getHealth: {"id":"getHealth","method":"get","path":"/healthz","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200]},
   getReadiness: {"id":"getReadiness","method":"get","path":"/readyz","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,503]},
   login: {"id":"login","method":"post","path":"/auth/login","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,422,429,503]},

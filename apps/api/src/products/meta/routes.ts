@@ -4,6 +4,7 @@ import type { Api } from "../../platform/deps.ts";
 import { Unavailable } from "../../platform/errors.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
+import { referencePage, referencePolicy, referenceScript, referenceStyle } from "./reference-page.ts";
 
 const version = "0.1.0";
 
@@ -15,6 +16,7 @@ export function mountMeta(api: Api): void {
       const links = {
         self: `${root}/`,
         openapi: `${root}/openapi.json`,
+        reference: `${root}/docs`,
         me: `${root}/me`,
         catalog: `${root}/catalog`,
       };
@@ -28,6 +30,15 @@ export function mountMeta(api: Api): void {
   operation(api, "getOpenapi", {
     handle: async () => reply(200, openapi, { "Cache-Control": "public, max-age=300" }),
   });
+  operation(api, "getReference", {
+    handle: async () => asset(referencePage, "text/html; charset=utf-8"),
+  });
+  operation(api, "getReferenceScript", {
+    handle: async () => asset(referenceScript(), "text/javascript; charset=utf-8"),
+  });
+  operation(api, "getReferenceStyle", {
+    handle: async () => asset(referenceStyle(), "text/css; charset=utf-8"),
+  });
   operation(api, "getHealth", { handle: async () => reply(200, { status: "ok" }) });
   operation(api, "getReadiness", {
     handle: async ({ db, deps }) => {
@@ -39,6 +50,16 @@ export function mountMeta(api: Api): void {
         .executeTakeFirst();
       if (newest === undefined) throw new Unavailable("the database is not migrated to this version yet", 5);
       return reply(200, { status: "ok" });
+    },
+  });
+}
+
+function asset(text: string, type: string): Response {
+  return new Response(text, {
+    headers: {
+      "Content-Type": type,
+      "Cache-Control": "public, max-age=300",
+      "Content-Security-Policy": referencePolicy,
     },
   });
 }

@@ -30,6 +30,9 @@ let regions = 0;
 export const recipes: { readonly [id in OperationId]: Recipe } = {
   getApiIndex: {},
   getOpenapi: {},
+  getReference: {},
+  getReferenceScript: {},
+  getReferenceStyle: {},
   getHealth: {},
   getReadiness: {},
   login: { body: () => ({ email: "nobody@example.org", password: "wrong" }) },

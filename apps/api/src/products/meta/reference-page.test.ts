@@ -1,0 +1,65 @@
+import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { serve } from "@hono/node-server";
+import { findChromium, probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import { chromium } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ApiWorld } from "../../testing/api-world.ts";
+
+const browser = await requirePart("chromium", probeChromium, import.meta.filename);
+let world: ApiWorld;
+
+beforeAll(async () => {
+  world = await ApiWorld.open();
+});
+afterAll(() => world.close());
+
+describe("the reference page", () => {
+  test("loads nothing from elsewhere, and may not", async () => {
+    const page = await world.app.request("/api/v1/docs");
+    expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'self'");
+    const loaded = [...(await page.text()).matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url);
+    expect(loaded).toEqual(["data:,", "docs/reference.css", "openapi.json", "docs/reference.js"]);
+  });
+
+  test.skipIf(browser.missing)(
+    "shows every operation of the contract in a browser, without an error",
+    async () => {
+      const server = serve({ fetch: world.app.fetch, port: 0, hostname: "127.0.0.1" });
+      await once(server, "listening");
+      const { port } = server.address() as AddressInfo;
+      const context = await chromium.launchPersistentContext(mkdtempSync(join(tmpdir(), "kule-reference-")), {
+        executablePath: findChromium() ?? "",
+        args: [
+          "--no-sandbox",
+          "--disable-gpu",
+          "--disable-quic",
+          "--no-first-run",
+          "--disable-background-networking",
+          "--disable-component-update",
+          "--disable-sync",
+        ],
+      });
+      try {
+        const page = await context.newPage();
+        const problems: string[] = [];
+        page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+        page.on("pageerror", (error) => problems.push(error.message));
+        await page.goto(`http://127.0.0.1:${port}/api/v1/docs`);
+        await page.getByText("/servers/{server_id}/cancel-deletion").first().waitFor();
+        await page.getByText("Take the next job of this region").first().waitFor();
+        expect(problems).toEqual([]);
+        if (process.env.KULE_SCREENSHOTS === "1")
+          await page.screenshot({ path: "screenshots/reference.png" });
+      } finally {
+        await context.close();
+        server.close();
+      }
+    },
+  );
+});
