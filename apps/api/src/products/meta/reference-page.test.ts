@@ -27,6 +27,15 @@ describe("the reference page", () => {
     expect(loaded).toEqual(["data:,", "docs/reference.css", "openapi.json", "docs/reference.js"]);
   });
 
+  test.each([
+    ["/docs/reference.js", "text/javascript; charset=utf-8", "SwaggerUIBundle({"],
+    ["/docs/reference.css", "text/css; charset=utf-8", ".swagger-ui"],
+  ])("brings %s itself", async (path, type, content) => {
+    const file = await world.app.request(`/api/v1${path}`);
+    expect(file.headers.get("content-type")).toBe(type);
+    expect(await file.text()).toContain(content);
+  });
+
   test.skipIf(browser.missing)(
     "shows every operation of the contract in a browser, without an error",
     async () => {
