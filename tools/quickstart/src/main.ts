@@ -57,7 +57,7 @@ async function main(): Promise<void> {
     (job) => progress.show(job),
     () =>
       log(
-        "an earlier run ended in the middle of its job; it goes on when that agent's lease is over, within 90 s",
+        "an earlier run ended in the middle of its job; it goes on when that agent's lease is over, within 20 s",
       ),
   );
   progress.end();

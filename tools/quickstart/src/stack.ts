@@ -68,6 +68,8 @@ export class StackRun {
       KULE_API_HOST: "127.0.0.1",
       KULE_API_PORT: String(apiPort),
       KULE_PUBLIC_URL: `http://127.0.0.1:${apiPort}`,
+      // Shorter than in production: whoever tries a kill should not have to wait for the lease of 90 s to end.
+      KULE_LEASE_SECONDS: "20",
       KULE_REMOVAL_BUFFER_SECONDS: String(this.#settings.removalBufferSeconds),
     };
     const quickstartFile = join(home, "quickstart.json");

@@ -160,7 +160,7 @@ test("Ctrl-C ends every process within ten seconds, and a second start goes on w
   expect((await call("/servers")).body.items).toEqual(before);
 });
 
-// A job whose agent was killed is taken up again when its lease of 90 s has run out.
+// A job whose agent was killed is taken up again when its lease has run out.
 test("whenever everything is killed, starting again ends with the one first server and nothing twice", {
   timeout: 300_000,
 }, async () => {
