@@ -321,6 +321,23 @@ describe("a holder whose lease is over", () => {
     expect((await world.agent.report(late)).body.code).toBe("stale_lease");
   });
 
+  test("has ended its look at the world when it goes on to something else", async () => {
+    const { job } = await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    await world.agent.report(claimed, { phase: "observe", step: { name: "observe", status: "running" } });
+    expect((await world.owned.get(`/jobs/${job.id}`)).body.steps).toMatchObject([
+      { name: "observe", status: "running", finished_at: null },
+    ]);
+    await world.agent.report(claimed, { phase: "apply", step: { name: "clone", status: "running" } });
+    await world.agent.report(claimed, { phase: "verify", step: { name: "verify", status: "running" } });
+    expect((await world.owned.get(`/jobs/${job.id}`)).body.steps).toMatchObject([
+      { name: "observe", status: "succeeded", finished_at: expect.any(String) },
+      // A step that acts is ended by its own report only.
+      { name: "clone", status: "running", finished_at: null },
+      { name: "verify", status: "running" },
+    ]);
+  });
+
   test("loses its interrupted steps to history", async () => {
     await world.create();
     const first = await world.agent.take("ServerCreate");

@@ -119,6 +119,7 @@ async function writeStep(
     .where("status", "=", "running")
     .executeTakeFirst();
   if (numUpdatedRows > 0n) return;
+  await endLook(tx, job);
   await tx
     .insertInto("job_step")
     .values({
@@ -134,6 +135,19 @@ async function writeStep(
       external_ref: step.external_ref ?? null,
       finished_at: finishedAt,
     })
+    .execute();
+}
+
+/** A program looks before it plans and after it has acted; whatever it does next, that look is over. */
+async function endLook(tx: Tx, job: JobRow): Promise<void> {
+  await tx
+    .updateTable("job_step")
+    .set({ status: "succeeded", finished_at: sql<Date>`clock_timestamp()` })
+    .where("organisation_id", "=", job.organisation_id)
+    .where("job_id", "=", job.id)
+    .where("epoch", "=", job.epoch)
+    .where("status", "=", "running")
+    .where("name", "in", ["observe", "verify"])
     .execute();
 }
 
