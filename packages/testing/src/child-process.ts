@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+
+const dieWithParent = import.meta.resolve("@kule/quickstart/die-with-parent");
 
 /** One of Kule's processes under test, with everything it printed. */
 export type TestProcess = {
@@ -17,16 +18,24 @@ export type TestProcess = {
   end(signal?: NodeJS.Signals): Promise<void>;
 };
 
-/** Starts a Node program with exactly this environment (and PATH), as a process of its own. */
+/**
+ * Starts a Node program with exactly this environment (and PATH), as a process of its own. It ends when the test run
+ * is killed too, unless it is stopped at that moment (SIGSTOP).
+ */
 export function startProcess(
   name: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): TestProcess {
-  const child: ChildProcess = spawn(process.execPath, ["--enable-source-maps", ...args], {
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ["--enable-source-maps", "--import", dieWithParent, ...args],
+    {
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    },
+  );
+  child.channel?.unref();
   let output = "";
   child.stdout?.on("data", (chunk) => {
     output += chunk;
@@ -74,16 +83,4 @@ export async function untilReady<T>(
     if (performance.now() > deadline) throw new Error(`${process.name} is not ready:\n${process.output()}`);
     await delay(50);
   }
-}
-
-/** A TCP port on 127.0.0.1 that nobody used a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -9,8 +9,10 @@ import { type ApiClient, createApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 import { type Effects, effects } from "@kule/lab/effects";
 import { readJournal } from "@kule/lab/journal";
-import { freePort, startProcess, type TestProcess, untilReady } from "./child-process.ts";
+import { findFreePort } from "@kule/postgres/free-port";
+import { startProcess, type TestProcess, untilReady } from "./child-process.ts";
 import { type FreshDatabase, freshDatabase } from "./database.ts";
+import { renderLabRegionFile } from "./lab-region-file.ts";
 
 const root = path.resolve(import.meta.dirname, "../../..");
 
@@ -72,7 +74,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
     rmSync(directory, { recursive: true, force: true });
   };
   try {
-    const apiPort = await freePort();
+    const apiPort = await findFreePort();
     const apiUrl = `http://127.0.0.1:${apiPort}/api/v1`;
     const apiEnv = {
       KULE_DATABASE_URL: database.apiUrl,
@@ -98,7 +100,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
     const labFile = await untilReady(lab, async () => readLabFile(labDirectory));
     await untilReady(api, async () => ((await fetch(`${apiUrl}/readyz`)).ok ? true : undefined));
     const regionFile = path.join(directory, "region.yaml");
-    writeFileSync(regionFile, renderRegionFile(apiUrl, labFile));
+    writeFileSync(regionFile, renderLabRegionFile(apiUrl, labFile));
 
     const clientOf = (token: string, organisationId?: string) =>
       createApiClient({
@@ -180,25 +182,6 @@ type LabFile = { url: string; fingerprint256: string; controlUrl: string; token:
 
 function readLabFile(labDirectory: string): LabFile {
   return JSON.parse(readFileSync(path.join(labDirectory, "lab.json"), "utf8")) as LabFile;
-}
-
-function renderRegionFile(apiUrl: string, lab: LabFile): string {
-  return `region: lab1
-control_plane: ${apiUrl}
-hypervisor:
-  kind: proxmox
-  endpoints: [${lab.url}]
-  token_env: KULE_PVE_TOKEN
-  tls: { fingerprints: ["${lab.fingerprint256}"] }
-  pool_prefix: kule
-  vmid_range: 20000-29999
-storage: { disks: ceph-vm, cloudinit: ceph-vm }
-network: { bridge: vmbr1, vlan_range: 100-999, public: { bridge: vmbr0, vlan: 10 } }
-templates:
-  ubuntu-24.04: { vmid: 9000 }
-  debian-12: { vmid: 9002 }
-  windows-2022: { vmid: 9005 }
-`;
 }
 
 async function listVms(controlUrl: string): Promise<LabVm[]> {

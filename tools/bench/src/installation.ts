@@ -8,7 +8,6 @@ import { bundleApps } from "@kule/build/bundle-apps";
 import { migrate } from "@kule/database/migrate";
 import { findFreePort } from "@kule/postgres/free-port";
 import { removePostgresData, startPostgres } from "@kule/postgres/launcher";
-import { freePort } from "@kule/testing/child-process";
 import pg from "pg";
 
 const root = path.resolve(import.meta.dirname, "../../..");
@@ -58,7 +57,7 @@ export async function install(): Promise<Installation> {
   const apiDatabase = new URL(postgres.ownerUrl);
   apiDatabase.username = "kule_api";
   apiDatabase.password = apiPassword;
-  const port = await freePort();
+  const port = await findFreePort();
   const environment = {
     KULE_DATABASE_URL: apiDatabase.href,
     KULE_OWNER_DATABASE_URL: postgres.ownerUrl,

@@ -6,6 +6,7 @@ import { runJob } from "@kule/programs/registry";
 import { ProxmoxClient } from "@kule/proxmox/client";
 import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
 import { systemRuntime } from "@kule/proxmox/runtime";
+import { renderLabRegionFile } from "@kule/testing/lab-region-file";
 import { type Installation, ownerClient } from "./installation.ts";
 import { HttpClients } from "./load.ts";
 import { made } from "./organisations.ts";
@@ -30,23 +31,7 @@ export async function endToEndRow(installation: Installation, count: number): Pr
   const floor = await programAlone(lab, count);
 
   const regionFile = path.join(directory, "region.yaml");
-  writeFileSync(
-    regionFile,
-    `region: lab1
-control_plane: ${installation.api.url}
-hypervisor:
-  kind: proxmox
-  endpoints: [${lab.url}]
-  token_env: KULE_PVE_TOKEN
-  tls: { fingerprints: ["${lab.fingerprint256}"] }
-  pool_prefix: kule
-  vmid_range: 20000-29999
-storage: { disks: ceph-vm, cloudinit: ceph-vm }
-network: { bridge: vmbr1, vlan_range: 100-999, public: { bridge: vmbr0, vlan: 10 } }
-templates:
-  ubuntu-24.04: { vmid: 9000 }
-`,
-  );
+  writeFileSync(regionFile, renderLabRegionFile(installation.api.url, lab));
   const agent = await installation.run(["apps/agent/dist/main.js", "run", regionFile], {
     KULE_AGENT_TOKEN: installation.agentToken,
     KULE_PVE_TOKEN: lab.token,

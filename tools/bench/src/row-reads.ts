@@ -1,4 +1,4 @@
-import { freePort } from "@kule/testing/child-process";
+import { findFreePort } from "@kule/postgres/free-port";
 import { type Installation, ownerClient } from "./installation.ts";
 import { closedLoop, HttpClients, oneByOne } from "./load.ts";
 import { insertServers } from "./many-servers.ts";
@@ -82,7 +82,7 @@ async function startFloor(installation: Installation, body: string, count: numbe
   ]);
   await owner.query("vacuum analyze bench_floor");
   await owner.end();
-  const port = await freePort();
+  const port = await findFreePort();
   await installation.run(
     ["tools/bench/src/floor-server.ts"],
     { FLOOR_DATABASE_URL: installation.ownerUrl, FLOOR_PORT: String(port) },

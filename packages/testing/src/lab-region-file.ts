@@ -1,0 +1,22 @@
+/** The region file of an agent that drives a lab; its hypervisor token is in KULE_PVE_TOKEN. */
+export function renderLabRegionFile(
+  apiUrl: string,
+  lab: { readonly url: string; readonly fingerprint256: string },
+): string {
+  return `region: lab1
+control_plane: ${apiUrl}
+hypervisor:
+  kind: proxmox
+  endpoints: [${lab.url}]
+  token_env: KULE_PVE_TOKEN
+  tls: { fingerprints: ["${lab.fingerprint256}"] }
+  pool_prefix: kule
+  vmid_range: 20000-29999
+storage: { disks: ceph-vm, cloudinit: ceph-vm }
+network: { bridge: vmbr1, vlan_range: 100-999, public: { bridge: vmbr0, vlan: 10 } }
+templates:
+  ubuntu-24.04: { vmid: 9000 }
+  debian-12: { vmid: 9002 }
+  windows-2022: { vmid: 9005 }
+`;
+}
