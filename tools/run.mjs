@@ -17,6 +17,7 @@ const tasks = {
   test: ["node", "tools/test-run/src/main.ts"],
   check: ["node", "tools/check/src/main.ts"],
   bench: ["node", "tools/bench/src/main.ts"],
+  battery: ["node", "packages/battery/src/main.ts"],
   generate: ["turbo", "run", "generate", "--output-logs=errors-only"],
   build: ["turbo", "run", "build", "--output-logs=errors-only"],
   format: ["biome", "check", "--write", "."],

@@ -57,7 +57,9 @@ export type LabVm = { readonly vmid: number; readonly running: boolean; readonly
 
 /** Starts a world; `end` it in any case. The bundles that ship are what runs. */
 export async function startRegionWorld(options: WorldOptions = {}): Promise<RegionWorld> {
-  await bundleApps(["apps/api", "apps/agent", "packages/lab"]);
+  const [apiMain = "", agentMain = "", labMain = ""] = (
+    await bundleApps(["apps/api", "apps/agent", "packages/lab"])
+  ).map(inRoot);
   const directory = mkdtempSync(path.join(tmpdir(), "kule-world-"));
   const database = await freshDatabase();
   const processes: TestProcess[] = [];
@@ -88,15 +90,15 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       ...options.apiEnv,
     };
     const labDirectory = path.join(directory, "lab");
-    const lab = run("lab", ["packages/lab/dist/main.js"].map(inRoot), {
+    const lab = run("lab", [labMain], {
       KULE_LAB_DIR: labDirectory,
       KULE_LAB_PORT: "0",
       KULE_LAB_CONTROL_PORT: "0",
       KULE_LAB_TIME_SCALE: String(options.labTimeScale ?? 0),
     });
-    const seeded = await seed(apiEnv);
-    const api = run("api", [inRoot("apps/api/dist/main.js"), "serve"], apiEnv);
-    run("worker", [inRoot("apps/api/dist/main.js"), "worker"], apiEnv);
+    const seeded = await seed(apiMain, apiEnv);
+    const api = run("api", [apiMain, "serve"], apiEnv);
+    run("worker", [apiMain, "worker"], apiEnv);
     const labFile = await untilReady(lab, async () => readLabFile(labDirectory));
     await untilReady(api, async () => ((await fetch(`${apiUrl}/readyz`)).ok ? true : undefined));
     const regionFile = path.join(directory, "region.yaml");
@@ -136,7 +138,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       labDirectory,
       labControlUrl: labFile.controlUrl,
       startAgent: (env = {}) =>
-        run("agent", [inRoot("apps/agent/dist/main.js"), "run", regionFile], {
+        run("agent", [agentMain, "run", regionFile], {
           KULE_AGENT_TOKEN: seeded.agent_token,
           KULE_PVE_TOKEN: labFile.token,
           KULE_AGENT_STATE: path.join(directory, "agent"),
@@ -171,8 +173,8 @@ const inRoot = (file: string) => path.join(root, file);
 
 type Seeded = { operator_token: string; organisation_token: string; agent_token: string };
 
-async function seed(env: Readonly<Record<string, string>>): Promise<Seeded> {
-  const { stdout } = await promisify(execFile)(process.execPath, [inRoot("apps/api/dist/main.js"), "seed"], {
+async function seed(apiMain: string, env: Readonly<Record<string, string>>): Promise<Seeded> {
+  const { stdout } = await promisify(execFile)(process.execPath, [apiMain, "seed"], {
     env: { PATH: process.env.PATH ?? "", ...env },
   });
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Seeded;

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { build, stop } from "esbuild";
+import { build, type Plugin, stop } from "esbuild";
 import { hashBuildInputs } from "./build-inputs.ts";
+import { activePatches, patchSource, type SourcePatch } from "./source-patch.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 
@@ -28,7 +30,8 @@ const external = ["pg-native", "typescript"];
 /**
  * Builds apps. One with a `scripts/build.ts` of its own (it has assets) is built by that, unless its inputs are as
  * they were; the others are bundled to one file each (with a source map beside it) for Node 26, without dependencies. A file is
- * replaced at once, and only when it changed, so a running process never sees half of one.
+ * replaced at once, and only when it changed, so a running process never sees half of one. Under KULE_SOURCE_PATCHES
+ * (a test that looks whether a missing line is noticed) the bundles are patched ones, beside the real ones.
  *
  * @returns the paths of the bundles, in the order of `apps`.
  * @throws Error that lists file, line and text of what could not be built.
@@ -43,10 +46,11 @@ export async function bundleApps(apps: readonly string[] = bundledApps): Promise
 }
 
 async function buildApp(app: string): Promise<string> {
-  const outfile = join(app, "dist/main.js");
+  const patches = activePatches();
+  const outfile = outputOf(app, patches);
   const script = join(root, app, "scripts/build.ts");
   if (!existsSync(script)) {
-    await bundleApp(app);
+    await bundleApp(app, patches);
     return outfile;
   }
   const stamp = join(root, app, "dist/.inputs");
@@ -58,8 +62,25 @@ async function buildApp(app: string): Promise<string> {
   return outfile;
 }
 
-async function bundleApp(app: string): Promise<void> {
-  const outfile = join(root, app, "dist/main.js");
+/** A patched bundle is a file of its own: the real one may be running beside it. */
+function outputOf(app: string, patches: readonly SourcePatch[]): string {
+  if (patches.length === 0) return join(app, "dist/main.js");
+  const hash = createHash("sha256").update(JSON.stringify(patches)).digest("hex").slice(0, 12);
+  return join(app, `dist/patched-${hash}/main.js`);
+}
+
+const patching = (patches: readonly SourcePatch[]): Plugin => ({
+  name: "source patches",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /\.tsx?$/ }, async ({ path }) => ({
+      contents: patchSource(root, path, await readFile(path, "utf8"), patches),
+      loader: path.endsWith("x") ? "tsx" : "ts",
+    }));
+  },
+});
+
+async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<void> {
+  const outfile = join(root, outputOf(app, patches));
   const result = await build({
     absWorkingDir: root,
     entryPoints: [join(app, "src/main.ts")],
@@ -79,6 +100,7 @@ async function bundleApp(app: string): Promise<void> {
     external,
     loader: { ".sql": "text", ".css": "text", ".svg": "text", ".woff2": "binary" },
     logLevel: "silent",
+    plugins: patches.length === 0 ? [] : [patching(patches)],
   });
   await mkdir(dirname(outfile), { recursive: true });
   // The map first: a process that starts between the two reads a map that is too new, not one that is absent.

@@ -114,7 +114,7 @@ test("a failed installation is said, is not taken for done, and runs nothing", a
 test("an unknown task is answered with those there are", async () => {
   expect(await run(["fly"])).toMatchObject({
     code: 1,
-    output: expect.stringContaining("start|test|check|bench"),
+    output: expect.stringContaining("start|test|check|bench|battery"),
   });
   expect(installs()).toEqual([]);
 });

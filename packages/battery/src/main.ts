@@ -1,0 +1,151 @@
+/**
+ * The reliability battery: every row at full length, each of its mutants, and docs/reliability.md.
+ *
+ *   npm run battery                                     all of it, at most an hour
+ *   npm run battery -- --row A5 --row B1                these rows and their mutants; writes nothing
+ *   npm run battery -- --row A5 --seed 7                with this seed
+ *   npm run battery -- --row A5 --mutant no-epoch-test  one mutant, and what it makes the row find
+ *   npm run battery -- --row A5 --no-mutants --sample   only the row, as short as `npm test` runs it
+ */
+import { execFileSync } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { bundleApps } from "@kule/build/bundle-apps";
+import { startDatabaseBroker } from "@kule/testing/database-broker";
+import { failuresOf, p95Recovery, whyNotCaught } from "./judgement.ts";
+import { loadRows } from "./load-rows.ts";
+import type { Row } from "./row.ts";
+import { type RowReport, renderScoreboard } from "./scoreboard.ts";
+import { runTasks, type Task, tasksOf } from "./tasks.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+const { values } = parseArgs({
+  options: {
+    row: { type: "string", multiple: true },
+    seed: { type: "string" },
+    mutant: { type: "string" },
+    "no-mutants": { type: "boolean", default: false },
+    sample: { type: "boolean", default: false },
+    lanes: { type: "string", default: "2" },
+  },
+});
+const seed = Number(values.seed ?? randomInt(2 ** 31));
+const lanes = Number(values.lanes);
+if (!Number.isSafeInteger(seed) || seed < 0) fail("--seed is a whole number from 0 up");
+if (!Number.isSafeInteger(lanes) || lanes < 1) fail("--lanes is a whole number from 1 up");
+
+const rows = chosenRows(await loadRows());
+const startedAt = performance.now();
+const say = (text: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+const tasks = chosenTasks();
+say(
+  `${rows.length} rows, ${tasks.filter(({ mutant }) => mutant !== null).length} mutants, seed ${seed}, ${lanes} at a time`,
+);
+
+await bundleApps();
+const broker = await startDatabaseBroker(async () => (await import("@kule/database/migrate")).migrate);
+const stopped = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopped.abort());
+try {
+  const done = await runTasks(tasks, { lanes, seed, say, stopped: stopped.signal });
+  const reports: RowReport[] = rows.map((row) => ({
+    row,
+    outcome: done.find((each) => each.task.row === row && each.task.mutant === null)?.outcome,
+    mutants: done.flatMap(({ task, outcome }) =>
+      task.row === row && task.mutant !== null ? [{ mutant: task.mutant, outcome }] : [],
+    ),
+  }));
+  if (stopped.signal.aborted) fail("stopped; nothing was written");
+  report(reports);
+} finally {
+  await broker.stop();
+}
+process.exit();
+
+function report(reports: readonly RowReport[]): void {
+  const isWhole =
+    values.row === undefined && values.mutant === undefined && !values["no-mutants"] && !values.sample;
+  let failed = 0;
+  for (const { row, outcome, mutants } of reports) {
+    const asked = tasks.filter((task) => task.row === row);
+    const judged = {
+      ...row,
+      mutants: row.mutants.filter((mutant) => asked.some((task) => task.mutant === mutant)),
+    };
+    const wasRun = asked.some(({ mutant }) => mutant === null);
+    const failures = wasRun
+      ? failuresOf(judged, outcome, mutants).filter(
+          (text) => judged.mutants.length > 0 || text !== "it has no mutant",
+        )
+      : mutants.flatMap((run) => whyNotCaught(run) ?? []);
+    if (failures.length > 0) failed += 1;
+    console.log(`${failures.length === 0 ? "ok  " : "FAIL"} ${row.id.padEnd(4)} ${row.title}`);
+    if (outcome !== undefined && "result" in outcome) {
+      const recovery = p95Recovery(outcome.result);
+      const figures = Object.entries(outcome.result.figures ?? {}).map(([name, value]) => `${name} ${value}`);
+      console.log(
+        `          ${[`${outcome.result.cases} cases`, ...(recovery === null ? [] : [`p95 recovery ${recovery.toFixed(1)} s`]), ...figures, `${Math.round(outcome.seconds)} s`].join("; ")}`,
+      );
+    }
+    for (const run of mutants)
+      if (whyNotCaught(run) === null && "result" in run.outcome)
+        console.log(
+          `          without ${run.mutant.removes}: caught in ${Math.round(run.outcome.seconds)} s, e.g. ${run.outcome.result.violations.find((text) => run.mutant.expects.test(text))?.slice(0, 200)}`,
+        );
+    for (const failure of failures.slice(0, 20)) console.log(`     - ${failure.slice(0, 2000)}`);
+    if (failures.length > 20) console.log(`     and ${failures.length - 20} more`);
+    if (failures.length > 0) console.log(`     again: npm run battery -- --row ${row.id} --seed ${seed}`);
+  }
+  console.log(`${reports.length - failed} of ${reports.length} rows passed`);
+  if (isWhole) {
+    writeFileSync(
+      join(root, "docs/reliability.md"),
+      renderScoreboard(reports, {
+        seed,
+        commit: commit(),
+        date: new Date().toISOString().slice(0, 10),
+        minutes: (performance.now() - startedAt) / 60_000,
+        machine: `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`,
+      }),
+    );
+    console.log("docs/reliability.md is written");
+  }
+  process.exitCode = failed > 0 ? 1 : 0;
+}
+
+function chosenRows(all: Row[]): Row[] {
+  if (values.row === undefined) return all;
+  return values.row.map((id) => {
+    const row = all.find((each) => each.id.toLowerCase() === id.toLowerCase());
+    return row ?? fail(`there is no row ${id}; there are: ${all.map((each) => each.id).join(", ")}`);
+  });
+}
+
+function chosenTasks(): Task[] {
+  const all = tasksOf(rows, values.sample ? "sample" : "full");
+  const { mutant } = values;
+  if (mutant !== undefined) {
+    const chosen = all.filter((task) => task.mutant?.name === mutant);
+    const known = rows.flatMap((row) => row.mutants.map(({ name }) => name));
+    return chosen.length > 0 ? chosen : fail(`no mutant ${mutant}; there are: ${known.join(", ")}`);
+  }
+  return values["no-mutants"] ? all.filter((task) => task.mutant === null) : all;
+}
+
+function commit(): string {
+  try {
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+    const changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/reliability.md");
+    return `${git("rev-parse", "--short", "HEAD")}${changed === "" ? "" : "+"}`;
+  } catch {
+    return "unknown";
+  }
+}
+
+function fail(text: string): never {
+  console.error(text);
+  process.exit(2);
+}

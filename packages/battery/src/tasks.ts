@@ -1,0 +1,68 @@
+import { whyNotCaught } from "./judgement.ts";
+import type { Mutant, Row, Scale } from "./row.ts";
+import { type RowRunOutcome, runRowProcess } from "./row-process.ts";
+
+/** One run of a row: as it is, or with one of its mutants. */
+export type Task = { readonly row: Row; readonly mutant: Mutant | null; readonly scale: Scale };
+
+export type DoneTask = { readonly task: Task; readonly outcome: RowRunOutcome };
+
+/** A row that takes this many times as long as it says has hung. */
+const PATIENCE = 4;
+const SHORTEST_LIMIT_MINUTES = 6;
+
+export function tasksOf(rows: readonly Row[], scale: Scale): Task[] {
+  return rows.flatMap((row) => [
+    { row, mutant: null, scale },
+    ...row.mutants.map((mutant) => ({ row, mutant, scale: "sample" as const })),
+  ]);
+}
+
+type Options = {
+  readonly lanes: number;
+  readonly seed: number;
+  readonly say: (text: string) => void;
+  readonly stopped: AbortSignal;
+};
+
+/** Runs them all: the long ones first, as many side by side as there are lanes, and those that want it alone last. */
+export async function runTasks(tasks: readonly Task[], options: Options): Promise<DoneTask[]> {
+  const done: DoneTask[] = [];
+  const sorted = [...tasks].sort((one, other) => weight(other) - weight(one));
+  const shared = sorted.filter(({ row }) => !row.alone);
+  const lone = sorted.filter(({ row }) => row.alone);
+  const work = async (queue: Task[]) => {
+    for (let task = queue.shift(); task !== undefined && !options.stopped.aborted; task = queue.shift())
+      done.push(await runTask(task, options));
+  };
+  await Promise.all(Array.from({ length: options.lanes }, () => work(shared)));
+  await work(lone);
+  return done;
+}
+
+const weight = ({ row, mutant }: Task) => (mutant === null ? row.minutes : 0);
+
+async function runTask(task: Task, { seed, say, stopped }: Options): Promise<DoneTask> {
+  const { row, mutant, scale } = task;
+  const name = mutant === null ? row.id : `${row.id} without ${mutant.removes}`;
+  say(`${name}: begins`);
+  const outcome = await runRowProcess({
+    order: { row: row.id, seed, scale },
+    mutant,
+    limitMinutes: Math.max(SHORTEST_LIMIT_MINUTES, row.minutes * PATIENCE),
+    progress: (text) => say(`${name}: ${text}`),
+    stopped,
+  });
+  say(`${name}: ${verdict(task, outcome)} (${Math.round(outcome.seconds)} s)`);
+  return { task, outcome };
+}
+
+function verdict({ mutant }: Task, outcome: RowRunOutcome): string {
+  if (mutant !== null) {
+    const why = whyNotCaught({ mutant, outcome });
+    return why === null ? "caught" : `NOT CAUGHT: ${why}`;
+  }
+  if ("error" in outcome) return `BROKE DOWN: ${outcome.error}`;
+  const { cases, violations } = outcome.result;
+  return `${cases} cases, ${violations.length} violations${violations.length > 0 ? `: ${violations[0]}` : ""}`;
+}
