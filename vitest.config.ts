@@ -19,7 +19,7 @@ export default defineConfig({
           ...shared,
           name: "unit",
           include: ["{apps,packages,tools}/*/src/**/*.test.{ts,tsx}"],
-          exclude: ["packages/testing/src/system/**"],
+          exclude: ["packages/testing/src/system/**", "packages/battery/src/samples.test.ts"],
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
         },
@@ -32,6 +32,17 @@ export default defineConfig({
           include: ["packages/testing/src/system/**/*.test.ts"],
           testTimeout: 120_000,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...shared,
+          name: "battery",
+          include: ["packages/battery/src/samples.test.ts"],
+          // Rows are processes of their own, most of them with several more.
+          maxConcurrency: 2,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

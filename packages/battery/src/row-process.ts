@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removePatchedBundles } from "@kule/build/bundle-apps";
 import { patchesVariable } from "@kule/build/source-patch";
 import { brokerVariable } from "@kule/testing/database-broker";
 import type { Mutant, RowResult } from "./row.ts";
@@ -34,6 +35,7 @@ export async function runRowProcess(options: RowProcessOptions): Promise<RowRunO
     const answer = await converse(options, directory);
     return { ...answer, seconds: (performance.now() - startedAt) / 1000 };
   } finally {
+    if (options.mutant !== null) removePatchedBundles(options.mutant.patches);
     rmSync(directory, { recursive: true, force: true });
   }
 }

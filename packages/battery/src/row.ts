@@ -51,6 +51,8 @@ export type Row = {
   readonly minutes: number;
   /** Nothing else runs beside it. */
   readonly alone?: boolean;
+  /** A part that not every machine has, and the reason why it is missing here, if it is. */
+  readonly needs?: { readonly part: string; readonly probe: () => string | undefined };
   /** At least one. */
   readonly mutants: readonly Mutant[];
   run(run: RowRun): Promise<RowResult>;

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -67,6 +67,12 @@ function outputOf(app: string, patches: readonly SourcePatch[]): string {
   if (patches.length === 0) return join(app, "dist/main.js");
   const hash = createHash("sha256").update(JSON.stringify(patches)).digest("hex").slice(0, 12);
   return join(app, `dist/patched-${hash}/main.js`);
+}
+
+/** Removes the bundles that were built with these patches. */
+export function removePatchedBundles(patches: readonly SourcePatch[]): void {
+  for (const app of bundledApps)
+    rmSync(dirname(join(root, outputOf(app, patches))), { recursive: true, force: true });
 }
 
 const patching = (patches: readonly SourcePatch[]): Plugin => ({

@@ -1,0 +1,34 @@
+import { requirePart } from "@kule/testing/parts";
+import { describe, expect, it } from "vitest";
+import { failuresOf } from "./judgement.ts";
+import { loadRows } from "./load-rows.ts";
+import { runRowProcess } from "./row-process.ts";
+
+/** The same in every run of the tests: a new seed each time is the battery's business. */
+const SEED = 1;
+const LIMIT_MINUTES = 5;
+
+const rows = await loadRows();
+const missing = new Set<string>();
+for (const { id, needs } of rows)
+  if (needs !== undefined && (await requirePart(needs.part, needs.probe, import.meta.filename)).missing)
+    missing.add(id);
+
+/** A part of every row; its mutants and its full length are `npm run battery`. */
+describe("the battery, in short", { timeout: LIMIT_MINUTES * 60_000 + 10_000 }, () => {
+  it.concurrent.each(rows.toSorted((one, other) => Number(other.minutes) - Number(one.minutes)))(
+    "$id: $title",
+    async (row, context) => {
+      if (missing.has(row.id)) return context.skip();
+      const outcome = await runRowProcess({
+        order: { row: row.id, seed: SEED, scale: "sample" },
+        mutant: null,
+        limitMinutes: LIMIT_MINUTES,
+        progress: () => {},
+      });
+      expect(
+        failuresOf({ id: row.id, mutants: [] }, outcome, []).filter((text) => text !== "it has no mutant"),
+      ).toEqual([]);
+    },
+  );
+});
