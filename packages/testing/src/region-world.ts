@@ -23,21 +23,56 @@ export type WorldOptions = {
   readonly removalBufferSeconds?: number;
   /** 0: the hypervisor's tasks take no time; 1: lifelike. Default 0. */
   readonly labTimeScale?: number;
+  /** Of the API and the worker. */
   readonly apiEnv?: Readonly<Record<string, string>>;
+  /** A migrated database to use instead of a fresh one; whoever gives it drops it. */
+  readonly database?: FreshDatabase;
+  readonly links?: WorldLinks;
+};
+
+/**
+ * What stands between the processes. Each is told where the callee listens and answers where the caller has to go
+ * instead; whoever opens something there closes it, after the world's end.
+ */
+export type WorldLinks = {
+  /** From an origin like http://127.0.0.1:8080 to another. */
+  readonly agentToApi?: (origin: string) => Promise<string>;
+  /** From a connection string to another; for the API and not for the worker or the tests themselves. */
+  readonly apiToPostgres?: (databaseUrl: string) => Promise<string>;
+  readonly agentToLab?: (lab: LabPlace) => Promise<LabPlace>;
+};
+
+/** Where a lab listens (an https origin), and the certificate that it shows. */
+export type LabPlace = { readonly url: string; readonly fingerprint256: string };
+
+export type AgentPlaces = {
+  /** Origin of the API this agent talks to. */
+  readonly apiOrigin?: string;
+  readonly lab?: LabPlace;
 };
 
 /** Kule as it runs: API, worker, lab and agents as separate processes on a real Postgres. */
 export type RegionWorld = {
   readonly database: FreshDatabase;
+  /** Always the API itself, whatever stands between it and the agents. */
   readonly apiUrl: string;
+  /** The running API, or the last one that ran. */
   readonly api: TestProcess;
+  readonly worker: TestProcess;
   readonly organisation: ApiClient;
   readonly operator: ApiClient;
   readonly organisationToken: string;
   readonly agentToken: string;
   readonly labDirectory: string;
   readonly labControlUrl: string;
-  startAgent(env?: Readonly<Record<string, string>>): TestProcess;
+  startAgent(env?: Readonly<Record<string, string>>, places?: AgentPlaces): TestProcess;
+  /**
+   * Starts the API again on its port, after the one before has ended (`api.end("SIGKILL")` ends it), and waits until it
+   * is ready. `env` adds to the world's.
+   */
+  startApi(env?: Readonly<Record<string, string>>): Promise<TestProcess>;
+  /** The same for the worker, which is ready at once. */
+  startWorker(env?: Readonly<Record<string, string>>): TestProcess;
   /** What was really done to the region. */
   effects(): Effects;
   /** The VMs there are, by id, with the server each is marked for. */
@@ -61,7 +96,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
     await bundleApps(["apps/api", "apps/agent", "packages/lab"])
   ).map(inRoot);
   const directory = mkdtempSync(path.join(tmpdir(), "kule-world-"));
-  const database = await freshDatabase();
+  const database = options.database ?? (await freshDatabase());
   const processes: TestProcess[] = [];
   const run = (name: string, args: readonly string[], env: Readonly<Record<string, string>>) => {
     const started = startProcess(name, args, env);
@@ -72,13 +107,15 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
     processes.map(({ name, pid, output }) => `── ${name} ${pid}\n${output().slice(-2000)}`).join("\n");
   const end = async () => {
     await Promise.all(processes.map((each) => each.end("SIGKILL")));
-    await database.drop();
+    if (options.database === undefined) await database.drop();
     rmSync(directory, { recursive: true, force: true });
   };
   try {
+    const { links = {} } = options;
     const apiPort = await findFreePort();
-    const apiUrl = `http://127.0.0.1:${apiPort}/api/v1`;
-    const apiEnv = {
+    const apiOrigin = `http://127.0.0.1:${apiPort}`;
+    const apiUrl = `${apiOrigin}/api/v1`;
+    const workerEnv = {
       KULE_DATABASE_URL: database.apiUrl,
       KULE_OWNER_DATABASE_URL: database.ownerUrl,
       KULE_API_PORT: String(apiPort),
@@ -96,13 +133,34 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_LAB_CONTROL_PORT: "0",
       KULE_LAB_TIME_SCALE: String(options.labTimeScale ?? 0),
     });
-    const seeded = await seed(apiMain, apiEnv);
-    const api = run("api", [apiMain, "serve"], apiEnv);
-    run("worker", [apiMain, "worker"], apiEnv);
+    const seeded = await seed(apiMain, workerEnv);
+    const apiEnv =
+      links.apiToPostgres === undefined
+        ? workerEnv
+        : { ...workerEnv, KULE_DATABASE_URL: await links.apiToPostgres(database.apiUrl) };
+    const serve = (env: Readonly<Record<string, string>> = {}) =>
+      run("api", [apiMain, "serve"], { ...apiEnv, ...env });
+    const untilServing = (serving: TestProcess) =>
+      untilReady(serving, async () => ((await fetch(`${apiUrl}/readyz`)).ok ? true : undefined));
+    const work = (env: Readonly<Record<string, string>> = {}) =>
+      run("worker", [apiMain, "worker"], { ...workerEnv, ...env });
+    let api = serve();
+    let worker = work();
     const labFile = await untilReady(lab, async () => readLabFile(labDirectory));
-    await untilReady(api, async () => ((await fetch(`${apiUrl}/readyz`)).ok ? true : undefined));
-    const regionFile = path.join(directory, "region.yaml");
-    writeFileSync(regionFile, renderLabRegionFile(apiUrl, labFile));
+    await untilServing(api);
+    const places = {
+      apiOrigin: (await links.agentToApi?.(apiOrigin)) ?? apiOrigin,
+      lab: (await links.agentToLab?.(labFile)) ?? labFile,
+    };
+    let regionFiles = 0;
+    const writeRegionFile = (own: AgentPlaces = {}) => {
+      const { apiOrigin: origin, lab: place } = { ...places, ...own };
+      regionFiles += 1;
+      const file = path.join(directory, `region-${regionFiles}.yaml`);
+      writeFileSync(file, renderLabRegionFile(`${origin}/api/v1`, place));
+      return file;
+    };
+    const regionFile = writeRegionFile();
 
     const clientOf = (token: string, organisationId?: string) =>
       createApiClient({
@@ -130,21 +188,37 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
     return {
       database,
       apiUrl,
-      api,
+      get api() {
+        return api;
+      },
+      get worker() {
+        return worker;
+      },
       organisation,
       operator,
       organisationToken: seeded.organisation_token,
       agentToken: seeded.agent_token,
       labDirectory,
       labControlUrl: labFile.controlUrl,
-      startAgent: (env = {}) =>
-        run("agent", [agentMain, "run", regionFile], {
+      startAgent: (env = {}, own) =>
+        run("agent", [agentMain, "run", own === undefined ? regionFile : writeRegionFile(own)], {
           KULE_AGENT_TOKEN: seeded.agent_token,
           KULE_PVE_TOKEN: labFile.token,
           KULE_AGENT_STATE: path.join(directory, "agent"),
           KULE_TEST_BUILD: "1",
           ...env,
         }),
+      async startApi(env) {
+        if (api.running()) throw new Error("the API still runs; end it first");
+        api = serve(env);
+        await untilServing(api);
+        return api;
+      },
+      startWorker(env) {
+        if (worker.running()) throw new Error("the worker still runs; end it first");
+        worker = work(env);
+        return worker;
+      },
       effects: () => effects(readJournal(labDirectory)),
       vms: () => listVms(labFile.controlUrl),
       async createServer(name, client = organisation) {
