@@ -14,6 +14,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/lab": [],
   "@kule/database": [],
   "@kule/postgres": [],
+  "@kule/invariants": [],
   "@kule/programs": ["@kule/contract", "@kule/rules", "@kule/proxmox", "@kule/sealed-secret"],
   "@kule/agent": [
     "@kule/contract",

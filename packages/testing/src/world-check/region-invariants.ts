@@ -1,6 +1,6 @@
+import type { Violation } from "@kule/invariants/violation";
 import type { JournalEntry } from "@kule/lab/journal";
 import { parseMarker } from "@kule/proxmox/marker";
-import type { Violation } from "./violation.ts";
 
 export type ObservedVm = {
   readonly vmid: number;

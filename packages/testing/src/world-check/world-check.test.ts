@@ -1,9 +1,9 @@
+import { databaseChecks, ownershipPairs } from "@kule/invariants/database-checks";
 import type { JournalEntry } from "@kule/lab/journal";
 import { renderMarker } from "@kule/proxmox/marker";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type FreshDatabase, freshDatabase } from "../database.ts";
-import { databaseChecks, ownershipPairs } from "./database-invariants.ts";
 import type { ObservedVm, RegionView } from "./region-invariants.ts";
 import { violationsIn, worldCheck } from "./world-check.ts";
 

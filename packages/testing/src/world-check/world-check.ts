@@ -1,7 +1,7 @@
+import { findViolations } from "@kule/invariants/find-violations";
+import type { Violation } from "@kule/invariants/violation";
 import pg from "pg";
-import { databaseChecks } from "./database-invariants.ts";
 import { type RegionView, regionViolations, type ServerIntent } from "./region-invariants.ts";
-import type { Violation } from "./violation.ts";
 
 export type WorldToCheck = {
   /** The owner's connection: the check looks at all organisations, and into the queue. */
@@ -31,11 +31,7 @@ export async function violationsIn(
   client: pg.ClientBase,
   regions: readonly RegionView[] = [],
 ): Promise<Violation[]> {
-  const violations: Violation[] = [];
-  for (const { invariant, check, sql } of databaseChecks) {
-    const { rows } = await client.query<{ subject: string }>(sql);
-    violations.push(...rows.map(({ subject }) => ({ invariant, check, subject })));
-  }
+  const violations = await findViolations(client);
   if (regions.length === 0) return violations;
   const servers = await intents(client);
   return [...violations, ...regions.flatMap((view) => regionViolations(view, servers))];

@@ -7,6 +7,7 @@ export type Invariant =
   | "I5"
   | "I6"
   | "I7"
+  | "I8"
   | "I9"
   | "I10"
   | "I11"
