@@ -1,6 +1,7 @@
 import type { Violation } from "@kule/invariants/violation";
 import type { JournalEntry } from "@kule/lab/journal";
 import { parseMarker } from "@kule/proxmox/marker";
+import { type JobRun, repeatedEffects } from "./repeated-effects.ts";
 
 export type ObservedVm = {
   readonly vmid: number;
@@ -49,8 +50,12 @@ export async function viewOfControlServer(region: string, controlUrl: string): P
   };
 }
 
-/** Holds what the region has against what the database wants and knows: I1, I2, I3, I13. */
-export function regionViolations(view: RegionView, servers: readonly ServerIntent[]): Violation[] {
+/** Holds what the region has against what the database wants and knows: I1, I2, I3, I8, I13. */
+export function regionViolations(
+  view: RegionView,
+  servers: readonly ServerIntent[],
+  runs: readonly JobRun[] = [],
+): Violation[] {
   const here = servers.filter((server) => server.region === view.region);
   const ours = view.vms.flatMap((vm) => {
     const marker = parseMarker(vm.description);
@@ -84,6 +89,8 @@ export function regionViolations(view: RegionView, servers: readonly ServerInten
         note("I3", difference, `${server.id}, VM ${vm.vmid}`);
   }
   violations.push(...destroyedTooSoon(view, here));
+  const ran = runs.filter(({ region }) => region === view.region);
+  violations.push(...repeatedEffects(view.journal, ran));
   return violations;
 }
 

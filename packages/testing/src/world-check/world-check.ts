@@ -2,6 +2,7 @@ import { findViolations } from "@kule/invariants/find-violations";
 import type { Violation } from "@kule/invariants/violation";
 import pg from "pg";
 import { type RegionView, regionViolations, type ServerIntent } from "./region-invariants.ts";
+import type { JobRun } from "./repeated-effects.ts";
 
 export type WorldToCheck = {
   /** The owner's connection: the check looks at all organisations, and into the queue. */
@@ -34,7 +35,16 @@ export async function violationsIn(
   const violations = await findViolations(client);
   if (regions.length === 0) return violations;
   const servers = await intents(client);
-  return [...violations, ...regions.flatMap((view) => regionViolations(view, servers))];
+  const runs = await jobRuns(client);
+  return [...violations, ...regions.flatMap((view) => regionViolations(view, servers, runs))];
+}
+
+async function jobRuns(client: pg.ClientBase): Promise<JobRun[]> {
+  const { rows } = await client.query<JobRun>(`
+    select j.id, j.kind, j.region, v.vmid, (extract(epoch from j.started_at) * 1000)::float8 as started_at
+      from job j join region_vmid v on v.server_id = j.resource_id and v.region = j.region
+     where j.started_at is not null`);
+  return rows;
 }
 
 async function intents(client: pg.ClientBase): Promise<ServerIntent[]> {

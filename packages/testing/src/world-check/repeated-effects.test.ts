@@ -1,0 +1,48 @@
+import type { JournalEntry } from "@kule/lab/journal";
+import { expect, test } from "vitest";
+import { type JobRun, repeatedEffects } from "./repeated-effects.ts";
+
+const run = (id: string, started_at: number, vmid = 100): JobRun => ({
+  id,
+  kind: "ServerRestore",
+  region: "r1",
+  vmid,
+  started_at,
+});
+let seq = 0;
+const entry = (op: string, at: number, detail?: Record<string, unknown>, vmid = 100): JournalEntry => {
+  seq += 1;
+  return { seq, at, op, vmid, ...(detail === undefined ? {} : { detail }) };
+};
+const found = (journal: JournalEntry[], runs: JobRun[]) =>
+  repeatedEffects(journal, runs).map(({ invariant, subject }) => `${invariant} ${subject}`);
+
+test("an effect that one job has twice on a VM is found", () => {
+  expect(found([entry("vm-started", 20), entry("vm-started", 30)], [run("job_a", 10)])).toEqual([
+    "I8 job_a (ServerRestore), VM 100: vm-started, 2 times",
+  ]);
+});
+
+test("the same effect of two jobs is none", () => {
+  const runs = [run("job_a", 10), run("job_b", 25)];
+  expect(found([entry("vm-started", 20), entry("vm-started", 30)], runs)).toEqual([]);
+});
+
+test("the same effect on two VMs is none", () => {
+  const journal = [entry("clone-finished", 20), entry("clone-finished", 21, {}, 101)];
+  expect(found(journal, [run("job_a", 10), run("job_a", 10, 101)])).toEqual([]);
+});
+
+test("two changes of the config are two effects when they set something else", () => {
+  const journal = [
+    entry("config-changed", 20, { set: ["tags"], deleted: [] }),
+    entry("config-changed", 21, { set: ["cores"], deleted: [] }),
+  ];
+  expect(found(journal, [run("job_a", 10)])).toEqual([]);
+  expect(found([...journal, ...journal], [run("job_a", 10)])).toHaveLength(2);
+});
+
+test("what somebody undid may be done again", () => {
+  const journal = [entry("vm-started", 20), entry("world-powered-off", 21), entry("vm-started", 22)];
+  expect(found(journal, [run("job_a", 10)])).toEqual([]);
+});
