@@ -5,6 +5,7 @@ import type { Api, Deps } from "./platform/deps.ts";
 import { MethodNotAllowed, NotFound } from "./platform/errors.ts";
 import { requestIdOf } from "./platform/operation.ts";
 import { refusalOf, renderProblem } from "./platform/problem.ts";
+import { withoutSlashesAtEnd } from "./platform/slashes-at-end.ts";
 import { mountCatalog } from "./products/catalog/routes.ts";
 import { mountIdentity } from "./products/identity/routes.ts";
 import { jobHandlers } from "./products/job-handlers.ts";
@@ -45,7 +46,7 @@ export function createApp(deps: Deps): Hono {
 
 /** 405 when the path is one of the contract's under another method, otherwise 404. */
 function unknownRoute(context: Context): MethodNotAllowed | NotFound {
-  const path = context.req.path.replace(/(?<=.)\/+$/, "");
+  const path = withoutSlashesAtEnd(context.req.path) || "/";
   const methods = new Set<string>();
   for (const operation of Object.values(operations)) {
     const pattern = `${apiRoot}${operation.path}`.split("/");

@@ -55,6 +55,7 @@ const requests: {
     () => head(`GET /api/v1/servers/${"a".repeat(100_000)} HTTP/1.1`, auth()),
     [400, 414, 431],
   ],
+  "a path of 15,000 slashes": [() => head(`GET /api/v1/me${"/".repeat(15_000)}x HTTP/1.1`, auth()), [404]],
   "a query of nonsense": [() => head("GET /api/v1/servers?%%%&=&a=%zz&limit=%31 HTTP/1.1", auth()), [422]],
   "a header of 100,000 characters": [
     () => head("GET /api/v1/me HTTP/1.1", `X-Long: ${"a".repeat(100_000)}`),

@@ -32,7 +32,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   const problems: string[] = [];
   const host = environment.KULE_CONSOLE_HOST || "127.0.0.1";
 
-  const apiUrl = (environment.KULE_API_URL ?? "").replace(/\/+$/, "");
+  const apiUrl = (environment.KULE_API_URL ?? "").replace(/\/{1,9}$/, "");
   if (!/^https?:\/\/[^/\s]+/.test(apiUrl))
     problems.push("KULE_API_URL must be the API's root, such as http://127.0.0.1:8080/api/v1");
 

@@ -17,3 +17,20 @@ test("a bad label key is named once, where it stands", () => {
   const result = validateBody("createSshKey", { name: "a", public_key: "b", labels: { "no good!": "x" } });
   expect(result.ok ? [] : result.errors.map((error) => error.pointer)).toEqual(["/labels/no good!"]);
 });
+
+test("an e-mail needs a name, one @ and a domain with a dot in it", () => {
+  const problems = (email: string) => {
+    const checked = validateBody("login", { email, password: "p" });
+    return checked.ok ? [] : checked.errors.map(({ pointer }) => pointer);
+  };
+  for (const email of ["ada@example.org", "a.b+c@x.y.z", "ä@ö.ü"]) expect(problems(email)).toEqual([]);
+  for (const email of ["ada", "@x.y", "a@b", "a@.y", "a@x.", "a@x..y", "a@b@x.y", "a b@x.y"])
+    expect(problems(email)).toEqual(["/email"]);
+});
+
+test("a megabyte that is no e-mail is refused before anybody notices", () => {
+  const startedAt = performance.now();
+  expect(validateBody("login", { email: `a@${".a".repeat(500_000)}@`, password: "p" }).ok).toBe(false);
+  // Quadratic backtracking took minutes here, in a request that needs no token.
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+});

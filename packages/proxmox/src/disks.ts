@@ -26,7 +26,7 @@ export function disksOf(config: Readonly<Record<string, string>>): Disk[] {
         key,
         volume,
         media: properties.get("media") === "cdrom" ? "cdrom" : "disk",
-        cloudInit: /:(?:.*\/)?(?:vm-\d+-)?cloudinit(?:\.|$)/.test(volume),
+        cloudInit: /[:/](?:vm-\d{1,9}-)?cloudinit(?:\.|$)/.test(volume),
         bytes: parseSize(properties.get("size")),
       };
     });

@@ -92,7 +92,7 @@ const row = (
 /** First match wins. Every row has a test that quotes the text as qemu-server, pve-common or pve-storage has it. */
 export const ERROR_TEXTS: readonly Row[] = [
   row(
-    /unable to create VM \d+.*(?:config file already exists|already exists on node)|\bVM \d+ already exists|\bCT \d+ already exists/,
+    /unable to create VM \d{1,9}[ :-]{1,3}config file already exists|\b(?:VM|CT) \d{1,9} already exists/,
     ProxmoxExists,
     "permanent",
   ),

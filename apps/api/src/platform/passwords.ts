@@ -43,4 +43,7 @@ export function generatePassword(): string {
   return Array.from({ length: 20 }, () => readable[randomInt(readable.length)]).join("");
 }
 
-const unpadded = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64").replace(/=+$/, "");
+const unpadded = (bytes: Uint8Array) =>
+  Buffer.from(bytes)
+    .toString("base64")
+    .replace(/={1,2}$/, "");

@@ -1,3 +1,5 @@
+import { withoutSlashesAtEnd } from "./slashes-at-end.ts";
+
 /** What the process is told by its environment; one place reads it, so a wrong value is named at start. */
 export type Settings = {
   readonly databaseUrl: string;
@@ -48,7 +50,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   const url = (name: string, protocols: readonly string[], fallback?: string): string => {
     const value = text(name, fallback);
     if (value === "") return value;
-    if (protocols.includes(URL.parse(value)?.protocol ?? "")) return value.replace(/\/+$/, "");
+    if (protocols.includes(URL.parse(value)?.protocol ?? "")) return withoutSlashesAtEnd(value);
     problems.push(
       `${name} is not a URL that starts with ${protocols.map((each) => `${each}//`).join(" or ")}`,
     );

@@ -41,7 +41,7 @@ export function parseSshPublicKey(text: string): ParsedSshKey | RefusedSshKey {
   const foreign = recogniseOther(line);
   if (foreign !== null) return refuse(foreign);
 
-  const match = /^([^ \t]+)[ \t]+([^ \t]+)(?:[ \t]+(.*))?$/.exec(line);
+  const match = /^([^ \t]+)[ \t]+([^ \t]+)(?:[ \t]+([^ \t].*)?)?$/.exec(line);
   const [, algorithm = "", encoded = "", comment = ""] = match ?? [];
   if (match === null)
     return refuse("is not a public key in the OpenSSH form: type, key and comment on one line");
