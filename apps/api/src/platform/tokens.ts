@@ -36,7 +36,7 @@ export function mintToken(kind: TokenKind): MintedToken {
   const id = newIdBody();
   const random = Array.from({ length: 32 }, () => base62[randomInt(62)]).join("");
   const start = `kule_${tagOfKind[kind]}_${id}_${random}`;
-  const secret = start + checksum(start);
+  const secret = withChecksum(start);
   return { id: `tok_${id}`, secret, hash: hashToken(secret) };
 }
 
@@ -63,6 +63,11 @@ export function sameHash(one: Buffer, other: Buffer): boolean {
 
 function hashToken(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
+}
+
+/** The text with the checksum that makes a token of it. */
+export function withChecksum(start: string): string {
+  return start + checksum(start);
 }
 
 function checksum(text: string): string {

@@ -14,22 +14,23 @@ type HeaderList = Readonly<Record<string, string>>;
 export class ApiCaller {
   readonly app: Pick<Hono, "request">;
   readonly token: string | null;
-  readonly #headers: HeaderList;
+  /** Sent with every call. */
+  readonly headers: HeaderList;
 
   constructor(app: Pick<Hono, "request">, token: string | null, headers: HeaderList = {}) {
     this.app = app;
     this.token = token;
-    this.#headers = headers;
+    this.headers = headers;
   }
 
   /** The same caller with more headers, such as Kule-Organisation. */
   with(headers: HeaderList): ApiCaller {
-    return new ApiCaller(this.app, this.token, { ...this.#headers, ...headers });
+    return new ApiCaller(this.app, this.token, { ...this.headers, ...headers });
   }
 
   /** The same token at another replica. */
   at(app: Pick<Hono, "request">): ApiCaller {
-    return new ApiCaller(app, this.token, this.#headers);
+    return new ApiCaller(app, this.token, this.headers);
   }
 
   get(path: string, headers: HeaderList = {}): Promise<Answer> {
@@ -56,7 +57,7 @@ export class ApiCaller {
       headers: {
         ...(this.token === null ? {} : { Authorization: `Bearer ${this.token}` }),
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...this.#headers,
+        ...this.headers,
         ...headers,
       },
       ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),

@@ -33,6 +33,8 @@ export function actorsOf(all: TwoOrganisations): Actor[] {
     actor("nobody", callers.none, "nobody", null),
     actor("garbage for a token", callers.garbage, "nobody", null),
     actor("a token with a wrong checksum", callers.wrongChecksum, "nobody", null),
+    actor("a token with another's prefix", callers.wrongPrefix, "nobody", null),
+    actor("a console's cookie at the API", callers.cookie, "nobody", null),
     actor("an expired token", callers.expired, "nobody", null),
     actor("a revoked token", callers.revoked, "nobody", null),
     actor("owner of A", a.tenant.callers.owner, "organisation", "owner"),

@@ -37,6 +37,7 @@ export async function callOperation(caller: ApiCaller, call: OperationCall): Pro
     headers: {
       ...(caller.token === null ? {} : { Authorization: `Bearer ${caller.token}` }),
       ...(call.body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...caller.headers,
       ...call.headers,
     },
     ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),

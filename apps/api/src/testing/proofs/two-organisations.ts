@@ -1,4 +1,5 @@
 import { operations } from "@kule/contract/generated/operations";
+import { withChecksum } from "../../platform/tokens.ts";
 import { issueToken } from "../../products/identity/token-store.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { ApiWorld } from "../api-world.ts";
@@ -37,9 +38,13 @@ export type TwoOrganisations = {
     readonly none: ApiCaller;
     readonly garbage: ApiCaller;
     readonly wrongChecksum: ApiCaller;
+    /** An organisation's token that says it is an operator's; its checksum fits. */
+    readonly wrongPrefix: ApiCaller;
     readonly expired: ApiCaller;
     readonly revoked: ApiCaller;
     readonly session: ApiCaller;
+    /** A session as a browser would bring it: the API takes no cookies. */
+    readonly cookie: ApiCaller;
     readonly operator: ApiCaller;
   };
   /** A cursor of each list's second page, by operation and organisation. */
@@ -50,8 +55,15 @@ export type TwoOrganisations = {
 /** Builds both through the public API; `destroyServer` lets a marked server's buffer end and destroys it. */
 export async function openTwoOrganisations(
   destroyServer: (world: ApiWorld, tenant: Tenant, serverId: string) => Promise<void>,
+  world?: ApiWorld,
 ): Promise<TwoOrganisations> {
-  const world = await ApiWorld.open();
+  return fillWorld(world ?? (await ApiWorld.open()), destroyServer);
+}
+
+async function fillWorld(
+  world: ApiWorld,
+  destroyServer: (world: ApiWorld, tenant: Tenant, serverId: string) => Promise<void>,
+): Promise<TwoOrganisations> {
   const r1 = await world.addRegion("r1");
   const r2 = await world.addRegion("r2");
   const a = await openSide(world, "orga", r1, destroyServer);
@@ -75,6 +87,7 @@ export async function openTwoOrganisations(
   });
   const call = (token: string | null) => new ApiCaller(world.app, token);
   const lastCharacter = good.secret.at(-1) === "0" ? "1" : "0";
+  const session = await a.tenant.signIn(world, await a.tenant.addMember("admin"));
   return {
     world,
     a,
@@ -89,9 +102,11 @@ export async function openTwoOrganisations(
       none: call(null),
       garbage: call("let-me-in"),
       wrongChecksum: call(good.secret.slice(0, -1) + lastCharacter),
+      wrongPrefix: call(withChecksum(good.secret.slice(0, -6).replace("kule_pat_", "kule_ops_"))),
       expired: call(expired.secret),
       revoked: call(revoked.secret),
-      session: await a.tenant.signIn(world, await a.tenant.addMember("admin")),
+      session,
+      cookie: new ApiCaller(world.app, null, { Cookie: `kule_session=${session.token}` }),
       operator: world.operator,
     },
     cursors: await firstCursors(world, [a, b]),
