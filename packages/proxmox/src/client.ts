@@ -10,9 +10,10 @@ import {
   ProxmoxUntrusted,
 } from "./errors.ts";
 import type { ProxmoxCalls } from "./generated/api.ts";
-import { exchange, type HttpAnswer, NoAnswer } from "./http-exchange.ts";
+import { type HttpAnswer, httpsTransport, NoAnswer, type Transport } from "./http-exchange.ts";
 import { redactParameters, redactText, secretsIn } from "./redaction.ts";
-import { isCertificateError, type TlsTrust, TrustedAgent } from "./trusted-agent.ts";
+import { systemRuntime, type Timers } from "./runtime.ts";
+import { isCertificateError, type TlsTrust } from "./trusted-agent.ts";
 import { encodeForm, parseJson, textOfFailure } from "./wire-format.ts";
 
 export type CallName = keyof ProxmoxCalls;
@@ -38,6 +39,10 @@ export type ProxmoxClientOptions = {
   readonly tokenSecret: string;
   readonly tls: TlsTrust;
   readonly onCall?: (record: CallRecord) => void;
+  /** The machine's when left out. */
+  readonly timers?: Timers;
+  /** Another way to the endpoints than HTTPS; `tls` is then of no use. */
+  readonly transport?: Transport;
 };
 
 export type CallOptions = {
@@ -50,7 +55,6 @@ export type CallOptions = {
 const TOKEN_ID = /^[^\s:/]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+$/;
 /** pveproxy itself gives up after 30 s and says so; waiting a little longer gets its word instead of ours. */
 const CALL_DEADLINE_MILLISECONDS = 35_000;
-const CONNECT_MILLISECONDS = 5_000;
 /** pvedaemon has three workers a node; the third stays free for operators. */
 const CHANGING_CALLS_PER_NODE = 2;
 
@@ -58,8 +62,8 @@ export class ProxmoxClient {
   readonly tokenId: string;
   readonly #options: ProxmoxClientOptions;
   readonly #endpoints: readonly URL[];
-  readonly #reading: TrustedAgent;
-  readonly #changing: TrustedAgent;
+  readonly #transport: Transport;
+  readonly #timers: Timers;
   readonly #limit = new ConcurrencyLimit(CHANGING_CALLS_PER_NODE);
   /** The endpoint that answered last; the others are asked only when it does not. */
   #preferred = 0;
@@ -77,15 +81,13 @@ export class ProxmoxClient {
       if (url.protocol !== "https:") throw new TypeError(`${endpoint} is not https`);
       return url;
     });
-    const connectMilliseconds = CONNECT_MILLISECONDS;
-    this.#reading = new TrustedAgent(options.tls, { keepAlive: true, maxSockets: 8, connectMilliseconds });
-    this.#changing = new TrustedAgent(options.tls, { keepAlive: false, connectMilliseconds });
+    this.#timers = options.timers ?? systemRuntime;
+    this.#transport = options.transport ?? httpsTransport(options.tls, this.#timers);
   }
 
   /** Ends idle connections. Calls still under way are not waited for. */
   close(): void {
-    this.#reading.destroy();
-    this.#changing.destroy();
+    this.#transport.close();
   }
 
   /**
@@ -130,11 +132,11 @@ export class ProxmoxClient {
       try {
         let answer: HttpAnswer;
         try {
-          answer = await this.#send(index, request, options, this.#reading);
+          answer = await this.#send(index, request, options, false);
         } catch (error) {
           // A kept connection may have been closed by the server just then; the endpoint gets a fresh one.
           if (!(error instanceof NoAnswer) || !error.reusedConnection || options.signal?.aborted) throw error;
-          answer = await this.#send(index, request, options, this.#changing);
+          answer = await this.#send(index, request, options, true);
         }
         this.#preferred = index;
         return answer;
@@ -153,7 +155,7 @@ export class ProxmoxClient {
     for (let attempt = 0; attempt < this.#endpoints.length; attempt++) {
       const index = (this.#preferred + attempt) % this.#endpoints.length;
       try {
-        return await this.#send(index, request, options, this.#changing);
+        return await this.#send(index, request, options, true);
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
         last = error;
@@ -167,7 +169,7 @@ export class ProxmoxClient {
     index: number,
     request: PreparedCall,
     options: CallOptions,
-    agent: TrustedAgent,
+    alone: boolean,
   ): Promise<HttpAnswer> {
     const endpoint = this.#endpoints[index] ?? new URL("https://invalid");
     const url = new URL(`/api2/json${request.path}`, endpoint);
@@ -182,19 +184,19 @@ export class ProxmoxClient {
       headers["content-type"] = "application/x-www-form-urlencoded";
       headers["content-length"] = String(Buffer.byteLength(body));
     }
-    const startedAt = performance.now();
+    const startedAt = this.#timers.monotonic();
     const record = (status: number | null, error: string | null) =>
       this.#options.onCall?.({
         call: request.label,
         endpoint: endpoint.host,
         status,
-        milliseconds: performance.now() - startedAt,
+        milliseconds: this.#timers.monotonic() - startedAt,
         parameters: redactParameters(request.parameters),
         error,
       });
     try {
-      const answer = await exchange({
-        agent,
+      const answer = await this.#transport.exchange({
+        alone,
         method: request.method,
         url,
         headers,

@@ -2,7 +2,8 @@
 // any of the request can have reached the server.
 
 import { request as httpsRequest } from "node:https";
-import type { TrustedAgent } from "./trusted-agent.ts";
+import type { Timers } from "./runtime.ts";
+import { type TlsTrust, TrustedAgent } from "./trusted-agent.ts";
 
 export type HttpAnswer = { readonly status: number; readonly reason: string; readonly body: string };
 
@@ -22,7 +23,8 @@ export class NoAnswer extends Error {
 const MAX_BODY_BYTES = 32 * 2 ** 20;
 
 export type HttpExchange = {
-  readonly agent: TrustedAgent;
+  /** On a connection of its own, which no other call has used. */
+  readonly alone: boolean;
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -33,16 +35,39 @@ export type HttpExchange = {
   readonly answered?: (() => Promise<void>) | undefined;
 };
 
-/** Rejects with NoAnswer, or with what `answered` throws. */
-export function exchange(call: HttpExchange): Promise<HttpAnswer> {
+/** Carries requests to endpoints. */
+export type Transport = {
+  /** Rejects with NoAnswer, or with what `answered` throws. */
+  exchange(call: HttpExchange): Promise<HttpAnswer>;
+  /** Ends idle connections. Calls still under way are not waited for. */
+  close(): void;
+};
+
+const CONNECT_MILLISECONDS = 5_000;
+
+/** HTTPS to servers that have proven who they are. Throws a TypeError for a malformed trust. */
+export function httpsTransport(tls: TlsTrust, timers: Timers): Transport {
+  const connectMilliseconds = CONNECT_MILLISECONDS;
+  const kept = new TrustedAgent(tls, timers, { keepAlive: true, maxSockets: 8, connectMilliseconds });
+  const fresh = new TrustedAgent(tls, timers, { keepAlive: false, connectMilliseconds });
+  return {
+    exchange: (call) => exchange(call, call.alone ? fresh : kept, timers),
+    close: () => {
+      kept.destroy();
+      fresh.destroy();
+    },
+  };
+}
+
+function exchange(call: HttpExchange, agent: TrustedAgent, timers: Timers): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     let sent = false;
     let settled = false;
-    const request = httpsRequest(call.url, { agent: call.agent, method: call.method, headers: call.headers });
+    const request = httpsRequest(call.url, { agent, method: call.method, headers: call.headers });
     const finish = (act: () => void) => {
       if (settled) return;
       settled = true;
-      clearTimeout(deadline);
+      cancelDeadline();
       call.signal?.removeEventListener("abort", abort);
       act();
     };
@@ -51,9 +76,8 @@ export function exchange(call: HttpExchange): Promise<HttpAnswer> {
         reject(new NoAnswer(cause, sent, request.reusedSocket));
         request.destroy();
       });
-    const deadline = setTimeout(
-      () => fail(new Error(`no answer in ${call.deadlineMilliseconds} ms`)),
-      call.deadlineMilliseconds,
+    const cancelDeadline = timers.after(call.deadlineMilliseconds, () =>
+      fail(new Error(`no answer in ${call.deadlineMilliseconds} ms`)),
     );
     const abort = () => fail(call.signal?.reason ?? new Error("aborted"));
     if (call.signal?.aborted) return abort();

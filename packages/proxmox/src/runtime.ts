@@ -6,8 +6,22 @@ export type Runtime = {
   pause(milliseconds: number, signal?: AbortSignal): Promise<void>;
 };
 
-export const systemRuntime: Runtime = {
+/** What limits how long something may take. */
+export type Timers = {
+  /** Milliseconds from a fixed point in the past; steps of the wall clock do not touch it. */
+  monotonic(): number;
+  /** Calls back after the time, unless the function it answers is called before. */
+  after(milliseconds: number, callback: () => void): () => void;
+};
+
+/** The only place where this package and those above it meet the machine's clock. */
+export const systemRuntime: Runtime & Timers = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (milliseconds, callback) => {
+    const timer = setTimeout(callback, milliseconds);
+    return () => clearTimeout(timer);
+  },
   pause: (milliseconds, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

@@ -6,6 +6,7 @@
 import { Agent, type AgentOptions } from "node:https";
 import type { Duplex } from "node:stream";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import type { Timers } from "./runtime.ts";
 
 /** Exactly one way to trust the server. */
 export type TlsTrust =
@@ -56,9 +57,11 @@ const IDLE_MILLISECONDS = 3000;
 export class TrustedAgent extends Agent {
   readonly #trust: TlsTrust;
   readonly #connectMilliseconds: number;
+  readonly #timers: Timers;
 
   constructor(
     trust: TlsTrust,
+    timers: Timers,
     options: Pick<AgentOptions, "keepAlive" | "maxSockets"> & { connectMilliseconds: number },
   ) {
     checkTrust(trust);
@@ -69,6 +72,7 @@ export class TrustedAgent extends Agent {
     });
     this.#trust = trust;
     this.#connectMilliseconds = options.connectMilliseconds;
+    this.#timers = timers;
   }
 
   override createConnection(
@@ -90,7 +94,7 @@ export class TrustedAgent extends Agent {
     const settle = (error: Error | null) => {
       if (settled) return;
       settled = true;
-      clearTimeout(timer);
+      cancelTimer();
       socket.removeListener("error", settle);
       // From here on errors belong to the request; until it listens they must not end the process.
       if (error) {
@@ -99,14 +103,12 @@ export class TrustedAgent extends Agent {
       }
       callback?.(error, socket);
     };
-    const timer = setTimeout(
-      () =>
-        settle(
-          Object.assign(new Error(`no connection to ${host} in ${this.#connectMilliseconds} ms`), {
-            code: "ETIMEDOUT",
-          }),
-        ),
-      this.#connectMilliseconds,
+    const cancelTimer = this.#timers.after(this.#connectMilliseconds, () =>
+      settle(
+        Object.assign(new Error(`no connection to ${host} in ${this.#connectMilliseconds} ms`), {
+          code: "ETIMEDOUT",
+        }),
+      ),
     );
     socket.once("error", settle);
     socket.once("secureConnect", () => {

@@ -1,7 +1,9 @@
-import type { Runtime } from "../runtime.ts";
+import { type Runtime, systemRuntime } from "../runtime.ts";
 
 /** Pauses take no time and move the clock; another turn of the event loop happens in each. */
-export function virtualRuntime(startMilliseconds = Date.now()): Runtime & { readonly pauses: number[] } {
+export function virtualRuntime(
+  startMilliseconds = systemRuntime.now(),
+): Runtime & { readonly pauses: number[] } {
   let now = startMilliseconds;
   const pauses: number[] = [];
   return {
