@@ -1,6 +1,7 @@
-import { createHash, generateKeyPairSync, randomBytes, sign, X509Certificate } from "node:crypto";
+import { createHash, sign, X509Certificate } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { systemSecrets } from "./runtime.ts";
 
 /** Key and certificate in PEM, and the SHA-256 fingerprint in the form Node prints ("AB:CD:.."). */
 export interface ServerIdentity {
@@ -50,13 +51,13 @@ function ipBytes(address: string): Buffer | undefined {
 }
 
 function selfSigned(commonName: string, hosts: readonly string[], notBefore: Date): ServerIdentity {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const { privateKey, publicKey } = systemSecrets.keyPair();
   const ecdsaSha256 = der(SEQUENCE, oid("1.2.840.10045.4.3.2"));
   const alternatives = hosts.map((host) => {
     const ip = ipBytes(host);
     return ip === undefined ? der(0x82, Buffer.from(host)) : der(0x87, ip);
   });
-  const serial = randomBytes(16);
+  const serial = systemSecrets.bytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
   const notAfter = new Date(notBefore);
   notAfter.setUTCFullYear(notAfter.getUTCFullYear() + 10);

@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject, randomBytes, randomUUID } from "node:crypto";
 import { setImmediate as nextTurn, setTimeout as sleepReal } from "node:timers/promises";
 
 /**
@@ -43,6 +44,14 @@ export function seededGenerator(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
   };
 }
+
+/** Secrets come from the system, never from a seed: a seed is public. */
+export const systemSecrets = {
+  token: (): string => randomUUID(),
+  bytes: (count: number): Buffer => randomBytes(count),
+  keyPair: (): { readonly publicKey: KeyObject; readonly privateKey: KeyObject } =>
+    generateKeyPairSync("ec", { namedCurve: "P-256" }),
+};
 
 /** The runtime of a real process. */
 export function systemRuntime(timeScale: number, seed: number, clockSkewMs = 0): Runtime {

@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { agentRoles, allPrivileges } from "./access/privileges.ts";
 import type { VmDocument } from "./documents.ts";
 import type { Region } from "./region.ts";
-import { randomUuid } from "./runtime.ts";
+import { randomUuid, systemSecrets } from "./runtime.ts";
 import type { DocumentChange } from "./store.ts";
 import { randomMac } from "./vm/networks.ts";
 
@@ -143,11 +142,10 @@ export function seedRegion(region: Region): void {
   for (const userid of ["root@pam", "cloud@pve"]) {
     changes.push(["user", userid, { userid, enable: true, expire: 0 }]);
   }
-  // Secrets come from the system, never from the seed: a seed is public.
   const token = (tokenid: string, privsep: boolean): DocumentChange => [
     "token",
     tokenid,
-    { tokenid, userid: tokenid.split("!")[0] ?? "", privsep, expire: 0, secret: randomUUID() },
+    { tokenid, userid: tokenid.split("!")[0] ?? "", privsep, expire: 0, secret: systemSecrets.token() },
   ];
   changes.push(token(AGENT_TOKEN, true), token(OPERATOR_TOKEN, false));
   const grants: readonly (readonly [string, string])[] = [

@@ -1,5 +1,5 @@
 import { permissionDenied } from "../api-error.ts";
-import type { TokenDocument } from "../documents.ts";
+import type { CollectionName, TokenDocument } from "../documents.ts";
 import type { ProxmoxVersion } from "../schema/api-schema.ts";
 import type { Store } from "../store.ts";
 import { allPrivileges } from "./privileges.ts";
@@ -21,6 +21,8 @@ export interface Permissions {
   /** The answer of GET /access/permissions. */
   effective(authUser: string): Record<string, Record<string, number>>;
 }
+
+const DECIDING: ReadonlySet<CollectionName> = new Set(["acl", "role", "token", "user", "pool"]);
 
 const normalise = (path: string): string => {
   const single = `/${path}`.replaceAll(/\/+/g, "/").replace(/\/$/, "");
@@ -76,8 +78,20 @@ export function makePermissions(store: Store, version: ProxmoxVersion): Permissi
     return result;
   };
 
+  // Asked for every VM of every list: worked out once until something that decides about it changes.
+  const known = new Map<string, PrivilegeMap>();
+  store.onCommit((changes) => {
+    if (changes.some(([collection]) => DECIDING.has(collection))) known.clear();
+  });
   const on = (authUser: string, rawPath: string): PrivilegeMap => {
     const path = normalise(rawPath);
+    const key = `${authUser} ${path}`;
+    const held = known.get(key) ?? workOut(authUser, path);
+    known.set(key, held);
+    return held;
+  };
+
+  const workOut = (authUser: string, path: string): PrivilegeMap => {
     if (authUser === "root@pam") return new Map(allPrivileges(version).map((name) => [name, true]));
     if (!authUser.includes("!")) return granted(authUser, path);
     const token = tokenOf(authUser);

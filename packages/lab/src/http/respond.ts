@@ -17,7 +17,7 @@ export interface Outgoing {
 }
 
 /** Only the first line of a message fits into the status line; bytes stay bytes. */
-function reasonPhrase(text: string): string {
+export function reasonPhrase(text: string): string {
   const line = text.split(/[\r\n]/)[0] ?? "";
   return Buffer.from(line)
     .toString("latin1")

@@ -65,8 +65,16 @@ export interface ApiSchema {
   find(method: string, path: string): { endpoint: Endpoint; uri: Record<string, string> } | undefined;
 }
 
+const schemas = new Map<ProxmoxVersion, ApiSchema>();
+
 /** The schema as `version` has it: what 9 added is unknown to 8, so that a driver that sends it is refused. */
 export function apiSchema(version: ProxmoxVersion): ApiSchema {
+  const schema = schemas.get(version) ?? readSchema(version);
+  schemas.set(version, schema);
+  return schema;
+}
+
+function readSchema(version: ProxmoxVersion): ApiSchema {
   const eight = version.startsWith("8");
   const root = newNode();
   const endpoints: Endpoint[] = [];
