@@ -1,9 +1,9 @@
 // One agent at work: it makes sure it is in the right region, then reports health and runs jobs until it is stopped.
 
+import { batteryHook } from "@kule/crash-points/crash-hook";
 import { JOB_KINDS } from "@kule/programs/registry";
 import type { RegionFile } from "@kule/region-config/region-file";
 import type { Environment } from "@kule/region-config/secret-references";
-import { batteryHook } from "./battery.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { runHealthLoop } from "./health-loop.ts";

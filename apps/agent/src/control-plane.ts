@@ -2,7 +2,7 @@
 
 import { type ApiClient, asProblem, createApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
-import type { CrashHook } from "@kule/programs/crash-points";
+import type { CrashHook } from "@kule/crash-points/crash-hook";
 import { OutagePace } from "./outage-pace.ts";
 import type { AgentRuntime } from "./runtime.ts";
 

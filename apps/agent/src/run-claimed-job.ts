@@ -2,7 +2,7 @@
 
 import type { Schemas } from "@kule/contract/schemas";
 import { validateJobPayload } from "@kule/contract/validate";
-import type { CrashHook } from "@kule/programs/crash-points";
+import type { CrashHook } from "@kule/crash-points/crash-hook";
 import { Released, type StaleLease } from "@kule/programs/errors";
 import { outcomeOfFailure } from "@kule/programs/outcome";
 import type { Host, Job, Observed } from "@kule/programs/program";

@@ -3,9 +3,9 @@
 // plan holds only what is missing. No list of completed steps is kept or trusted.
 
 import type { JobKind, PayloadOf, Schemas } from "@kule/contract/schemas";
+import type { CrashHook } from "@kule/crash-points/crash-hook";
 import type { EffectContext, Hypervisor } from "@kule/proxmox/hypervisor";
 import type { Runtime } from "@kule/proxmox/runtime";
-import type { CrashHook } from "./crash-points.ts";
 import type { RegionSettings } from "./region-settings.ts";
 
 /** A step is plain data: it can be logged, compared in a test, and carried out again. */

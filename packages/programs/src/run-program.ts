@@ -1,8 +1,9 @@
 // Runs a program to its end. An answer that never came leads to another look, never to the same call again.
 
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import { noCrash } from "@kule/crash-points/crash-hook";
 import type { EffectContext } from "@kule/proxmox/hypervisor";
-import { type CrashPoint, noCrash } from "./crash-points.ts";
+import type { CrashPoint } from "./crash-points.ts";
 import { Failed, RetryLater, StaleLease } from "./errors.ts";
 import { classifyFailure, meansLookAgain, retryLater } from "./outcome.ts";
 import type { Host, Job, Observed, Program, Step, StepEvent, World } from "./program.ts";

@@ -14,10 +14,18 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/lab": [],
   "@kule/database": [],
   "@kule/postgres": [],
+  "@kule/crash-points": [],
   "@kule/invariants": [],
-  "@kule/programs": ["@kule/contract", "@kule/rules", "@kule/proxmox", "@kule/sealed-secret"],
+  "@kule/programs": [
+    "@kule/contract",
+    "@kule/crash-points",
+    "@kule/rules",
+    "@kule/proxmox",
+    "@kule/sealed-secret",
+  ],
   "@kule/agent": [
     "@kule/contract",
+    "@kule/crash-points",
     "@kule/programs",
     "@kule/proxmox",
     "@kule/region-config",
@@ -25,6 +33,7 @@ const mayUse: Record<string, readonly string[]> = {
   ],
   "@kule/api": [
     "@kule/contract",
+    "@kule/crash-points",
     "@kule/rules",
     "@kule/database",
     "@kule/programs",

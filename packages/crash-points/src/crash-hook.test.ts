@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { crashHookFrom, noCrash } from "./crash-points.ts";
+import { batteryHook, crashHookFrom, noCrash } from "./crash-hook.ts";
 
 it("A process under test dies at the point and the time it was told, and stops at another", () => {
   const signals: string[] = [];
@@ -18,4 +18,10 @@ it("A process under test dies at the point and the time it was told, and stops a
 
 it("A process nobody tests has no crash points", () => {
   expect(crashHookFrom({})).toBe(noCrash);
+});
+
+it("Only a test build listens to what its environment says of crashes", () => {
+  const environment = { BATTERY_CRASH: "api.createServer.before-commit" };
+  expect(batteryHook(environment)).toBe(noCrash);
+  expect(batteryHook({ ...environment, KULE_TEST_BUILD: "1" })).not.toBe(noCrash);
 });
