@@ -1,4 +1,5 @@
 import { argv, env, stderr } from "node:process";
+import { batteryHook } from "@kule/crash-points/crash-hook";
 import { migrateCommand } from "./commands/migrate.ts";
 import { seedCommand } from "./commands/seed.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -17,7 +18,7 @@ async function main(command: string | undefined, options: readonly string[]): Pr
   switch (command) {
     case "serve": {
       const settings = readSettings(env);
-      return serveCommand(settings, createLog(settings.logLevel));
+      return serveCommand(settings, createLog(settings.logLevel), batteryHook(env));
     }
     case "worker": {
       const settings = readSettings(env);

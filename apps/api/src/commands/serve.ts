@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { type ServerType, serve } from "@hono/node-server";
+import type { CrashHook } from "@kule/crash-points/crash-hook";
 import { createApp } from "../app.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
@@ -15,9 +16,9 @@ const drainMs = 7_000;
  *
  * @throws BadSettings when the port is taken
  */
-export async function serveCommand(settings: Settings, log: Logger): Promise<void> {
+export async function serveCommand(settings: Settings, log: Logger, crash: CrashHook): Promise<void> {
   const stop = onceToldToStop();
-  const open = await openDeps(settings, log);
+  const open = await openDeps(settings, log, crash);
   try {
     const app = createApp(open.deps);
     const server = serve({ fetch: app.fetch, hostname: settings.host, port: settings.port });

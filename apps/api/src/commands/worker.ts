@@ -1,3 +1,4 @@
+import { batteryHook } from "@kule/crash-points/crash-hook";
 import type { Logger } from "../platform/log.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
@@ -13,7 +14,7 @@ export async function workerCommand(
   const ownerUrl = environment.KULE_OWNER_DATABASE_URL;
   if (ownerUrl === undefined || ownerUrl === "") throw new BadSettings("KULE_OWNER_DATABASE_URL is not set");
   const stop = onceToldToStop();
-  const open = await openDeps(settings, log);
+  const open = await openDeps(settings, log, batteryHook(environment));
   try {
     const running = await runWorker({ deps: open.deps, ownerUrl });
     log.info("working");

@@ -2,6 +2,7 @@ import type { DB } from "@kule/database/generated/rows";
 import { Kysely, PostgresDialect, type PostgresPool, type Transaction } from "kysely";
 import pg from "pg";
 import { type News, newsOfNotice } from "./committed-news.ts";
+import { crashPoint, hasCrashPoints } from "./crash-points.ts";
 import { DatabaseAway } from "./database-errors.ts";
 import { tenantGuard } from "./tenant-guard.ts";
 
@@ -65,7 +66,9 @@ function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Cli
         return super.query(...(args as [string]));
       }
       const name = Array.isArray(values) && values.length > 0 ? statementName(text) : undefined;
-      const answer = name === undefined ? super.query(text, values) : super.query({ name, text, values });
+      const send = () =>
+        name === undefined ? super.query(text, values) : super.query({ name, text, values });
+      const answer = text === "commit" && hasCrashPoints() ? crashPoint("before-commit").then(send) : send();
       return answer.then(
         (result: unknown) => {
           this.#passOn(text);

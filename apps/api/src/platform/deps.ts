@@ -1,3 +1,4 @@
+import type { CrashHook } from "@kule/crash-points/crash-hook";
 import type { Hono } from "hono";
 import type { Database } from "./database.ts";
 import type { Logger } from "./log.ts";
@@ -18,6 +19,8 @@ export type Deps = {
   readonly log: Logger;
   /** Ends when the process is told to stop: long polls answer at once then. */
   readonly stopping: AbortSignal;
+  /** Where test builds are killed; does nothing otherwise. */
+  readonly crash: CrashHook;
 };
 
 /** What products are mounted on. */

@@ -1,6 +1,7 @@
 import type { JobKind, Schemas } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import { type Selectable, sql } from "kysely";
+import { crashPoint } from "./crash-points.ts";
 import type { Tx } from "./database.ts";
 import { newId } from "./ids.ts";
 
@@ -25,7 +26,7 @@ export type JobError = Schemas["JobError"];
  */
 export async function queueJob(tx: Tx, job: NewJob): Promise<JobRow> {
   const row = await insertJob(tx, job, {});
-  await sql`select kule_queue_add(${row.id})`.execute(tx);
+  await addQueueEntry(tx, row);
   return row;
 }
 
@@ -77,8 +78,9 @@ type Ended = {
   readonly finished_at?: ReturnType<typeof sql<Date>>;
 };
 
-function insertJob(tx: Tx, job: NewJob, ended: Ended): Promise<JobRow> {
-  return tx
+async function insertJob(tx: Tx, job: NewJob, ended: Ended): Promise<JobRow> {
+  await crashPoint("allocated");
+  const row = await tx
     .insertInto("job")
     .values({
       id: newId("job"),
@@ -93,6 +95,13 @@ function insertJob(tx: Tx, job: NewJob, ended: Ended): Promise<JobRow> {
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+  await crashPoint("job-written");
+  return row;
+}
+
+async function addQueueEntry(tx: Tx, job: JobRow): Promise<void> {
+  await sql`select kule_queue_add(${job.id})`.execute(tx);
+  await crashPoint("queued");
 }
 
 export type OpenJobs = { readonly running: JobRow | null; readonly queued: JobRow | null };
@@ -140,6 +149,7 @@ export async function askToStop(tx: Tx, job: JobRow): Promise<JobRow> {
 
 /** Queues a job that ended without success again, as if it were new; what it did so far is found by looking. */
 export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
+  await crashPoint("allocated");
   const row = await tx
     .updateTable("job")
     .set({
@@ -159,6 +169,7 @@ export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
     .where("status", "in", ["failed", "cancelled"])
     .returningAll()
     .executeTakeFirstOrThrow();
-  await sql`select kule_queue_add(${row.id})`.execute(tx);
+  await crashPoint("job-written");
+  await addQueueEntry(tx, row);
   return row;
 }

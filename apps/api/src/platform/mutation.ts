@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { ApiRequest } from "./api-request.ts";
 import { askedDetails, writeAudit } from "./audit.ts";
+import { crashPoint } from "./crash-points.ts";
 import type { Tx } from "./database.ts";
 import { isCollision } from "./database-errors.ts";
 import { conflict } from "./errors.ts";
@@ -87,6 +88,7 @@ function attemptMutation(
       );
     const { reply, resource, details, secretFields } = await work(tx);
     if (request.dryRun) throw new DryRun(reply);
+    await crashPoint("written");
     await writeAudit(tx, request, {
       resource,
       outcome: "succeeded",

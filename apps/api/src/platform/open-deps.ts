@@ -1,3 +1,4 @@
+import { type CrashHook, noCrash } from "@kule/crash-points/crash-hook";
 import { type OpenDatabase, openDatabase } from "./database.ts";
 import type { Deps } from "./deps.ts";
 import type { Logger } from "./log.ts";
@@ -17,7 +18,11 @@ export type OpenDeps = {
 };
 
 /** Everything a process or a test needs to run the API; the database may still be away. */
-export async function openDeps(settings: Settings, log: Logger): Promise<OpenDeps> {
+export async function openDeps(
+  settings: Settings,
+  log: Logger,
+  crash: CrashHook = noCrash,
+): Promise<OpenDeps> {
   const notifications = new Notifications(settings.databaseUrl, log);
   const database = openDatabase({
     url: settings.databaseUrl,
@@ -40,6 +45,7 @@ export async function openDeps(settings: Settings, log: Logger): Promise<OpenDep
       metrics: createMetrics(database.poolUse),
       log,
       stopping: stopping.signal,
+      crash,
     },
     stop: () => stopping.abort(),
     async close() {

@@ -1,3 +1,5 @@
+import { AsyncResource } from "node:async_hooks";
+import type { ServerResponse } from "node:http";
 import type { FieldError } from "@kule/contract/field-errors";
 import { operations } from "@kule/contract/generated/operations";
 import type { operations as ContractOperations } from "@kule/contract/generated/schema";
@@ -7,6 +9,7 @@ import type { Context } from "hono";
 import { ApiRequest } from "./api-request.ts";
 import { refusalDetails, writeAudit } from "./audit.ts";
 import { authenticate, chooseOrganisation, requirePermission } from "./authorise.ts";
+import { crashPoint, hasCrashPoints, withCrashPoints } from "./crash-points.ts";
 import type { Tx } from "./database.ts";
 import type { Api } from "./deps.ts";
 import { fieldError, Invalid, NotFound } from "./errors.ts";
@@ -81,7 +84,9 @@ export function operation<Id extends OperationId, Found = undefined>(
   const info = operations[id];
   const path = info.path.replaceAll(/\{(\w+)\}/g, ":$1");
   api.hono.on(info.method.toUpperCase(), path, (context) =>
-    answer(api, info, handler as unknown as AnyHandler, context),
+    withCrashPoints(api.deps.crash, `api.${id}`, () =>
+      answer(api, info, handler as unknown as AnyHandler, context),
+    ),
   );
 }
 
@@ -133,9 +138,24 @@ async function run(
     }
   }
   await checkInput(request, handler, found);
+  if (info.method === "get") return work(request, handler, found);
+  await crashPoint("before-begin");
+  const answer = await work(request, handler, found);
+  await crashPoint("committed");
+  onceSent(request.context, () => crashPoint("replied"));
+  return answer;
+}
+
+function work(request: ApiRequest, handler: AnyHandler, found: unknown): Promise<Reply | Response> {
   return "mutate" in handler
     ? mutation(request, (tx) => handler.mutate(request, tx, found))
     : handler.handle(request, found);
+}
+
+/** Once the whole answer is with the operating system; never for a request that came by no socket. */
+function onceSent(context: Context, then: () => Promise<void>): void {
+  const { outgoing } = (context.env ?? {}) as { outgoing?: ServerResponse };
+  if (hasCrashPoints()) outgoing?.once("finish", AsyncResource.bind(then));
 }
 
 function replayed(request: ApiRequest, replay: Reply): Reply {

@@ -1,4 +1,5 @@
 import { Logger, parseCronItems, run, type TaskList } from "graphile-worker";
+import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { cleanUp } from "./clean-up.ts";
@@ -45,6 +46,20 @@ export async function runWorker({
 
 /** The tasks by name. A task that throws is tried again with backoff. */
 export function tasksOf(deps: Deps): TaskList {
+  const tasks = plainTasksOf(deps);
+  const withPoints = Object.entries(tasks).map(([name, task]) => {
+    const run = (payload: unknown) =>
+      withCrashPoints(deps.crash, `worker.${name}`, async () => {
+        await crashPoint("before-begin");
+        await task(payload);
+        await crashPoint("committed");
+      });
+    return [name, run] as const;
+  });
+  return Object.fromEntries(withPoints);
+}
+
+function plainTasksOf(deps: Deps): Readonly<Record<string, (payload: unknown) => Promise<void>>> {
   return {
     expire_removal_buffer: async (payload) => {
       const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };

@@ -1,0 +1,62 @@
+import { operations } from "@kule/contract/generated/operations";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApp } from "./app.ts";
+import { destroyNow } from "./testing/proofs/destroy-server.ts";
+import { mutationCases } from "./testing/proofs/mutation-cases.ts";
+import { callOperation } from "./testing/proofs/operation-call.ts";
+import { openTwoOrganisations, type TwoOrganisations } from "./testing/proofs/two-organisations.ts";
+import { tasksOf } from "./worker/run.ts";
+
+/** Writes with one statement, which Postgres does whole or not at all. */
+const withoutTransaction = new Set<string>(["reportHealth"]);
+
+describe("crash points", () => {
+  let all: TwoOrganisations;
+  beforeAll(async () => {
+    all = await openTwoOrganisations(destroyNow);
+  }, 60_000);
+  afterAll(() => all?.close());
+
+  it.each(mutationCases())("$name passes every boundary at which it can be cut off", async (each) => {
+    const passed: string[] = [];
+    const call = await each.prepare(all.a, all);
+    const app = createApp({ ...all.world.replica.deps, crash: (name) => void passed.push(name) });
+    const answer = await callOperation(call.caller.at(app), call);
+    expect(answer.status, answer.text).toBeLessThan(300);
+    const audited = operations[each.operation].audit !== null;
+    const points = passed.map((name) => name.slice(`api.${each.operation}.`.length));
+    expect(points.at(0)).toBe("before-begin");
+    expect(points.at(-1)).toBe("committed");
+    if (!withoutTransaction.has(each.operation)) expect(points).toContain("before-commit");
+    if (audited) expect(points).toContain("written");
+    const queues = /"job":\{[^}]*"status":"queued"/.test(answer.text);
+    if (queues) expect(points).toEqual(expect.arrayContaining(["allocated", "job-written", "queued"]));
+  });
+
+  it("are passed by every task of the worker", async () => {
+    const passed: string[] = [];
+    const tasks = tasksOf({ ...all.world.replica.deps, crash: (name) => void passed.push(name) });
+    const server = await all.a.tenant.addPendingServer({ subnet_id: all.a.standing.subnet });
+    await all.world.replica.deps.db
+      .updateTable("server")
+      .set({ purge_at: new Date(0) })
+      .where("organisation_id", "=", all.a.tenant.id)
+      .where("id", "=", server)
+      .execute();
+    for (const [name, task] of Object.entries(tasks)) {
+      passed.length = 0;
+      await task?.({ organisation_id: all.a.tenant.id, server_id: server }, undefined as never);
+      expect(passed.at(0)).toBe(`worker.${name}.before-begin`);
+      expect(passed.at(-1)).toBe(`worker.${name}.committed`);
+      if (name === "expire_removal_buffer")
+        expect(passed.map((point) => point.split(".").at(-1))).toEqual([
+          "before-begin",
+          "allocated",
+          "job-written",
+          "queued",
+          "before-commit",
+          "committed",
+        ]);
+    }
+  });
+});

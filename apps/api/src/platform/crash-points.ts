@@ -1,0 +1,50 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type CrashHook, noCrash } from "@kule/crash-points/crash-hook";
+
+/*
+ * Boundaries of whatever changes something, where a test kills the process: `api.createServer.before-commit`,
+ * `worker.reap_leases.queued`. They are passed by the way requests, tasks, transactions and jobs are run, never named
+ * by a handler, so a new operation has them.
+ *
+ *   before-begin    every check is passed, nothing is written
+ *   allocated       what the job is about is written, the job is not
+ *   job-written     the job is, its queue entry is not
+ *   queued          both are
+ *   written         the mutation's work is done, its audit row and its answer are not kept
+ *   before-commit   all that belongs together is in the transaction
+ *   committed       it is true, and nobody was told
+ *   replied         the answer has been sent
+ */
+export type ApiCrashPoint =
+  | "before-begin"
+  | "allocated"
+  | "job-written"
+  | "queued"
+  | "written"
+  | "before-commit"
+  | "committed"
+  | "replied";
+
+type Place = { readonly name: string; readonly hook: CrashHook };
+
+const places = new AsyncLocalStorage<Place>();
+
+/** Runs work whose crash points are called `<name>.<point>`. Outside of tests it only runs it. */
+export function withCrashPoints<Result>(
+  hook: CrashHook,
+  name: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return hook === noCrash ? work() : places.run({ name, hook }, work);
+}
+
+/** A boundary of the work that goes on here; nothing where none was named. */
+export async function crashPoint(point: ApiCrashPoint): Promise<void> {
+  const place = places.getStore();
+  if (place !== undefined) await place.hook(`${place.name}.${point}`);
+}
+
+/** Whether somebody waits for crash points here. */
+export function hasCrashPoints(): boolean {
+  return places.getStore() !== undefined;
+}

@@ -1,0 +1,192 @@
+import { operations } from "@kule/contract/generated/operations";
+import type { OperationId } from "@kule/contract/schemas";
+import { newId } from "../../platform/ids.ts";
+import { ApiCaller } from "../api-caller.ts";
+import { TestAgent } from "../test-agent.ts";
+import type { OperationCall } from "./operation-call.ts";
+import { recipes } from "./recipes.ts";
+import { made } from "./tenant.ts";
+import type { Side, TwoOrganisations } from "./two-organisations.ts";
+
+/** A call that changes something, and who makes it. */
+export type MutationCall = OperationCall & { readonly caller: ApiCaller };
+
+/** A way to use a mutating operation. Prepared again it changes something again, in rows of the same shape. */
+export type MutationCase = {
+  /** The operation's id; after a colon what is special about it. */
+  readonly name: string;
+  readonly operation: OperationId;
+  /** Makes what the call needs, so that the next thing that happens is the call itself. */
+  prepare(side: Side, all: TwoOrganisations): Promise<MutationCall>;
+};
+
+type Made = Pick<MutationCall, "path" | "body"> & { readonly caller?: ApiCaller };
+type Make = (side: Side, all: TwoOrganisations, count: number) => Made | Promise<Made>;
+
+const touched = (count: number) => ({ labels: { touched: `time-${count}` } });
+const inSubnet = ({ standing: { subnet } }: Side) => ({ subnet_id: subnet });
+const report = (more: object) => ({ epoch: 1, seq: 1, phase: "verify", ...more });
+
+/** Where the recipe of the isolation matrix succeeds without changing anything, or only once. */
+const again: { readonly [id in OperationId]?: Make } = {
+  login: async ({ tenant }) => {
+    const { email, password } = await tenant.addMember();
+    return { path: {}, body: { email, password }, caller: new ApiCaller(tenant.owner.app, null) };
+  },
+  logout: async ({ tenant }, { world }) => ({
+    path: {},
+    caller: await tenant.signIn(world, await tenant.addMember()),
+  }),
+  updateOrganisation: ({ tenant }, _all, count) => ({
+    path: { organisation_id: tenant.id },
+    body: { name: `Called ${count}` },
+  }),
+  updateMember: async ({ tenant }) => ({
+    path: { member_id: (await tenant.addMember("viewer")).id },
+    body: { role: "member" },
+  }),
+  updateRegion: (_side, _all, count) => ({ path: { region: "r1" }, body: { name: `Called ${count}` } }),
+  updateSshKey: async ({ tenant }, _all, count) => ({
+    path: { ssh_key_id: await tenant.addSshKey() },
+    body: touched(count),
+  }),
+  updateNetwork: async ({ tenant }, _all, count) => ({
+    path: { network_id: await tenant.addNetwork() },
+    body: touched(count),
+  }),
+  updateSubnet: async ({ tenant }, _all, count) => {
+    const network = await tenant.addNetwork();
+    return {
+      path: { network_id: network, subnet_id: await tenant.addSubnet(network) },
+      body: touched(count),
+    };
+  },
+  updateServer: async (side, _all, count) => ({
+    path: { server_id: (await side.tenant.addServer(inSubnet(side))).id },
+    body: touched(count),
+  }),
+  claimJob: async (side) => {
+    await emptyQueue(side);
+    await side.tenant.addServer(inSubnet(side));
+    return {
+      path: {},
+      body: {
+        claim_id: newId("job"),
+        agent_version: "0.0.0",
+        capabilities: ["ServerCreate"],
+        wait_seconds: 0,
+      },
+    };
+  },
+  reportStep: async (side) => ({ path: { job_id: await heldJob(side) }, body: report({ phase: "observe" }) }),
+  reportHealth: ({ tenant }) => health(tenant.region.agent),
+};
+
+/** More ways that an operation writes in, each with rows of its own. */
+const more: readonly (readonly [OperationId, string, Make])[] = [
+  [
+    "createServer",
+    "the first of its organisation, which makes its network",
+    async ({ tenant }, { world }) => {
+      const { owner } = await world.addOrganisation(newId("org").slice(4));
+      return { path: {}, body: tenant.serverBody(), caller: owner };
+    },
+  ],
+  ["createServer", "with a password", (side) => ({ path: {}, body: side.tenant.serverBody(inSubnet(side)) })],
+  [
+    "deleteServer",
+    "one that runs",
+    async (side) => {
+      await emptyQueue(side);
+      return { path: { server_id: await side.tenant.addRunningServer(inSubnet(side)) } };
+    },
+  ],
+  [
+    "reportStep",
+    "a step begins",
+    async (side) => ({
+      path: { job_id: await heldJob(side) },
+      body: report({ phase: "apply", step: { name: "clone", status: "running" } }),
+    }),
+  ],
+  [
+    "reportStep",
+    "a create succeeded",
+    async (side) => ({
+      path: { job_id: await heldJob(side) },
+      body: report({ outcome: { status: "succeeded", observed: { power_state: "on" } } }),
+    }),
+  ],
+  [
+    "reportStep",
+    "a create failed",
+    async (side) => ({
+      path: { job_id: await heldJob(side) },
+      body: report({
+        outcome: { status: "failed", error: { code: "template_missing", message: "no", retryable: true } },
+      }),
+    }),
+  ],
+  [
+    "reportStep",
+    "a create is given back",
+    async (side) => ({
+      path: { job_id: await heldJob(side) },
+      body: report({ outcome: { status: "released" } }),
+    }),
+  ],
+];
+
+/** Every mutating operation of the contract, by its recipe, and the other ways in which some of them write. */
+export function mutationCases(): MutationCase[] {
+  const ids = (Object.keys(operations) as OperationId[]).filter((id) => operations[id].method !== "get");
+  return [
+    ...ids.map((id) => mutationCase(id, id, again[id] ?? byRecipe(id))),
+    ...more.map(([id, what, make]) => mutationCase(id, `${id}: ${what}`, make)),
+  ];
+}
+
+function mutationCase(operation: OperationId, name: string, make: Make): MutationCase {
+  let count = 0;
+  return {
+    name,
+    operation,
+    async prepare(side, all) {
+      count += 1;
+      const { caller = callerOf(operation, side, all), ...call } = await make(side, all, count);
+      return { operation, caller, ...call };
+    },
+  };
+}
+
+function byRecipe(id: OperationId): Make {
+  return async (side, all) => {
+    const { path, body } = recipes[id];
+    const made = { path: (await path?.(side, all)) ?? {} };
+    return body === undefined ? made : { ...made, body: body(side, all) };
+  };
+}
+
+function callerOf(id: OperationId, { tenant }: Side, { world }: TwoOrganisations): ApiCaller {
+  const { permission } = operations[id];
+  if (permission.startsWith("operator:")) return world.operator;
+  return permission.startsWith("agent:") ? tenant.region.agent : tenant.owner;
+}
+
+/** Ends whatever waits in the side's region, so that what comes next is claimed first. */
+async function emptyQueue({ tenant }: Side): Promise<void> {
+  await new TestAgent(tenant.region.agent).work();
+}
+
+/** A create job that the region's agent holds at epoch 1, without a report so far. */
+async function heldJob(side: Side): Promise<string> {
+  await emptyQueue(side);
+  return side.tenant.addRunningJob(inSubnet(side));
+}
+
+/** The region was as well before, so that only the time of its report changes. */
+async function health(agent: ApiCaller): Promise<Made> {
+  const body = { agent_version: "0.0.0", hypervisor: { kind: "proxmox", reachable: true } };
+  made(await agent.post("/agent/health", body));
+  return { path: {}, body };
+}
