@@ -2,6 +2,7 @@
 export function renderLabRegionFile(
   apiUrl: string,
   lab: { readonly url: string; readonly fingerprint256: string },
+  agentName: string | null = null,
 ): string {
   return `region: lab1
 control_plane: ${apiUrl}
@@ -18,5 +19,10 @@ templates:
   ubuntu-24.04: { vmid: 9000 }
   debian-12: { vmid: 9002 }
   windows-2022: { vmid: 9005 }
-`;
+${
+  agentName === null
+    ? ""
+    : `agent: { name: ${agentName} }
+`
+}`;
 }

@@ -49,6 +49,8 @@ export type AgentPlaces = {
   /** Origin of the API this agent talks to. */
   readonly apiOrigin?: string;
   readonly lab?: LabPlace;
+  /** What the control plane knows it by; the machine's name when absent. */
+  readonly name?: string;
 };
 
 /** Kule as it runs: API, worker, lab and agents as separate processes on a real Postgres. */
@@ -157,7 +159,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       const { apiOrigin: origin, lab: place } = { ...places, ...own };
       regionFiles += 1;
       const file = path.join(directory, `region-${regionFiles}.yaml`);
-      writeFileSync(file, renderLabRegionFile(`${origin}/api/v1`, place));
+      writeFileSync(file, renderLabRegionFile(`${origin}/api/v1`, place, own.name));
       return file;
     };
     const regionFile = writeRegionFile();
