@@ -152,7 +152,7 @@ function nodeFindings(document: RegionDocument): CrossFinding[] {
 
 /** What is wrong with a file of certificate authorities, or null. */
 export function certificateProblem(pem: string, nowMilliseconds: number): string | null {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) return "holds no certificate in PEM form";
   for (const block of blocks) {
     try {

@@ -60,7 +60,10 @@ export async function createSshKey(request: ApiRequest<"createSshKey">, tx: Tx):
 
 /** As OpenSSH prints it: unpadded base64. */
 function sha256Fingerprint(blob: Uint8Array): string {
-  return `SHA256:${createHash("sha256").update(blob).digest("base64").replace(/=+$/, "")}`;
+  return `SHA256:${createHash("sha256")
+    .update(blob)
+    .digest("base64")
+    .replace(/={1,2}$/, "")}`;
 }
 
 function md5Fingerprint(blob: Uint8Array): string {
