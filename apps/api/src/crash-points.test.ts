@@ -26,8 +26,9 @@ describe("crash points", () => {
     const audited = operations[each.operation].audit !== null;
     const points = passed.map((name) => name.slice(`api.${each.operation}.`.length));
     expect(points.at(0)).toBe("before-begin");
-    expect(points.at(-1)).toBe("committed");
-    if (!withoutTransaction.has(each.operation)) expect(points).toContain("before-commit");
+    expect(points.at(-1)).toBe("done");
+    if (!withoutTransaction.has(each.operation))
+      expect(points).toEqual(expect.arrayContaining(["before-commit", "committed"]));
     if (audited) expect(points).toContain("written");
     const queues = /"job":\{[^}]*"status":"queued"/.test(answer.text);
     if (queues) expect(points).toEqual(expect.arrayContaining(["allocated", "job-written", "queued"]));
@@ -47,7 +48,7 @@ describe("crash points", () => {
       passed.length = 0;
       await task?.({ organisation_id: all.a.tenant.id, server_id: server }, undefined as never);
       expect(passed.at(0)).toBe(`worker.${name}.before-begin`);
-      expect(passed.at(-1)).toBe(`worker.${name}.committed`);
+      expect(passed.at(-1)).toBe(`worker.${name}.done`);
       if (name === "expire_removal_buffer")
         expect(passed.map((point) => point.split(".").at(-1))).toEqual([
           "before-begin",
@@ -56,6 +57,7 @@ describe("crash points", () => {
           "queued",
           "before-commit",
           "committed",
+          "done",
         ]);
     }
   });

@@ -12,7 +12,8 @@ import { type CrashHook, noCrash } from "@kule/crash-points/crash-hook";
  *   queued          both are
  *   written         the mutation's work is done, its audit row and its answer are not kept
  *   before-commit   all that belongs together is in the transaction
- *   committed       it is true, and nobody was told
+ *   committed       COMMIT was answered, and nothing was done since
+ *   done            all is done, and nobody was told
  *   replied         the answer has been sent
  */
 export type ApiCrashPoint =
@@ -23,6 +24,7 @@ export type ApiCrashPoint =
   | "written"
   | "before-commit"
   | "committed"
+  | "done"
   | "replied";
 
 type Place = { readonly name: string; readonly hook: CrashHook };

@@ -68,7 +68,7 @@ function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Cli
       const name = Array.isArray(values) && values.length > 0 ? statementName(text) : undefined;
       const send = () =>
         name === undefined ? super.query(text, values) : super.query({ name, text, values });
-      const answer = text === "commit" && hasCrashPoints() ? crashPoint("before-commit").then(send) : send();
+      const answer = text === "commit" && hasCrashPoints() ? committing(send) : send();
       return answer.then(
         (result: unknown) => {
           this.#passOn(text);
@@ -91,6 +91,14 @@ function preparingClient(onNews: (news: readonly News[]) => void): typeof pg.Cli
       if (text !== "rollback") onNews(news);
     }
   };
+}
+
+/** A commit with the two boundaries that matter most. */
+async function committing<Result>(send: () => Promise<Result>): Promise<Result> {
+  await crashPoint("before-commit");
+  const result = await send();
+  await crashPoint("committed");
+  return result;
 }
 
 /**

@@ -141,7 +141,7 @@ async function run(
   if (info.method === "get") return work(request, handler, found);
   await crashPoint("before-begin");
   const answer = await work(request, handler, found);
-  await crashPoint("committed");
+  await crashPoint("done");
   onceSent(request.context, () => crashPoint("replied"));
   return answer;
 }

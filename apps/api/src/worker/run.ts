@@ -52,7 +52,7 @@ export function tasksOf(deps: Deps): TaskList {
       withCrashPoints(deps.crash, `worker.${name}`, async () => {
         await crashPoint("before-begin");
         await task(payload);
-        await crashPoint("committed");
+        await crashPoint("done");
       });
     return [name, run] as const;
   });
