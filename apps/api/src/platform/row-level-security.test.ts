@@ -1,4 +1,3 @@
-import { TENANT_TABLES } from "@kule/database/migrations/0004-rights";
 import { sql } from "kysely";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -89,34 +88,4 @@ test("a page of a big organisation is read from the ordered index, whatever the 
   const plan = planned.rows.map((row) => row["QUERY PLAN"]).join("\n");
   expect(plan).toContain("Index Scan using ssh_key_list");
   expect(plan).not.toContain("Sort");
-});
-
-test("every tenant table is under it, by force, for a role that cannot get around it", async () => {
-  const owner = new Client({ connectionString: world.database.ownerUrl });
-  await owner.connect();
-  try {
-    const { rows: columns } = await owner.query<{ name: string; secured: boolean }>(
-      `select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as secured
-         from pg_class c join pg_attribute a on a.attrelid = c.oid
-        where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attname = 'organisation_id'
-        order by 1`,
-    );
-    const secured = columns.filter((row) => row.secured).map((row) => row.name);
-    expect(secured).toEqual([...TENANT_TABLES].sort());
-    // Rows of these may be of no organisation; the first line alone keeps them.
-    const rest = columns.filter((row) => !row.secured).map((row) => row.name);
-    expect(rest).toEqual(["audit", "idempotency_key", "region_organisation", "token"]);
-    const { rows: roles } = await owner.query(
-      "select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = 'kule_api'",
-    );
-    expect(roles).toEqual([
-      { rolsuper: false, rolbypassrls: false, rolcreaterole: false, rolcreatedb: false },
-    ]);
-    const { rows: owned } = await owner.query(
-      "select relname from pg_class where relowner = (select oid from pg_roles where rolname = 'kule_api')",
-    );
-    expect(owned).toEqual([]);
-  } finally {
-    await owner.end();
-  }
 });

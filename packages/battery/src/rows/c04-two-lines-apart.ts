@@ -16,8 +16,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/database/src/migrations/0004-rights.ts",
-          find: "${TENANT_TABLES.map(",
-          replace: '${TENANT_TABLES.filter((each) => each !== "ssh_key").map(',
+          find: "TENANT_TABLES.map(",
+          replace: 'TENANT_TABLES.filter((each) => each !== "ssh_key").map(',
         },
       ],
       expects: /without any filter, admin of A changed rows .* in ssh_key/,

@@ -2,7 +2,11 @@ import type { ApiWorld } from "@kule/api/testing/api-world";
 import { destroyNow } from "@kule/api/testing/proofs/destroy-server";
 import { openTwoOrganisations, type TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
 
-/** Two organisations that have the same, side by side, for as long as the work takes. */
+/**
+ * Two organisations that have the same, side by side, for as long as the work takes.
+ *
+ * @param world where to make them, and the caller's to close; a new one when absent
+ */
 export async function withTwoOrganisations<Result>(
   work: (all: TwoOrganisations) => Promise<Result>,
   world?: ApiWorld,
@@ -11,6 +15,6 @@ export async function withTwoOrganisations<Result>(
   try {
     return await work(all);
   } finally {
-    await all.close();
+    if (world === undefined) await all.close();
   }
 }
