@@ -1,17 +1,10 @@
-import { databaseChecks } from "./database-checks.ts";
+import { type Queryable, runChecks } from "./run-checks.ts";
 import type { Violation } from "./violation.ts";
 
-/** What of a Postgres client the checks need. */
-export type Queryable = {
-  query(sql: string): Promise<{ rows: { subject: string }[] }>;
-};
-
-/** Runs every check within the caller's transaction, which should be one snapshot. */
+/** Every violation in the database, as the caller's transaction sees it. */
 export async function findViolations(client: Queryable): Promise<Violation[]> {
-  const violations: Violation[] = [];
-  for (const { invariant, check, sql } of databaseChecks) {
-    const { rows } = await client.query(sql);
-    violations.push(...rows.map(({ subject }) => ({ invariant, check, subject })));
-  }
-  return violations;
+  const results = await runChecks(client, { subjectsPerCheck: 10_000 });
+  return results.flatMap(({ invariant, check, subjects }) =>
+    subjects.map((subject) => ({ invariant, check, subject })),
+  );
 }

@@ -1,4 +1,7 @@
-/** Which promise was broken; the numbers are explained in docs/reliability.md's terms, each beside its check. */
+/**
+ * Which promise was broken. The numbers are those of the reliability battery's list of invariants, which
+ * docs/runbooks/invariants.md explains; a promise of our own has a name.
+ */
 export type Invariant =
   | "I1"
   | "I2"
@@ -11,7 +14,9 @@ export type Invariant =
   | "I9"
   | "I10"
   | "I11"
+  | "I12"
   | "I13"
+  | "I14"
   | "secret-kept";
 
 export type Violation = {

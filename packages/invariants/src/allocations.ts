@@ -1,0 +1,103 @@
+import { type Check, isOpen } from "./check.ts";
+
+/** What a region and a subnet give out: each number with one owner, and none lost. */
+export const allocationChecks: readonly Check[] = [
+  {
+    invariant: "I3",
+    check: "a live server has exactly one VM number, one primary interface and one address",
+    sql: `select s.id || ' has ' || coalesce(v.n, 0) || ' VMIDs, ' || coalesce(n.n, 0) || ' interfaces, '
+                 || coalesce(n.addresses, 0) || ' addresses' as subject
+            from server s
+            left join (select server_id, region, count(*) n from region_vmid where state = 'used'
+                        group by server_id, region) v on v.server_id = s.id and v.region = s.region
+            left join (select nic.server_id, count(distinct nic.id) n, count(a.address) addresses
+                         from nic left join address a on a.nic_id = nic.id and a.state = 'used'
+                        where nic.position = 0 group by nic.server_id) n on n.server_id = s.id
+           where s.status <> 'deleted' and (v.n, n.n, n.addresses) is distinct from (1::bigint, 1::bigint, 1::bigint)`,
+  },
+  {
+    invariant: "I4",
+    check: "no address, VM number or interface of a server that is gone",
+    sql: `select 'address ' || host(a.address) || ' of ' || coalesce(s.id, 'nobody') as subject
+            from address a left join nic n on n.id = a.nic_id left join server s on s.id = n.server_id
+           where a.state = 'used' and (s.id is null or s.status = 'deleted')
+          union all
+          select 'VMID ' || v.vmid || ' of ' || v.server_id from region_vmid v left join server s on s.id = v.server_id
+           where v.state = 'used' and (s.id is null or s.status = 'deleted' or s.region <> v.region)
+          union all
+          select 'interface ' || n.id from nic n join server s on s.id = n.server_id where s.status = 'deleted'`,
+  },
+  {
+    invariant: "I4",
+    check: "nothing is given out to a server on its way that no job brings there",
+    // A destroy that failed keeps the server's allocations on purpose.
+    sql: `with adrift as materialized (
+            select s.id from server s
+             where s.status in ('creating', 'starting', 'stopping', 'deleting')
+               and not exists (select 1 from job j where j.resource_id = s.id and (j.${isOpen} or j.status = 'failed')))
+          select host(a.address) || ' of ' || s.id as subject
+            from adrift s join nic n on n.server_id = s.id join address a on a.nic_id = n.id where a.state = 'used'
+          union all
+          select 'VMID ' || v.vmid || ' of ' || s.id from adrift s join region_vmid v on v.server_id = s.id
+           where v.state = 'used'`,
+  },
+  {
+    invariant: "I4",
+    check: "every subnet has one VLAN, of its region",
+    sql: `select u.id || ' has ' || count(v.vlan) || ' VLANs' as subject
+            from subnet u left join region_vlan v on v.subnet_id = u.id and v.region = u.region
+           group by u.id having count(v.vlan) <> 1
+          union all
+          select 'VLAN ' || v.vlan || ' of ' || v.subnet_id from region_vlan v left join subnet u on u.id = v.subnet_id
+           where v.subnet_id is not null and (u.id is null or u.region <> v.region)`,
+  },
+  {
+    invariant: "I4",
+    check: "an address is inside of its subnet",
+    sql: `select host(a.address) || ' is not in ' || u.cidr as subject from address a join subnet u on u.id = a.subnet_id
+           where not a.address <<= u.cidr`,
+  },
+  pool("VM numbers", "VMIDs", "region_vmid", "vmid"),
+  pool("VLANs", "VLANs", "region_vlan", "vlan"),
+  {
+    invariant: "I4",
+    check: "a free VM number is nobody's, and one that rests is given back",
+    // The worker gives them back every ten minutes.
+    sql: `select 'VMID ' || region || '/' || vmid || ' is ' || state || coalesce(' and of ' || server_id, '') as subject
+            from region_vmid
+           where (state = 'free' and server_id is not null)
+              or (state = 'tombstone' and (free_after is null or free_after < clock_timestamp() - interval '1 hour'))`,
+  },
+  {
+    invariant: "I4",
+    check: "no address below a subnet's mark is lost, and its reserved ones are kept",
+    // Below lowest_free_hint nothing is ever looked for: an address there without a row is out of reach for good.
+    sql: `select u.id || ' lost ' || (u.lowest_free_hint - network.address - a.below) || ' addresses below '
+                 || host(u.lowest_free_hint) as subject
+            from subnet u
+            join (select subnet_id, count(*) filter (where address.address < subnet.lowest_free_hint) below
+                    from address join subnet on subnet.id = address.subnet_id group by subnet_id) a on a.subnet_id = u.id
+            cross join lateral (select host(network(u.cidr))::inet as address) network
+           where a.below <> u.lowest_free_hint - network.address
+          union all
+          select u.id || ' reserves ' || count(a.address) || ' of its 3 addresses' from subnet u
+            left join address a on a.subnet_id = u.id and a.state = 'reserved'
+             and a.address in (host(network(u.cidr))::inet, u.gateway_ip, host(broadcast(u.cidr))::inet)
+           group by u.id having count(a.address) <> 3`,
+  },
+];
+
+/** A region's numbers have a row each, whatever their state: free, used and resting ones add up to the range. */
+function pool(what: string, short: string, table: string, column: string): Check {
+  return {
+    invariant: "I4",
+    check: `the free, used and resting ${what} of a region add up to its range`,
+    sql: `select r.slug || ' has ' || coalesce(p.n, 0) || ' of ' || (r.${column}_last - r.${column}_first + 1) || ' ${short}'
+                 || ', ' || coalesce(p.outside, 0) || ' outside' as subject
+            from region r
+            left join (select p.region, count(*) n,
+                              count(*) filter (where not p.${column} between r.${column}_first and r.${column}_last) outside
+                         from ${table} p join region r on r.slug = p.region group by p.region) p on p.region = r.slug
+           where (p.n, p.outside) is distinct from (r.${column}_last - r.${column}_first + 1, 0)`,
+  };
+}

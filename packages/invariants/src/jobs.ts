@@ -1,0 +1,140 @@
+import { type Check, isOpen, openJobOf } from "./check.ts";
+
+/** A waiting job that an agent could have had for so long was passed over. */
+const longestWait = "interval '15 minutes'";
+
+/** Whatever is on its way has a job that takes it there, and the other way round; leases and epochs hold. */
+export const jobChecks: readonly Check[] = [
+  {
+    invariant: "I5",
+    check: "an open job has its resource",
+    sql: `select j.id || ' for ' || j.resource_id as subject from job j
+           where j.${isOpen} and not case j.resource_type
+             when 'server' then exists (select 1 from server s where s.id = j.resource_id and s.status <> 'deleted')
+             when 'network' then exists (select 1 from network n where n.id = j.resource_id)
+             when 'subnet' then exists (select 1 from subnet u where u.id = j.resource_id)
+             else false end`,
+  },
+  {
+    invariant: "I5",
+    check: "an open job has everything that its payload says",
+    sql: `select j.id || ' has no ' || concat_ws(', ', case when v.vmid is null then 'VMID' end,
+                   case when n.id is null then 'interface' end, case when a.address is null then 'address' end,
+                   case when l.vlan is null then 'VLAN' end) as subject
+            from job j
+            left join region_vmid v on v.server_id = j.resource_id and v.region = j.region and v.state = 'used'
+            left join nic n on n.server_id = j.resource_id and n.position = 0
+            left join address a on a.nic_id = n.id and a.state = 'used'
+            left join region_vlan l on l.subnet_id = n.subnet_id and l.region = j.region
+           where j.${isOpen} and j.resource_type = 'server'
+             and (v.vmid is null or n.id is null or a.address is null or l.vlan is null)`,
+  },
+  {
+    invariant: "I5",
+    check: "an open job is for a server in the state that the job ends",
+    // A running job that was asked to stop may find anything: its server has moved on.
+    sql: `select j.id || ' (' || j.kind || ') of ' || s.id || ', which is ' || s.status as subject
+            from job j join server s on s.id = j.resource_id
+           where j.${isOpen} and not (j.status = 'running' and j.cancel_requested) and s.status <> 'deleted'
+             and not case j.kind
+               when 'ServerCreate' then s.status = 'creating'
+               when 'ServerRestore' then s.status in ('starting', 'stopped')
+               when 'ServerStop' then s.status = 'pending_deletion' or s.status = 'deleting' and j.status = 'running'
+               when 'ServerDestroy' then s.status = 'deleting'
+               else true end`,
+  },
+  {
+    invariant: "I5",
+    check: "a server on its way has the job that takes it there",
+    sql: `select s.id || ' is ' || s.status as subject from server s
+           where s.status in ('creating', 'starting', 'stopping', 'deleting') and not case s.status
+             when 'creating' then ${openJobOf("s.id", "'ServerCreate'")}
+             when 'deleting' then ${openJobOf("s.id", "'ServerDestroy'")} or exists (
+               select 1 from job j where j.resource_id = s.id and j.kind = 'ServerDestroy' and j.status = 'failed')
+             else ${openJobOf("s.id", "'ServerRestore', 'ServerStop'")} end`,
+  },
+  onItsWay("network"),
+  onItsWay("subnet"),
+  {
+    invariant: "I5",
+    check: "a server that is marked for removal knows when, and goes then",
+    sql: `select id as subject from server
+           where status = 'pending_deletion' and (purge_at is null or purge_at < clock_timestamp() - interval '10 minutes')`,
+  },
+  {
+    invariant: "I5",
+    check: "an open job is in the queue, held by its claim, and nothing else is",
+    sql: `with entry as materialized (
+            select q.key, q.locked_by, t.identifier from graphile_worker._private_jobs q
+              join graphile_worker._private_tasks t on t.id = q.task_id where t.identifier like 'region:%')
+          select 'not queued: ' || j.id as subject from job j
+           where j.${isOpen} and not exists (
+             select 1 from entry where entry.key = j.id and entry.identifier = 'region:' || j.region)
+          union all
+          select 'queued though ended: ' || entry.key from entry
+           where not exists (select 1 from job j where j.id = entry.key and j.${isOpen})
+          union all
+          select 'held by ' || coalesce(entry.locked_by, 'nobody') || ': ' || j.id from job j join entry on entry.key = j.id
+           where j.${isOpen} and entry.locked_by is distinct from
+                 case j.status when 'running' then j.id || '/' || j.epoch end`,
+  },
+  {
+    invariant: "I6",
+    check: "no job is held by a lease that passed long ago",
+    // Agents take over within seconds, the worker within a minute; both had their chance.
+    sql: `select id as subject from job where status = 'running' and lease_until < clock_timestamp() - interval '3 minutes'`,
+  },
+  {
+    invariant: "I6",
+    check: "no job waits while its region's agent is well",
+    sql: `select j.id || ' in ' || j.region as subject from job j join region r on r.slug = j.region
+           where j.status = 'queued' and j.run_at < clock_timestamp() - ${longestWait}
+             and not r.maintenance and r.health_ok and r.health_at > clock_timestamp() - interval '1 minute'
+             and r.status_since < clock_timestamp() - ${longestWait}
+             and not exists (select 1 from job o where o.organisation_id = j.organisation_id and o.resource_id = j.resource_id
+                               and (o.status = 'running' or o.finished_at > clock_timestamp() - ${longestWait}))`,
+  },
+  {
+    invariant: "I7",
+    check: "no step was accepted from a former holder",
+    sql: `select st.job_id || ' epoch ' || st.epoch || ' of ' || j.epoch as subject
+            from job_step st join job j on j.id = st.job_id
+           where st.epoch > j.epoch
+          union all
+          select job_id || ' epoch ' || epoch || ' after ' || later from (
+            select st.job_id, st.epoch, greatest(st.started_at, st.finished_at) as at,
+                   min(st.started_at) over later_ones as next_at, min(st.epoch) over later_ones as later
+              from job j join job_step st on st.job_id = j.id
+             where j.epoch > 1
+            window later_ones as (partition by st.job_id order by st.epoch
+                                   groups between 1 following and unbounded following)) steps
+           where at > next_at`,
+  },
+  {
+    invariant: "I7",
+    check: "nothing is under way for a former holder, or beyond what the present one reported",
+    sql: `select st.job_id || ' epoch ' || st.epoch || ' step ' || st.name as subject
+            from job_step st join job j on j.id = st.job_id
+           where st.status = 'running' and (st.epoch < j.epoch or j.status <> 'running')
+          union all
+          select st.job_id || ' epoch ' || st.epoch || ' report ' || st.seq || ' of ' || j.last_seq
+            from job j join job_step st on st.job_id = j.id and st.epoch = j.epoch
+           where st.seq > j.last_seq`,
+  },
+  {
+    invariant: "I7",
+    check: "a job that ran has been claimed, and every claim counts",
+    sql: `select id as subject from job
+           where (status = 'running' and (epoch = 0 or attempt = 0)) or attempt > epoch`,
+  },
+];
+
+function onItsWay(table: "network" | "subnet"): Check {
+  return {
+    invariant: "I5",
+    check: `a ${table} on its way has a job that takes it there`,
+    sql: `select x.id || ' is ' || x.status as subject from ${table} x
+           where x.status in ('provisioning', 'updating', 'deleting')
+             and not exists (select 1 from job j where j.resource_id = x.id and j.${isOpen})`,
+  };
+}

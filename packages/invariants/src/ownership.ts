@@ -1,0 +1,47 @@
+import type { Check } from "./check.ts";
+
+type OwnershipPair = {
+  readonly child: string;
+  readonly column: string;
+  readonly parent: string;
+  /** Both have a region, which must be the same. */
+  readonly region: boolean;
+  /** Only these children, in terms of `c`. */
+  readonly where?: string;
+};
+
+/**
+ * Children and parents that must be of one organisation, and of one region where both have one. A constraint keeps
+ * most of them; these look at the rows themselves, so that a lost constraint does not go unnoticed. That is why this
+ * is a list and not read from the catalogue, which forgets a constraint together with what it said; a test holds the
+ * list against the catalogue of a new database.
+ */
+export const ownershipPairs: readonly OwnershipPair[] = [
+  { child: "subnet", column: "network_id", parent: "network", region: true },
+  { child: "nic", column: "server_id", parent: "server", region: true },
+  { child: "nic", column: "subnet_id", parent: "subnet", region: true },
+  { child: "address", column: "subnet_id", parent: "subnet", region: false },
+  { child: "address", column: "nic_id", parent: "nic", region: false },
+  { child: "server_secret", column: "server_id", parent: "server", region: false },
+  { child: "job_step", column: "job_id", parent: "job", region: false },
+  { child: "usage_event", column: "job_id", parent: "job", region: true },
+  // These have no constraint: one may refer to one of several tables, the other is only shown.
+  {
+    child: "job",
+    column: "resource_id",
+    parent: "server",
+    region: true,
+    where: "c.resource_type = 'server'",
+  },
+  { child: "server", column: "status_job_id", parent: "job", region: true },
+];
+
+export const ownershipChecks: readonly Check[] = ownershipPairs.map(
+  ({ child, column, parent, region, where }): Check => ({
+    invariant: "I11",
+    check: `${child}.${column} is there, in its organisation${region ? " and region" : ""}`,
+    sql: `select distinct '${child} ' || c.${column} as subject from ${child} c left join ${parent} p on p.id = c.${column}
+           where c.${column} is not null ${where === undefined ? "" : `and ${where}`}
+             and (p.id is null or c.organisation_id <> p.organisation_id ${region ? "or c.region <> p.region" : ""})`,
+  }),
+);

@@ -1,0 +1,57 @@
+import type { Check } from "./check.ts";
+
+/** What is written down for others: the audit trail and usage. */
+export const recordChecks: readonly Check[] = [
+  {
+    invariant: "I9",
+    check: "every end of a job is in the audit trail, once",
+    // A job that is tried again after its end ends again, and the retry is in the trail too.
+    sql: `select j.id || ' ended ' || due.ends || ' times, the trail says ' || coalesce(a.ends, 0) as subject
+            from job j
+            left join (select resource, count(*) filter (where action = 'job.end') ends,
+                              count(*) filter (where action = 'job.retry') retries
+                         from audit where action = 'job.end' or action = 'job.retry' and outcome = 'succeeded'
+                        group by resource) a on a.resource = j.id
+            cross join lateral (select coalesce(a.retries, 0)
+                                       + case when j.finished_at is null then 0 else 1 end as ends) due
+           where coalesce(a.ends, 0) <> due.ends`,
+  },
+  {
+    invariant: "I9",
+    check: "usage opens and closes in turn",
+    sql: `select resource_id || ' ' || kind || coalesce(' after ' || before, ' first') || ', at ' || seq as subject from (
+            select resource_id, kind, seq, lag(kind) over (
+                     partition by resource_id, kind in ('server.started', 'server.stopped') order by seq) as before
+              from usage_event
+             where kind in ('server.started', 'server.stopped', 'disk.allocated', 'disk.released')) turns
+           where before = kind or before is null and kind in ('server.stopped', 'disk.released')`,
+  },
+  {
+    invariant: "I9",
+    check: "usage is open for what a server has, and for nothing else",
+    sql: `select s.id || ' is ' || s.status || ' with power ' || s.power_state || '; usage has ' || u.disks || ' disks, '
+                 || u.runs || ' runs, ' || u.purges || ' purges' as subject
+            from server s
+            left join (select resource_id,
+                              sum(case kind when 'disk.allocated' then 1 when 'disk.released' then -1 else 0 end) disks,
+                              sum(case kind when 'server.started' then 1 when 'server.stopped' then -1 else 0 end) runs,
+                              count(*) filter (where kind = 'server.purged') purges
+                         from usage_event where resource_type = 'server' group by resource_id) counted
+              on counted.resource_id = s.id
+            cross join lateral (select coalesce(counted.disks, 0) disks, coalesce(counted.runs, 0) runs,
+                                       coalesce(counted.purges, 0) purges) u
+           where case when s.status = 'deleted' then (u.disks, u.runs, u.purges) <> (0, 0, 1)
+                      else (u.disks, u.purges) <> (case when s.observed_generation > 0 then 1 else 0 end, 0)
+                        or (u.disks = 0 or s.power_state = 'off') and u.runs <> 0
+                        or u.disks = 1 and s.power_state = 'on' and u.runs <> 1 end`,
+  },
+  {
+    invariant: "I9",
+    check: "the numbers of usage events have no gap",
+    sql: `select o.id || ' counts ' || o.usage_seq || ', has ' || coalesce(u.n, 0)
+                 || ' up to ' || coalesce(u.top, 0) as subject from organisation o
+            left join (select organisation_id, count(*) n, max(seq) top from usage_event group by organisation_id) u
+              on u.organisation_id = o.id
+           where coalesce(u.n, 0) <> o.usage_seq or coalesce(u.top, 0) <> o.usage_seq`,
+  },
+];

@@ -1,0 +1,75 @@
+import type { Check } from "./check.ts";
+
+type UniqueFact = {
+  readonly what: string;
+  readonly table: string;
+  readonly columns: readonly string[];
+  /** Only these rows; all without it. */
+  readonly where?: string;
+};
+
+/**
+ * What there is once. A unique index keeps each of them; these look at the rows themselves, so that a lost index does
+ * not go unnoticed. Keys that nobody but us chooses (primary keys named id) are left out.
+ */
+export const uniqueFacts: readonly UniqueFact[] = [
+  { what: "VMID", table: "region_vmid", columns: ["region", "vmid"] },
+  { what: "VMIDs of", table: "region_vmid", columns: ["server_id"], where: "state = 'used'" },
+  { what: "VLAN", table: "region_vlan", columns: ["region", "vlan"] },
+  { what: "VLANs of", table: "region_vlan", columns: ["subnet_id"], where: "subnet_id is not null" },
+  { what: "address", table: "address", columns: ["subnet_id", "address"] },
+  { what: "addresses of", table: "address", columns: ["nic_id"], where: "nic_id is not null" },
+  { what: "MAC", table: "nic", columns: ["region", "mac"] },
+  { what: "interface", table: "nic", columns: ["server_id", "position"] },
+  {
+    what: "name",
+    table: "server",
+    columns: ["organisation_id", "region", "name"],
+    where: "deleted_at is null",
+  },
+  { what: "network", table: "network", columns: ["organisation_id", "region", "name"] },
+  {
+    what: "default network",
+    table: "network",
+    columns: ["organisation_id", "region"],
+    where: "is_default",
+  },
+  { what: "subnet", table: "subnet", columns: ["network_id", "name"] },
+  { what: "SSH key", table: "ssh_key", columns: ["organisation_id", "name"] },
+  { what: "fingerprint", table: "ssh_key", columns: ["organisation_id", "fingerprint_sha256"] },
+  { what: "running jobs of", table: "job", columns: ["resource_id"], where: "status = 'running'" },
+  { what: "queued jobs of", table: "job", columns: ["resource_id"], where: "status = 'queued'" },
+  { what: "claim", table: "job", columns: ["region", "claim_id"], where: "status = 'running'" },
+  { what: "step", table: "job_step", columns: ["job_id", "epoch", "seq"] },
+  { what: "usage number", table: "usage_event", columns: ["organisation_id", "seq"] },
+  {
+    what: "usage",
+    table: "usage_event",
+    columns: ["job_id", "resource_id", "kind"],
+    where: "job_id is not null",
+  },
+  { what: "member", table: "member", columns: ["organisation_id", "user_id"] },
+  { what: "e-mail", table: "app_user", columns: ["email_key"] },
+  { what: "organisation", table: "organisation", columns: ["slug"] },
+  { what: "region number", table: "region", columns: ["number"] },
+];
+
+const shown = (column: string) => (column === "address" ? "host(address)" : column);
+
+export const uniquenessChecks: readonly Check[] = [
+  ...uniqueFacts.map(({ what, table, columns, where }): Check => {
+    const list = columns.join(", ");
+    return {
+      invariant: "I10",
+      check: `${table} has each ${list} once${where === undefined ? "" : ` where ${where}`}`,
+      sql: `select '${what} ' || concat_ws('/', ${columns.map(shown).join(", ")}) as subject from ${table}
+             ${where === undefined ? "" : `where ${where}`} group by ${list} having count(*) > 1`,
+    };
+  }),
+  {
+    invariant: "I10",
+    check: "the subnets of a network do not overlap",
+    sql: `select one.id || ' overlaps ' || other.id as subject from subnet one join subnet other
+              on one.network_id = other.network_id and one.id < other.id and one.cidr && other.cidr`,
+  },
+];

@@ -1,0 +1,555 @@
+import { databaseChecks } from "@kule/invariants/database-checks";
+import { findViolations } from "@kule/invariants/find-violations";
+import { ownershipPairs } from "@kule/invariants/ownership";
+import { uniqueFacts } from "@kule/invariants/uniqueness";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type FreshDatabase, freshDatabase } from "../database.ts";
+import { quietWorld } from "./quiet-world.ts";
+
+let database: FreshDatabase;
+let owner: pg.Client;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  owner = new pg.Client({ connectionString: database.ownerUrl });
+  await owner.connect();
+});
+afterAll(async () => {
+  await owner?.end();
+  await database?.drop();
+});
+beforeEach(() => owner.query(`begin; ${quietWorld}`));
+afterEach(() => owner.query("rollback"));
+
+/** Checks that found something in one of these tests. */
+const caught = new Set<string>();
+
+const found = async () =>
+  (await findViolations(owner)).map(({ invariant, check, subject }) => {
+    caught.add(check);
+    return `${invariant} ${subject}`;
+  });
+
+/** Writes that a constraint would refuse: the check must see what a lost constraint lets through. */
+const unchecked = "set local session_replication_role = replica;";
+
+/** The organisation's next usage event, numbered as it should be. */
+const usage = (kind: string, server = "srv_run") =>
+  `update organisation set usage_seq = usage_seq + 1 where id = 'org_a';
+   insert into usage_event (id, organisation_id, seq, kind, region, resource_type, resource_id, resource_name, quantity)
+   select 'use_' || usage_seq || '_a', id, usage_seq, '${kind}', 'r1', 'server', '${server}', 'run', '{}' from organisation where id = 'org_a';`;
+
+type Planted = readonly [what: string, sql: string, expected: readonly string[]];
+
+/** Each breaks one promise; what is found is all that is found. */
+const planted: readonly Planted[] = [
+  [
+    "a server without an address",
+    "delete from address where nic_id = 'nic_run'",
+    ["I3 srv_run has 1 VMIDs, 1 interfaces, 0 addresses", "I4 sub_a lost 1 addresses below 10.0.1.4"],
+  ],
+  [
+    "a server without an interface",
+    "delete from address where nic_id = 'nic_run'; delete from nic where id = 'nic_run'",
+    ["I3 srv_run has 1 VMIDs, 0 interfaces, 0 addresses", "I4 sub_a lost 1 addresses below 10.0.1.4"],
+  ],
+  [
+    "a server without a VM number",
+    "update region_vmid set state = 'quarantined' where server_id = 'srv_run'",
+    ["I3 srv_run has 0 VMIDs, 1 interfaces, 1 addresses"],
+  ],
+  [
+    "a server with two VM numbers",
+    "drop index region_vmid_server; update region_vmid set state = 'used', server_id = 'srv_run' where region = 'r1' and vmid = 109",
+    ["I3 srv_run has 2 VMIDs, 1 interfaces, 1 addresses", "I10 VMIDs of srv_run"],
+  ],
+  [
+    "allocations of a server that is gone",
+    "update server set status = 'deleted', deleted_at = now() where id = 'srv_out'",
+    [
+      "I4 VMID 102 of srv_out",
+      "I4 address 10.0.1.2 of srv_out",
+      "I4 interface nic_out",
+      "I9 srv_out is deleted with power off; usage has 0 disks, 0 runs, 0 purges",
+      "I13 srv_out",
+    ],
+  ],
+  [
+    "an address of nobody",
+    "alter table address drop constraint address_organisation_id_nic_id_fkey; update address set nic_id = 'nic_none' where nic_id = 'nic_out'",
+    [
+      "I3 srv_out has 1 VMIDs, 1 interfaces, 0 addresses",
+      "I4 address 10.0.1.2 of nobody",
+      "I11 address nic_none",
+    ],
+  ],
+  [
+    "a VM number of another region",
+    "update region_vmid set state = 'quarantined' where server_id = 'srv_out'; update region_vmid set state = 'used', server_id = 'srv_out' where region = 'r2' and vmid = 105",
+    ["I3 srv_out has 0 VMIDs, 1 interfaces, 1 addresses", "I4 VMID 105 of srv_out"],
+  ],
+  [
+    "a server on its way that no job brings there",
+    "update job set status = 'cancelled', finished_at = now() where id = 'job_new'; select kule_queue_finish('job_new', 0); insert into audit (id, actor_type, action, resource, outcome, http_status, request_id) values ('aud_x', 'user', 'job.end', 'job_new', 'failed', 200, 'r')",
+    ["I4 10.0.1.3 of srv_new", "I4 VMID 101 of srv_new", "I5 srv_new is creating"],
+  ],
+  [
+    "a subnet without a VLAN",
+    "update region_vlan set subnet_id = null where subnet_id = 'sub_r2'",
+    ["I4 sub_r2 has 0 VLANs"],
+  ],
+  [
+    "a VLAN of another region",
+    "update region_vlan set subnet_id = null where subnet_id = 'sub_a'; update region_vlan set subnet_id = 'sub_a' where region = 'r2' and vlan = 107",
+    ["I4 VLAN 107 of sub_a", "I4 sub_a has 0 VLANs", "I5 job_new has no VLAN"],
+  ],
+  [
+    "an address outside of its subnet",
+    "insert into address (subnet_id, address, organisation_id, state) values ('sub_a', '10.9.9.9', 'org_a', 'reserved')",
+    ["I4 10.9.9.9 is not in 10.0.1.0/24"],
+  ],
+  [
+    "a VM number outside of the region's range",
+    "update region set vmid_first = 101 where slug = 'r1'",
+    ["I4 r1 has 11 of 10 VMIDs, 1 outside"],
+  ],
+  [
+    "a lost VM number",
+    "delete from region_vmid where region = 'r2' and vmid = 105",
+    ["I4 r2 has 10 of 11 VMIDs, 0 outside"],
+  ],
+  [
+    "a lost VLAN",
+    "delete from region_vlan where region = 'r2' and vlan = 105",
+    ["I4 r2 has 10 of 11 VLANs, 0 outside"],
+  ],
+  [
+    "a region without numbers",
+    "insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last) values ('r3', 'R3', 100, 110, 100, 110)",
+    ["I4 r3 has 0 of 11 VMIDs, 0 outside", "I4 r3 has 0 of 11 VLANs, 0 outside"],
+  ],
+  [
+    "a free VM number that is somebody's",
+    "update region_vmid set server_id = 'srv_gone' where region = 'r1' and vmid = 110",
+    ["I4 VMID r1/110 is free and of srv_gone"],
+  ],
+  [
+    "a VM number that rests for ever",
+    "update region_vmid set free_after = null where state = 'tombstone'",
+    ["I4 VMID r1/103 is tombstone and of srv_gone"],
+  ],
+  [
+    "a VM number that nobody gives back",
+    "update region_vmid set free_after = now() - interval '2 hours' where state = 'tombstone'",
+    ["I4 VMID r1/103 is tombstone and of srv_gone"],
+  ],
+  [
+    "an address that is out of reach",
+    "update subnet set lowest_free_hint = '10.0.1.9' where id = 'sub_b'",
+    ["I4 sub_b lost 5 addresses below 10.0.1.9"],
+  ],
+  [
+    "a broadcast address that can be given out",
+    "delete from address where subnet_id = 'sub_b' and address = '10.0.1.255'",
+    ["I4 sub_b reserves 2 of its 3 addresses"],
+  ],
+  [
+    "an open job without its server",
+    "update job set resource_id = 'srv_none' where id = 'job_new'; update job set resource_id = 'srv_new' where id = 'job_run'",
+    [
+      "I4 10.0.1.3 of srv_new",
+      "I4 VMID 101 of srv_new",
+      "I5 job_new for srv_none",
+      "I5 job_new has no VMID, interface, address, VLAN",
+      "I5 srv_new is creating",
+      "I11 job srv_none",
+    ],
+  ],
+  [
+    "an open job of a network that is not there",
+    "update job set resource_type = 'network' where id = 'job_new'",
+    ["I5 job_new for srv_new"],
+  ],
+  [
+    "an open job of a subnet that is not there",
+    "update job set resource_type = 'subnet' where id = 'job_new'",
+    ["I5 job_new for srv_new"],
+  ],
+  [
+    "an open job whose VM number is gone",
+    "update region_vmid set state = 'quarantined' where server_id = 'srv_new'",
+    ["I3 srv_new has 0 VMIDs, 1 interfaces, 1 addresses", "I5 job_new has no VMID"],
+  ],
+  [
+    "an open job whose interface is gone",
+    "delete from address where nic_id = 'nic_new'; delete from nic where id = 'nic_new'",
+    [
+      "I3 srv_new has 1 VMIDs, 0 interfaces, 0 addresses",
+      "I4 sub_a lost 1 addresses below 10.0.1.4",
+      "I5 job_new has no interface, address, VLAN",
+    ],
+  ],
+  [
+    "an open job whose VLAN is gone",
+    "update region_vlan set subnet_id = null where subnet_id = 'sub_a'",
+    ["I4 sub_a has 0 VLANs", "I5 job_new has no VLAN"],
+  ],
+  [
+    "a create for a server that is made",
+    "update server set status = 'stopped' where id = 'srv_new'; delete from server_secret",
+    ["I5 job_new (ServerCreate) of srv_new, which is stopped"],
+  ],
+  [
+    "a stop for a server that was kept",
+    "update server set status = 'error' where id = 'srv_stop'",
+    ["I5 job_stop (ServerStop) of srv_stop, which is error"],
+  ],
+  [
+    "a restore of a server that is going",
+    "update job set kind = 'ServerRestore' where id = 'job_stop'",
+    ["I5 job_stop (ServerRestore) of srv_stop, which is pending_deletion"],
+  ],
+  [
+    "a destroy of a server in the buffer",
+    "update job set kind = 'ServerDestroy' where id = 'job_stop'",
+    [
+      "I5 job_stop (ServerDestroy) of srv_stop, which is pending_deletion",
+      "I13 job_stop for srv_stop (pending_deletion)",
+    ],
+  ],
+  [
+    "a server that is stopped by no job",
+    "update server set status = 'stopping' where id = 'srv_out'",
+    ["I4 10.0.1.2 of srv_out", "I4 VMID 102 of srv_out", "I5 srv_out is stopping"],
+  ],
+  [
+    "a server that is destroyed by no job",
+    "update server set status = 'deleting' where id = 'srv_out'",
+    ["I4 10.0.1.2 of srv_out", "I4 VMID 102 of srv_out", "I5 srv_out is deleting"],
+  ],
+  [
+    "a network that is made by no job",
+    "update network set status = 'provisioning' where id = 'net_r2'",
+    ["I5 net_r2 is provisioning"],
+  ],
+  [
+    "a subnet that is removed by no job",
+    "update subnet set status = 'deleting' where id = 'sub_r2'",
+    ["I5 sub_r2 is deleting"],
+  ],
+  [
+    "a server in the buffer that does not know until when",
+    "alter table server drop constraint server_check; alter table server drop constraint if exists server_check1; update server set purge_at = null where id = 'srv_out'",
+    ["I5 srv_out"],
+  ],
+  [
+    "a server whose buffer ended long ago",
+    "update server set purge_at = now() - interval '1 hour' where id = 'srv_out'",
+    ["I5 srv_out"],
+  ],
+  ["a job that is not in the queue", "select kule_queue_finish('job_new', 0)", ["I5 not queued: job_new"]],
+  [
+    "a job in the queue of another region",
+    "select graphile_worker.add_job('region:r2', '{}', job_key => 'job_new')",
+    ["I5 not queued: job_new"],
+  ],
+  [
+    "a queue entry whose job has ended",
+    "update job set status = 'cancelled', finished_at = now(), lease_until = null where id = 'job_stop'; insert into audit (id, actor_type, action, resource, outcome, http_status, request_id) values ('aud_x', 'user', 'job.end', 'job_stop', 'failed', 200, 'r'); update job_step set status = 'failed' where job_id = 'job_stop'",
+    ["I5 queued though ended: job_stop"],
+  ],
+  [
+    "a queue entry that a former claim holds",
+    "update graphile_worker._private_jobs set locked_by = 'job_stop/0' where key = 'job_stop'",
+    ["I5 held by job_stop/0: job_stop"],
+  ],
+  [
+    "a waiting job whose queue entry is held",
+    "select kule_queue_lock('job_new', 1)",
+    ["I5 held by job_new/1: job_new"],
+  ],
+  [
+    "a lease that passed long ago",
+    "update job set lease_until = now() - interval '1 hour' where id = 'job_stop'",
+    ["I6 job_stop"],
+  ],
+  [
+    "a job that an agent leaves lying",
+    "update job set run_at = now() - interval '1 hour' where id = 'job_new'",
+    ["I6 job_new in r1"],
+  ],
+  [
+    "a step of an epoch to come",
+    "insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status) values ('job_run', 'org_a', 3, 1, 3, 'apply', 'x', 'succeeded')",
+    ["I7 job_run epoch 3 of 2"],
+  ],
+  [
+    "a step that a former holder began",
+    "update job_step set started_at = now(), finished_at = null where epoch = 1 and job_id = 'job_run'",
+    ["I7 job_run epoch 1 after 2"],
+  ],
+  [
+    "a step that a former holder ended",
+    "update job_step set finished_at = now() where epoch = 1 and job_id = 'job_run'",
+    ["I7 job_run epoch 1 after 2"],
+  ],
+  [
+    "a step that a former holder is still at",
+    "update job_step set status = 'running', finished_at = null where epoch = 1 and job_id = 'job_run'",
+    ["I7 job_run epoch 1 step clone"],
+  ],
+  [
+    "a step of an ended job that is still under way",
+    "update job_step set status = 'running' where epoch = 2 and job_id = 'job_run'",
+    ["I7 job_run epoch 2 step look"],
+  ],
+  [
+    "a step beyond the last report",
+    "update job set last_seq = 0 where id = 'job_stop'",
+    ["I7 job_stop epoch 1 report 1 of 0"],
+  ],
+  [
+    "a running job that nobody claimed",
+    "update job set epoch = 0, attempt = 0, last_seq = 0 where id = 'job_stop'; delete from job_step where job_id = 'job_stop'; select kule_queue_lock('job_stop', 0)",
+    ["I7 job_stop"],
+  ],
+  ["more attempts than claims", "update job set attempt = 3 where id = 'job_run'", ["I7 job_run"]],
+  [
+    "an ended job without an audit row",
+    "delete from audit where id = 'aud_5'",
+    ["I9 job_gone ended 1 times, the trail says 0"],
+  ],
+  [
+    "an end that is in the audit trail twice",
+    "insert into audit (id, actor_type, action, resource, outcome, http_status, request_id) values ('aud_x', 'agent', 'job.end', 'job_gone', 'succeeded', 200, 'r')",
+    ["I9 job_gone ended 1 times, the trail says 2"],
+  ],
+  [
+    "an open job that ended in the audit trail",
+    "insert into audit (id, actor_type, action, resource, outcome, http_status, request_id) values ('aud_x', 'agent', 'job.end', 'job_new', 'succeeded', 200, 'r')",
+    ["I9 job_new ended 0 times, the trail says 1"],
+  ],
+  [
+    "a server that is started twice in usage",
+    usage("server.started"),
+    [
+      "I9 srv_run server.started after server.started, at 3",
+      "I9 srv_run is running with power on; usage has 1 disks, 2 runs, 0 purges",
+    ],
+  ],
+  [
+    "a server that stops before it starts in usage",
+    usage("server.stopped", "srv_new"),
+    [
+      "I9 srv_new server.stopped first, at 3",
+      "I9 srv_new is creating with power unknown; usage has 0 disks, -1 runs, 0 purges",
+    ],
+  ],
+  [
+    "a server that runs and is not counted",
+    usage("server.stopped"),
+    ["I9 srv_run is running with power on; usage has 1 disks, 0 runs, 0 purges"],
+  ],
+  [
+    "a server that is off and still counted",
+    "update server set power_state = 'off' where id = 'srv_run'",
+    ["I9 srv_run is running with power off; usage has 1 disks, 1 runs, 0 purges"],
+  ],
+  [
+    "a server that was made and has no disk in usage",
+    "update server set observed_generation = 1 where id = 'srv_out'",
+    ["I9 srv_out is pending_deletion with power off; usage has 0 disks, 0 runs, 0 purges"],
+  ],
+  [
+    "a server that is gone and was not purged in usage",
+    "update usage_event set kind = 'server.purge_scheduled' where id = 'use_4'",
+    ["I9 srv_gone is deleted with power off; usage has 0 disks, 0 runs, 0 purges"],
+  ],
+  [
+    "a server that is purged in usage and there",
+    usage("server.purged"),
+    ["I9 srv_run is running with power on; usage has 1 disks, 1 runs, 1 purges"],
+  ],
+  ["a gap in usage", "delete from usage_event where id = 'use_3'", ["I9 org_b counts 2, has 1 up to 2"]],
+  [
+    "a usage number that was never given",
+    "update usage_event set seq = 9 where id = 'use_4'",
+    ["I9 org_b counts 2, has 2 up to 9"],
+  ],
+  [
+    "overlapping subnets",
+    `${unchecked} alter table subnet drop constraint subnet_cidr_overlap; update subnet set network_id = 'net_a', name = 'x', organisation_id = 'org_a', cidr = '10.0.0.0/16' where id = 'sub_b'`,
+    [
+      "I4 sub_b lost 256 addresses below 10.0.1.4",
+      "I4 sub_b reserves 1 of its 3 addresses",
+      "I10 sub_a overlaps sub_b",
+      "I11 nic sub_b",
+      "I11 address sub_b",
+    ],
+  ],
+  [
+    "a destroy job before the buffer has ended",
+    "update server set purge_at = now() + interval '1 hour' where id = 'srv_gone'",
+    ["I13 job_gone for srv_gone (deleted)"],
+  ],
+  [
+    "a destroy job for a server that was kept",
+    "update server set status = 'stopped', deleted_at = null where id = 'srv_gone'",
+    [
+      "I3 srv_gone has 0 VMIDs, 0 interfaces, 0 addresses",
+      "I9 srv_gone is stopped with power off; usage has 0 disks, 0 runs, 1 purges",
+      "I13 job_gone for srv_gone (stopped)",
+    ],
+  ],
+  [
+    "a server that is gone and was never destroyed",
+    "update job set kind = 'ServerStop' where id = 'job_gone'",
+    ["I13 srv_gone"],
+  ],
+  [
+    "a password that nobody needs any more",
+    "insert into server_secret (server_id, organisation_id, password_hash) values ('srv_run', 'org_a', 'x')",
+    ["secret-kept srv_run"],
+  ],
+  [
+    "a job for a server of others",
+    "update job set organisation_id = 'org_b' where id = 'job_new'",
+    ["I11 job srv_new"],
+  ],
+  [
+    "an interface in another region",
+    `${unchecked} update nic set subnet_id = 'sub_r2' where id = 'nic_run'`,
+    ["I11 nic sub_r2"],
+  ],
+];
+
+/** Rows as they would be without their unique indexes: every row of the table that the fact is about, twice. */
+async function doubleRows(table: string, where = "true"): Promise<void> {
+  const { rows: keys } = await owner.query<{ sql: string }>(
+    `select case when con.oid is null then 'drop index ' || i.indexrelid::regclass
+                 else 'alter table ' || i.indrelid::regclass || ' drop constraint ' || quote_ident(con.conname) || ' cascade' end as sql
+       from pg_index i left join pg_constraint con on con.conindid = i.indexrelid and con.contype in ('p', 'u', 'x')
+      where i.indrelid = $1::regclass and (i.indisunique or i.indisexclusion)`,
+    [table],
+  );
+  for (const { sql } of keys) await owner.query(sql);
+  const { rows: columns } = await owner.query<{ name: string }>(
+    `select quote_ident(attname) as name from pg_attribute
+      where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+    [table],
+  );
+  const list = columns.map(({ name }) => name).join(", ");
+  await owner.query(unchecked);
+  await owner.query(
+    `insert into ${table} (${list}) overriding system value select ${list} from ${table} where ${where}`,
+  );
+}
+
+describe("in the database the check finds", () => {
+  it.each(planted)("%s", async (_what, sql, expected) => {
+    await owner.query(sql);
+    expect(await found()).toEqual(expected);
+  });
+
+  it.each(uniqueFacts)("$what twice in $table", async ({ what, table, where }) => {
+    await doubleRows(table, where);
+    expect(await found()).toContainEqual(expect.stringMatching(`^I10 ${what} `));
+  });
+
+  it.each(ownershipPairs)(
+    "$child: $column of another organisation, and one that is not there",
+    async ({ child, column }) => {
+      const isChild = `${column} = (select min(${column}) from ${child})`;
+      const expected = expect.stringMatching(`^I11 ${child} `);
+      await owner.query("savepoint whole");
+      await owner.query(`${unchecked} update ${child} set organisation_id = 'org_c' where ${isChild}`);
+      expect(await found()).toContainEqual(expected);
+      await owner.query("rollback to savepoint whole");
+      await owner.query(`${unchecked} update ${child} set ${column} = 'none' where ${isChild}`);
+      expect(await found()).toContainEqual(expected);
+    },
+  );
+
+  it("something for each of its checks, in the tests above", () => {
+    const checks = databaseChecks.map(({ check }) => check);
+    expect(checks.filter((check) => !caught.has(check))).toEqual([]);
+    expect(new Set(checks).size).toBe(checks.length);
+  });
+});
+
+describe("the check takes no offence at", () => {
+  it.each<readonly [what: string, sql: string]>([
+    ["a quiet world", ""],
+    [
+      "a job that waits in a region whose agent is silent",
+      "update job set run_at = now() - interval '1 hour' where id = 'job_new'; update region set health_at = now() - interval '5 minutes'",
+    ],
+    [
+      "a job that waits in a region that is not well",
+      "update job set run_at = now() - interval '1 hour' where id = 'job_new'; update region set health_ok = false",
+    ],
+    [
+      "a job that waits in a region that has been well for a minute",
+      "update job set run_at = now() - interval '1 hour' where id = 'job_new'; update region set status_since = now() - interval '1 minute'",
+    ],
+    [
+      "a job that waits in a region that is being mended",
+      "update job set run_at = now() - interval '1 hour' where id = 'job_new'; update region set maintenance = true",
+    ],
+    [
+      "a stop that still runs when the buffer has ended",
+      "update server set status = 'deleting' where id = 'srv_stop'; insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id) values ('job_x', 'org_b', 'r1', 'ServerDestroy', 'server', 'srv_stop', '{}', 'r'); update server set purge_at = now() - interval '1 second' where id = 'srv_stop'; select kule_queue_add('job_x')",
+    ],
+    [
+      "a running job that was asked to stop",
+      "update job set cancel_requested = true where id = 'job_stop'; update server set status = 'error', purge_at = null where id = 'srv_stop'",
+    ],
+    [
+      "a destroy that failed and keeps its server's allocations",
+      `update server set status = 'deleting', purge_at = now() - interval '1 hour' where id = 'srv_out';
+       insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, epoch, attempt, finished_at, requested_by, request_id)
+       values ('job_x', 'org_b', 'r1', 'ServerDestroy', 'server', 'srv_out', 'failed', 8, 8, now(), '{}', 'r');
+       insert into audit (id, actor_type, action, resource, outcome, http_status, request_id) values ('aud_x', 'agent', 'job.end', 'job_x', 'failed', 200, 'r')`,
+    ],
+  ])("%s", async (_what, sql) => {
+    if (sql !== "") await owner.query(sql);
+    expect(await found()).toEqual([]);
+  });
+});
+
+describe("the lists of the checks hold", () => {
+  it("every pair of tables that a key with the organisation joins", async () => {
+    const { rows } = await owner.query(`
+      select con.conrelid::regclass::text as child, a.attname as column, con.confrelid::regclass::text as parent
+        from pg_constraint con, unnest(con.conkey) k, pg_attribute a, pg_class child, pg_class parent
+       where con.contype = 'f' and a.attrelid = con.conrelid and a.attnum = k and child.oid = con.conrelid
+         and parent.oid = con.confrelid and child.relforcerowsecurity and parent.relforcerowsecurity
+         and a.attname not in ('organisation_id', 'region')`);
+    const listed = ownershipPairs.map(({ child, column, parent }) => ({ child, column, parent }));
+    expect(listed).toEqual(expect.arrayContaining(rows));
+    expect(rows.length).toBeGreaterThan(7);
+  });
+
+  it("every unique index of what regions and organisations own", async () => {
+    const { rows } = await owner.query<{ at: string }>(`
+      select i.indrelid::regclass || ' ' || string_agg(a.attname, ', ' order by k.position) as at
+        from pg_index i join pg_class c on c.oid = i.indrelid and c.relnamespace = 'public'::regnamespace,
+             unnest(i.indkey) with ordinality k (number, position), pg_attribute a
+       where i.indisunique and a.attrelid = i.indrelid and a.attnum = k.number and not exists (
+               -- Ids are made by us; a key around an id is there for the foreign keys that point to it.
+               select 1 from unnest(i.indkey) n, pg_attribute id
+                where id.attrelid = i.indrelid and id.attnum = n and id.attname = 'id')
+       group by i.indrelid, i.indexrelid order by 1`);
+    const listed = new Set(uniqueFacts.map(({ table, columns }) => `${table} ${columns.join(", ")}`));
+    const missing = rows.map(({ at }) => at).filter((at) => !listed.has(at));
+    expect(missing).toEqual([
+      "idempotency_key organisation_id, subject, method, path, key",
+      "kule_migration name",
+      "region slug",
+      "region_organisation region, organisation_id",
+      "server_secret server_id",
+    ]);
+    expect(rows.length).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,72 @@
+/**
+ * A quiet world, as SQL: servers that run, are on their way, are being stopped for removal and are gone, with all that
+ * belongs to them. No check finds anything in it.
+ */
+export const quietWorld = `
+insert into organisation (id, slug, name, usage_seq) values ('org_a', 'a', 'A', 2), ('org_b', 'b', 'B', 2);
+insert into app_user (id, email, name, password_hash) values ('usr_1', 'one@example.org', 'One', 'x');
+insert into member (id, organisation_id, user_id, role) values ('mem_1', 'org_a', 'usr_1', 'owner');
+insert into ssh_key (id, organisation_id, name, public_key, fingerprint_sha256, fingerprint_md5, type, bits, comment) values
+  ('key_1', 'org_a', 'k', 'ssh-ed25519 AAAA', 'sha', 'md5', 'ed25519', 256, '');
+insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last, health_ok, health_at, status_since) values
+  ('r1', 'R1', 100, 110, 100, 110, true, now(), now() - interval '1 day'),
+  ('r2', 'R2', 100, 110, 100, 110, true, now(), now() - interval '1 day');
+insert into region_vmid (region, vmid) select r, v from unnest(array['r1', 'r2']) r, generate_series(100, 110) v;
+insert into region_vlan (region, vlan) select r, v from unnest(array['r1', 'r2']) r, generate_series(100, 110) v;
+insert into network (id, organisation_id, region, name, cidr, is_default) values
+  ('net_a', 'org_a', 'r1', 'n', '10.0.0.0/16', true), ('net_b', 'org_b', 'r1', 'n', '10.0.0.0/16', false),
+  ('net_r2', 'org_a', 'r2', 'n', '10.0.0.0/16', false);
+insert into subnet (id, organisation_id, network_id, region, name, tier, cidr, gateway_ip, lowest_free_hint) values
+  ('sub_a', 'org_a', 'net_a', 'r1', 's', 'app', '10.0.1.0/24', '10.0.1.1', '10.0.1.4'),
+  ('sub_b', 'org_b', 'net_b', 'r1', 's', 'app', '10.0.1.0/24', '10.0.1.1', '10.0.1.4'),
+  ('sub_r2', 'org_a', 'net_r2', 'r2', 's', 'app', '10.0.1.0/24', '10.0.1.1', '10.0.1.2');
+update region_vlan set subnet_id = 'sub_a' where region = 'r1' and vlan = 100;
+update region_vlan set subnet_id = 'sub_b' where region = 'r1' and vlan = 101;
+update region_vlan set subnet_id = 'sub_r2' where region = 'r2' and vlan = 100;
+insert into server (id, organisation_id, region, name, status, power_state, image, package, observed_generation, purge_at, restores_to, deleted_at) values
+  ('srv_run', 'org_a', 'r1', 'run', 'running', 'on', 'debian-12', 's', 1, null, null, null),
+  ('srv_new', 'org_a', 'r1', 'new', 'creating', 'unknown', 'debian-12', 's', 0, null, null, null),
+  ('srv_out', 'org_b', 'r1', 'out', 'pending_deletion', 'off', 'debian-12', 's', 0, now() + interval '1 day', 'error', null),
+  ('srv_stop', 'org_b', 'r1', 'stop', 'pending_deletion', 'unknown', 'debian-12', 's', 0, now() + interval '1 day', 'error', null),
+  ('srv_gone', 'org_b', 'r1', 'gone', 'deleted', 'off', 'debian-12', 's', 0, now() - interval '1 hour', 'running', now());
+update region_vmid set state = 'used', server_id = 'srv_run' where region = 'r1' and vmid = 100;
+update region_vmid set state = 'used', server_id = 'srv_new' where region = 'r1' and vmid = 101;
+update region_vmid set state = 'used', server_id = 'srv_out' where region = 'r1' and vmid = 102;
+update region_vmid set state = 'tombstone', server_id = 'srv_gone', free_after = now() + interval '1 day' where region = 'r1' and vmid = 103;
+update region_vmid set state = 'used', server_id = 'srv_stop' where region = 'r1' and vmid = 104;
+insert into nic (id, organisation_id, region, server_id, subnet_id, mac) values
+  ('nic_run', 'org_a', 'r1', 'srv_run', 'sub_a', '0a:4b:75:00:00:64'),
+  ('nic_new', 'org_a', 'r1', 'srv_new', 'sub_a', '0a:4b:75:00:00:65'),
+  ('nic_out', 'org_b', 'r1', 'srv_out', 'sub_b', '0a:4b:75:00:00:66'),
+  ('nic_stop', 'org_b', 'r1', 'srv_stop', 'sub_b', '0a:4b:75:00:00:68');
+insert into address (subnet_id, address, organisation_id, state)
+  select u.id, kept, u.organisation_id, 'reserved' from subnet u, unnest(array['10.0.1.0', '10.0.1.1', '10.0.1.255']::inet[]) kept;
+insert into address (subnet_id, address, organisation_id, state, nic_id) values
+  ('sub_a', '10.0.1.2', 'org_a', 'used', 'nic_run'), ('sub_a', '10.0.1.3', 'org_a', 'used', 'nic_new'),
+  ('sub_b', '10.0.1.2', 'org_b', 'used', 'nic_out'), ('sub_b', '10.0.1.3', 'org_b', 'used', 'nic_stop');
+insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, epoch, attempt, last_seq, claim_id, finished_at, lease_until, requested_by, request_id, created_at) values
+  ('job_run', 'org_a', 'r1', 'ServerCreate', 'server', 'srv_run', 'succeeded', 2, 2, 1, 'c1', now(), null, '{}', 'req_1', now()),
+  ('job_gone', 'org_b', 'r1', 'ServerDestroy', 'server', 'srv_gone', 'succeeded', 1, 1, 1, 'c2', now(), null, '{}', 'req_2', now()),
+  ('job_new', 'org_a', 'r1', 'ServerCreate', 'server', 'srv_new', 'queued', 0, 0, 0, null, null, null, '{}', 'req_3', now()),
+  ('job_stop', 'org_b', 'r1', 'ServerStop', 'server', 'srv_stop', 'queued', 0, 0, 0, null, null, null, '{}', 'req_4', now());
+select kule_queue_add('job_new'), kule_queue_add('job_stop');
+update job set status = 'running', epoch = 1, attempt = 1, last_seq = 1, claim_id = 'c3', lease_until = now() + interval '1 minute' where id = 'job_stop';
+select kule_queue_lock('job_stop', 1);
+update server set status_job_id = 'job_stop' where id = 'srv_stop';
+insert into server_secret (server_id, organisation_id, password_hash) values ('srv_new', 'org_a', 'x');
+insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status, started_at, finished_at) values
+  ('job_run', 'org_a', 1, 1, 1, 'apply', 'clone', 'failed', now() - interval '3 minutes', now() - interval '2 minutes'),
+  ('job_run', 'org_a', 2, 1, 2, 'observe', 'look', 'succeeded', now() - interval '1 minute', now()),
+  ('job_stop', 'org_b', 1, 1, 1, 'observe', 'look', 'running', now(), null);
+insert into audit (id, actor_type, action, resource, outcome, http_status, request_id) values
+  ('aud_1', 'agent', 'job.end', 'job_run', 'failed', 200, 'req_1'),
+  ('aud_2', 'user', 'job.retry', 'job_run', 'refused', 409, 'req_1'),
+  ('aud_3', 'user', 'job.retry', 'job_run', 'succeeded', 202, 'req_1'),
+  ('aud_4', 'agent', 'job.end', 'job_run', 'succeeded', 200, 'req_1'),
+  ('aud_5', 'agent', 'job.end', 'job_gone', 'succeeded', 200, 'req_2');
+insert into usage_event (id, organisation_id, seq, kind, region, resource_type, resource_id, resource_name, quantity, job_id) values
+  ('use_1', 'org_a', 1, 'disk.allocated', 'r1', 'server', 'srv_run', 'run', '{}', 'job_run'),
+  ('use_2', 'org_a', 2, 'server.started', 'r1', 'server', 'srv_run', 'run', '{}', 'job_run'),
+  ('use_3', 'org_b', 1, 'server.purge_scheduled', 'r1', 'server', 'srv_stop', 'stop', '{}', 'job_stop'),
+  ('use_4', 'org_b', 2, 'server.purged', 'r1', 'server', 'srv_gone', 'gone', '{}', 'job_gone');
+`;
