@@ -1,0 +1,122 @@
+import { clients, RaceWorld } from "../allocation-races/race-world.ts";
+import {
+  addressRace,
+  firstServersRace,
+  nameRace,
+  vlanRace,
+  vmidRace,
+  wantedAddressRace,
+} from "../allocation-races/races.ts";
+import { worldViolations } from "../races/world-violations.ts";
+import type { Row, RowRun } from "../row.ts";
+
+/** At least so many are given out at full length. */
+const wantedAllocations = 2_000;
+
+const subnetStore = "apps/api/src/products/networks/subnet-store.ts";
+
+export const row: Row = {
+  id: "B1",
+  title: "32 clients that race for addresses, VM numbers, VLANs and names get each of them once",
+  minutes: 1,
+  mutants: [
+    {
+      name: "no-subnet-lock",
+      removes: "the lock on the subnet's row while an address is chosen",
+      patches: [
+        {
+          file: subnetStore,
+          find: `.where("id", "=", id)
+    .forUpdate()`,
+          replace: `.where("id", "=", id)`,
+        },
+        {
+          file: "apps/api/src/products/servers/surroundings.ts",
+          find: `.where("id", "=", subnetId)
+    .forUpdate()`,
+          replace: `.where("id", "=", subnetId)`,
+        },
+      ],
+      expects: /answers that nothing explains: .*409 address_in_use/,
+    },
+    {
+      name: "no-vmid-lock",
+      removes: "the lock on the free VM number that is taken",
+      patches: [
+        {
+          file: "apps/api/src/products/servers/allocations.ts",
+          find: `        .forUpdate()
+        .skipLocked(),`,
+          replace: "",
+        },
+      ],
+      expects: /VM numbers: answers that nothing explains: .*500|MAC of .* twice|VMIDs/,
+    },
+    {
+      name: "no-vlan-lock",
+      removes: "the lock on the free VLAN that is taken",
+      patches: [
+        {
+          file: subnetStore,
+          find: `        .forUpdate()
+        .skipLocked(),`,
+          replace: "",
+        },
+      ],
+      expects: /VLANs/,
+    },
+    {
+      name: "no-unique-name",
+      removes: "the unique index on the names of live servers",
+      patches: [
+        {
+          file: "packages/database/src/migrations/0002-resources.ts",
+          find: "create unique index server_name on",
+          replace: "create index server_name on",
+        },
+      ],
+      expects: /server names: \d+ were accepted for/,
+    },
+  ],
+
+  async run(run: RowRun) {
+    const world = await RaceWorld.open();
+    const full = run.scale === "full";
+    let rounds = 0;
+    try {
+      do {
+        rounds += 1;
+        // The order is the seed's: what one race leaves behind is the next one's surroundings.
+        const races = [
+          () => addressRace(world, "10.3.0.0/24", full ? 253 : 60, full ? 47 : 0),
+          () => addressRace(world, "10.4.0.0/29", 5, 27),
+          () => addressRace(world, "10.5.0.0/27", 29, 35),
+          () => wantedAddressRace(world, full ? 16 : 4, 8),
+          () => vmidRace(world, full ? 100 : 40, 24),
+          () => vlanRace(world, full ? 60 : 24, 16),
+          () => nameRace(world, full ? 12 : 4, 16),
+          () => firstServersRace(world, clients),
+        ];
+        for (const race of shuffled(races, run)) await race();
+        run.progress(`round ${rounds}: ${world.allocations} given out`);
+        world.violations.push(
+          ...(await worldViolations(world.servers.world.database.ownerUrl, `after round ${rounds}`)),
+        );
+      } while (full && world.allocations < wantedAllocations && rounds < 20);
+      return {
+        cases: world.allocations,
+        violations: world.violations,
+        figures: { requests: world.requests, clients, "asked again after 503": world.busy },
+      };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+function shuffled<T>(things: readonly T[], run: RowRun): T[] {
+  return things
+    .map((thing) => ({ thing, key: run.random() }))
+    .sort((one, other) => one.key - other.key)
+    .map(({ thing }) => thing);
+}
