@@ -1,0 +1,89 @@
+import type { JobKind } from "@kule/contract/schemas";
+import { effects } from "@kule/lab/effects";
+import { parseMarker } from "@kule/proxmox/marker";
+import type { RegionView } from "@kule/testing/world-check/region-invariants";
+import { SCENARIOS } from "./scenarios.ts";
+import { type JobEndRow, type JobScene, latestJob, newSubject, type Subject } from "./scene.ts";
+
+/** Does what agents have to do until the subject's latest job of the kind is over, and answers how it ended. */
+export type Work = (subject: Subject, kind: JobKind) => Promise<JobEndRow>;
+
+/** Brings a new server to where a job of the kind starts from, with healthy agents. */
+export async function subjectFor(scene: JobScene, kind: JobKind, work: Work): Promise<Subject> {
+  const { after } = SCENARIOS[kind];
+  if (after === null) return newSubject(scene);
+  const subject = await subjectFor(scene, after, work);
+  await SCENARIOS[after].cause(scene, subject);
+  const job = await work(subject, after);
+  if (job.status !== "succeeded")
+    throw new Error(`no server for ${kind}: ${after} of ${subject.server} ${describeJob(job)}`);
+  return subject;
+}
+
+export function describeJob({ status, attempt, error, internal_error }: JobEndRow): string {
+  const why = error === null ? "" : `: ${error.code} at ${error.step ?? "no step"}`;
+  return `is ${status} in attempt ${attempt}${why}${internal_error === null ? "" : ` (${internal_error.slice(0, 300)})`}`;
+}
+
+/** What is not as it must be when a job of the kind has succeeded. */
+export async function endViolations(
+  scene: JobScene,
+  subject: Subject,
+  kind: JobKind,
+  view: RegionView,
+): Promise<string[]> {
+  const what = `${kind} of ${subject.server}`;
+  const job = await latestJob(scene, subject, kind);
+  if (job === null) return [`${what}: there is no job`];
+  if (job.status !== "succeeded") return [`${what} ${describeJob(job)}`];
+  const { status, vm } = SCENARIOS[kind].succeeded;
+  const { rows } = await scene.owner.query<{ status: string }>("select status from server where id = $1", [
+    subject.server,
+  ]);
+  const found: string[] = [];
+  if (rows[0]?.status !== status)
+    found.push(`${what} has succeeded and the server is ${rows[0]?.status}, not ${status}`);
+  const there = powerOf(view, subject);
+  if (there !== vm) found.push(`${what} has succeeded and the VM is ${there}, not ${vm}`);
+  if (vm === "absent") found.push(...(await remains(scene, subject, view)).map((text) => `${what}: ${text}`));
+  return found;
+}
+
+function powerOf(view: RegionView, { server }: Subject): string {
+  const vms = vmsOf(view, server);
+  if (vms.length > 1) return `there ${vms.length} times`;
+  const [vm] = vms;
+  return vm === undefined ? "absent" : vm.running ? "running" : "stopped";
+}
+
+function vmsOf(view: RegionView, server: string) {
+  return view.vms.filter(({ description }) => parseMarker(description)?.serverId === server);
+}
+
+/** What is left of a server that is gone: allocations in the database; VMs, volumes and tags in the region. */
+export async function remains(scene: JobScene, subject: Subject, view: RegionView): Promise<string[]> {
+  const { server, organisation } = subject;
+  const { rows } = await scene.owner.query<{ what: string }>(
+    `select 'VM number ' || vmid || ' is still used' as what from region_vmid where server_id = $1 and state = 'used'
+     union all select 'interface ' || id || ' is still there' from nic where server_id = $1
+     union all select 'address ' || host(address) || ' is still used' from address
+                where organisation_id = $2 and state = 'used'
+     union all select 'its password is still kept' from server_secret where server_id = $1`,
+    [server, organisation],
+  );
+  const vmids = await scene.owner.query<{ vmid: number }>(
+    "select vmid from region_vmid where server_id = $1 and region = $2",
+    [server, scene.region],
+  );
+  const { volumes } = effects(view.journal);
+  return [
+    ...rows.map(({ what }) => what),
+    ...vmsOf(view, server).map(({ vmid }) => `VM ${vmid} is still there`),
+    ...view.vms
+      .filter(({ config }) => config?.tags?.split(";").includes(organisation))
+      .map(({ vmid }) => `VM ${vmid} still carries its organisation's tag`),
+    ...vmids.rows.flatMap(({ vmid }) =>
+      [...(volumes.get(vmid) ?? [])].map((volume) => `volume ${volume} is still there`),
+    ),
+  ];
+}

@@ -1,0 +1,71 @@
+import type { JobKind } from "@kule/contract/schemas";
+import type { StepEvent } from "@kule/programs/program";
+import type { LocalScene } from "./local-scene.ts";
+
+/**
+ * A course of a job on which it has steps that the plain one has not: something else happens in the region meanwhile.
+ * Told of each step as it begins.
+ */
+export type Detour = {
+  readonly name: string;
+  /** Needs a token that may do more than an agent's. */
+  readonly isPrivileged?: true;
+  meddle(scene: LocalScene, vmid: number, step: string): void | Promise<void>;
+};
+
+const plain: Detour = { name: "plainly", meddle: () => {} };
+
+/** Every way on which the steps of a kind are to be met; together they pass all of them (A3 checks that). */
+export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
+  ServerCreate: [
+    plain,
+    {
+      name: "powered on half made",
+      meddle: ({ lab }, vmid, step) => {
+        if (step === "firewall") lab.lab.control.setPower(vmid, true);
+      },
+    },
+  ],
+  ServerStop: [
+    plain,
+    {
+      name: "of a paused guest",
+      meddle: async (scene, vmid, step) => {
+        if (step === "observe") await scene.pauseGuest(vmid);
+      },
+    },
+  ],
+  ServerRestore: [plain],
+  ServerDestroy: [
+    plain,
+    {
+      name: "powered on in its buffer",
+      meddle: ({ lab }, vmid, step) => {
+        if (step === "observe") lab.lab.control.setPower(vmid, true);
+      },
+    },
+    {
+      name: "with a volume that stays",
+      isPrivileged: true,
+      meddle: ({ lab }, vmid, step) => {
+        const { stuckVolumes } = lab.lab.faults.tasks;
+        if (step === "destroy") for (const volume of lab.lab.control.volumes(vmid)) stuckVolumes.add(volume);
+        if (step === "free-volumes") stuckVolumes.clear();
+      },
+    },
+  ],
+};
+
+/** A listener to a job's steps that goes the detour. Each step is met once, in the first attempt that begins it. */
+export function onDetour(
+  scene: LocalScene,
+  detour: Detour,
+  vmid: number,
+): (event: StepEvent) => Promise<void> {
+  const begun = new Set<string>();
+  return async ({ name, status }) => {
+    if (status !== "running" || begun.has(name)) return;
+    begun.add(name);
+    await detour.meddle(scene, vmid, name);
+  };
+}

@@ -1,0 +1,45 @@
+import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import type { Job, Program, Step, World } from "@kule/programs/program";
+import { runProgram } from "@kule/programs/run-program";
+import { createServer } from "@kule/programs/servers/create-server/program";
+import { destroyServer } from "@kule/programs/servers/destroy-server/program";
+import { restoreServer } from "@kule/programs/servers/restore-server/program";
+import { stopServer } from "@kule/programs/servers/stop-server/program";
+import type { EffectContext } from "@kule/proxmox/hypervisor";
+import type { Runner } from "./local-agent.ts";
+
+type Applied = (name: string) => void;
+
+/** Runs a job with each of its steps applied twice in a row, and tells the name of each that was. */
+const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
+  ServerCreate: (applied) => doubled(createServer, applied),
+  ServerStop: (applied) => doubled(stopServer, applied),
+  ServerRestore: (applied) => doubled(restoreServer, applied),
+  ServerDestroy: (applied) => doubled(destroyServer, applied),
+};
+
+/** The runner for jobs of a kind. A kind that is not in the table does not compile. */
+export function runnerOfDoubledSteps(kind: JobKind, applied: Applied): Runner {
+  return DOUBLED[kind](applied);
+}
+
+function doubled<Kind extends JobKind, Seen, S extends Step>(
+  program: Program<Kind, Seen, S>,
+  applied: Applied,
+): Runner {
+  type Apply = (step: S, job: Job<PayloadOf<Kind>>, world: World, effect: EffectContext) => Promise<void>;
+  const twice = Object.fromEntries(
+    Object.entries<Apply>(program.apply as unknown as Readonly<Record<string, Apply>>).map(
+      ([name, apply]) => [
+        name,
+        async (...given: Parameters<Apply>) => {
+          applied(name);
+          await apply(...given);
+          await apply(...given);
+        },
+      ],
+    ),
+  );
+  const changed = { ...program, apply: twice } as unknown as Program<Kind, Seen, S>;
+  return (job, world, host) => runProgram(changed, job as Job<PayloadOf<Kind>>, world, host);
+}

@@ -1,0 +1,138 @@
+import type { JobKind } from "@kule/contract/schemas";
+import type { StepEvent } from "@kule/programs/program";
+import { describeJob, subjectFor, type Work } from "./course.ts";
+import { type Detour, onDetour } from "./detours.ts";
+import type { LocalScene } from "./local-scene.ts";
+import { SCENARIOS } from "./scenarios.ts";
+import { latestJob, type Subject, vmidOf } from "./scene.ts";
+
+/** A way in which a step fails for good. */
+export type Failure = {
+  readonly name: string;
+  /** Only a step that starts a task in the region can fail like this. */
+  readonly needsTask: boolean;
+  /** Tried as often as a job may be, or given up at once. */
+  readonly isRetried: boolean;
+  /** The job's error, by the step that fails. */
+  code(step: string): string;
+  install(scene: LocalScene, step: string): void;
+};
+
+/** Looks are reads; every other step changes something. */
+const isLook = (step: string) => step === "observe" || step === "verify";
+
+/** From now on the region answers all that the step asks like this. */
+function answerWith(scene: LocalScene, step: string, status: number): void {
+  for (const method of isLook(step) ? ["GET"] : ["POST", "PUT", "DELETE"])
+    scene.lab.lab.faults.add({ method, action: "status-before", status, count: 0 });
+}
+
+export const FAILURES: readonly Failure[] = [
+  {
+    name: "500 until attempts are used up",
+    needsTask: false,
+    isRetried: true,
+    code: () => "hypervisor_unavailable",
+    install: (scene, step) => answerWith(scene, step, 500),
+  },
+  {
+    name: "403",
+    needsTask: false,
+    isRetried: false,
+    // Disks that are left are an operator's business, and the job says which.
+    code: (step) => (step === "free-volumes" ? "volumes_left" : "hypervisor_forbidden"),
+    install: (scene, step) => answerWith(scene, step, 403),
+  },
+  {
+    name: "a task that fails",
+    needsTask: true,
+    isRetried: false,
+    code: () => "hypervisor_refused",
+    install: ({ lab }) => lab.lab.faults.tasks.add({ action: "error", count: 1_000 }),
+  },
+];
+
+export type KnownStep = { readonly name: string; readonly hasTask: boolean };
+
+/** The steps of a healthy job of the kind on this way, in their order, learnt from the job itself. */
+export async function stepsOf(
+  scene: LocalScene,
+  kind: JobKind,
+  detour: Detour,
+  work: Work,
+): Promise<KnownStep[]> {
+  const subject = await subjectFor(scene, kind, work);
+  await SCENARIOS[kind].cause(scene, subject);
+  const steps = new Map<string, boolean>();
+  const meddle = onDetour(scene, detour, await vmidOf(scene, subject));
+  const job = await scene.work(subject, kind, {
+    isPrivileged: detour.isPrivileged,
+    onEvent: async (event) => {
+      if (event.name !== "plan")
+        steps.set(event.name, (steps.get(event.name) ?? false) || event.externalRef !== null);
+      await meddle(event);
+    },
+  });
+  if (job.status !== "succeeded") throw new Error(`${kind} ${detour.name} ${describeJob(job)}`);
+  return [...steps].map(([name, hasTask]) => ({ name, hasTask }));
+}
+
+export type FailingCase = {
+  readonly kind: JobKind;
+  readonly detour: Detour;
+  readonly step: string;
+  readonly failure: Failure;
+};
+
+/** Lets one step of a subject's job fail for good, and answers what is not as it must be afterwards. */
+export async function failingCase(
+  scene: LocalScene,
+  subject: Subject,
+  { kind, detour, step, failure }: FailingCase,
+): Promise<string[]> {
+  await SCENARIOS[kind].cause(scene, subject);
+  const meddle = onDetour(scene, detour, await vmidOf(scene, subject));
+  let isInstalled = false;
+  const onEvent = async (event: StepEvent) => {
+    await meddle(event);
+    if (isInstalled || event.name !== step || event.status !== "running") return;
+    isInstalled = true;
+    failure.install(scene, step);
+  };
+  await scene.work(subject, kind, { onEvent, isPrivileged: detour.isPrivileged });
+  if (!isInstalled) return ["the step was not reached"];
+  return (await jobViolations(scene, subject, kind, step, failure)).concat(
+    await stateViolations(subject, kind),
+  );
+}
+
+async function jobViolations(
+  scene: LocalScene,
+  subject: Subject,
+  kind: JobKind,
+  step: string,
+  failure: Failure,
+): Promise<string[]> {
+  const job = await latestJob(scene, subject, kind);
+  if (job?.status !== "failed") return [job === null ? "no job" : `the job ${describeJob(job)}, not failed`];
+  const found: string[] = [];
+  // Whoever tries again looks first: a look that fails for good is named as the first one of the last attempt.
+  const named = step === "verify" && failure.isRetried ? "observe" : step;
+  if (job.error?.step !== named) found.push(`the job names ${job.error?.step} as the step that failed`);
+  if (job.error?.code !== failure.code(step))
+    found.push(`the job's error is ${job.error?.code}, not ${failure.code(step)}`);
+  const attempts = failure.isRetried ? job.max_attempts : 1;
+  if (job.attempt !== attempts) found.push(`it was tried ${job.attempt} times, not ${attempts}`);
+  return found;
+}
+
+/** The server is in the state that stands for this failure, and says why. */
+async function stateViolations(subject: Subject, kind: JobKind): Promise<string[]> {
+  const { status, reason } = SCENARIOS[kind].failed;
+  const { body } = await subject.api.get(`/servers/${subject.server}`);
+  const found: string[] = [];
+  if (body.status !== status) found.push(`the server is ${body.status}, not ${status}`);
+  if (body.status_reason?.code !== reason)
+    found.push(`the server's reason is ${JSON.stringify(body.status_reason)}, not ${reason}`);
+  return found;
+}

@@ -1,0 +1,125 @@
+import { ApiWorld } from "@kule/api/testing/api-world";
+import { TestAgent } from "@kule/api/testing/test-agent";
+import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
+import type { JobKind } from "@kule/contract/schemas";
+import { run as runInLab } from "@kule/lab/api-client";
+import type { StepEvent, World } from "@kule/programs/program";
+import { type LabRegion, startLabRegion } from "@kule/programs/testing/lab-region";
+import { ProxmoxClient } from "@kule/proxmox/client";
+import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
+import { viewOfControlServer } from "@kule/testing/world-check/region-invariants";
+import pg from "pg";
+import { LocalAgent, type Runner } from "./local-agent.ts";
+import { type JobEndRow, type JobScene, latestJob, type Subject } from "./scene.ts";
+
+export type HowToWork = {
+  readonly run?: Runner;
+  /** Told of each step, and waited for, before the control plane is. */
+  readonly onEvent?: (event: StepEvent) => unknown;
+  /** With a token that may do more than an agent's. */
+  readonly isPrivileged?: boolean | undefined;
+};
+
+/** A job that is claimed more often than this without an end circles. */
+const MOST_CLAIMS = 30;
+
+/**
+ * The API, a lab and an agent in one process. Time that programs wait takes none, and backoffs are let pass, so that
+ * a job that fails to its last attempt takes a second.
+ */
+export class LocalScene implements JobScene {
+  readonly region = "lab1";
+  readonly image = "ubuntu-24.04";
+  readonly api: ApiWorld;
+  readonly lab: LabRegion;
+  readonly owner: pg.Pool;
+  readonly #agent: LocalAgent;
+  readonly #privileged: LocalAgent;
+  readonly #operatorClient: ProxmoxClient;
+
+  private constructor(api: ApiWorld, lab: LabRegion, claims: TestAgent, world: World) {
+    this.api = api;
+    this.lab = lab;
+    this.#operatorClient = new ProxmoxClient({
+      endpoints: [lab.lab.url],
+      tokenId: lab.lab.operatorTokenId,
+      tokenSecret: lab.lab.operatorTokenSecret,
+      tls: { fingerprints: [lab.lab.fingerprint256] },
+    });
+    this.#agent = new LocalAgent(claims, world);
+    const hypervisor = new ProxmoxHypervisor(this.#operatorClient, world.runtime);
+    this.#privileged = new LocalAgent(claims, { ...world, hypervisor });
+    this.owner = new pg.Pool({ connectionString: api.database.ownerUrl, max: 2 });
+    this.owner.on("error", () => {});
+  }
+
+  /** Opens one for as long as the work takes. `worldOf` makes another world for the programs from the lab's. */
+  static async use<T>(
+    work: (scene: LocalScene) => Promise<T>,
+    worldOf: (lab: LabRegion) => World = ({ world }) => world,
+  ): Promise<T> {
+    const api = await ApiWorld.open({ removalBufferSeconds: 3600 });
+    const lab = await startLabRegion({}, { controlPort: 0 });
+    try {
+      const { agent } = await api.addRegion("lab1");
+      const scene = new LocalScene(api, lab, new TestAgent(agent), worldOf(lab));
+      try {
+        return await work(scene);
+      } finally {
+        scene.#operatorClient.close();
+        await scene.owner.end();
+      }
+    } finally {
+      await lab.stop();
+      await api.close();
+    }
+  }
+
+  get operator() {
+    return this.api.operator;
+  }
+
+  get ownerUrl(): string {
+    return this.api.database.ownerUrl;
+  }
+
+  async endBuffer({ organisation, server }: Subject): Promise<void> {
+    await this.owner.query(
+      "update server set purge_at = clock_timestamp() - interval '1 second' where id = $1",
+      [server],
+    );
+    if (!(await expireRemovalBuffer(this.api.replica.deps, organisation, server)))
+      throw new Error(`the removal buffer of ${server} does not end`);
+  }
+
+  view() {
+    return viewOfControlServer(this.region, this.lab.lab.controlUrl ?? "");
+  }
+
+  /** Works until the subject's job of the kind is over, or has been claimed so often that it never will be. */
+  async work(subject: Subject, kind: JobKind, how: HowToWork = {}): Promise<JobEndRow> {
+    for (let claims = 0; ; claims += 1) {
+      const job = await latestJob(this, subject, kind);
+      if (job === null) throw new Error(`${subject.server} has no ${kind}`);
+      if (job.finished_at !== null || claims === MOST_CLAIMS) return job;
+      await this.passBackoff();
+      const agent = how.isPrivileged ? this.#privileged : this.#agent;
+      if ((await agent.workOnce(how.run, how.onEvent)) === null) return job;
+    }
+  }
+
+  /** As an operator of the region may do at any moment. */
+  async pauseGuest(vmid: number): Promise<void> {
+    const node = this.lab.lab.control.vm(vmid)?.node ?? "";
+    const path = `/nodes/${node}/qemu/${vmid}/status/suspend`;
+    const ended = await runInLab(this.lab.lab, `POST ${path}`, { as: "operator" });
+    if (ended !== "OK") throw new Error(`VM ${vmid} cannot be paused: ${ended}`);
+  }
+
+  /** Lets all backoffs come due. */
+  async passBackoff(): Promise<void> {
+    await this.owner.query(
+      "update job set run_at = clock_timestamp() - interval '1 second' where status = 'queued'",
+    );
+  }
+}

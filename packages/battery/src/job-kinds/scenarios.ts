@@ -1,0 +1,55 @@
+import type { Answer } from "@kule/api/testing/api-caller";
+import type { JobKind } from "@kule/contract/schemas";
+import type { JobScene, Subject } from "./scene.ts";
+
+/** How a job of one kind comes about, and what must be so at its end. */
+export type KindScenario = {
+  /** The kind whose success makes the state that this one starts from; null for a server that nobody has asked for. */
+  readonly after: JobKind | null;
+  /** Causes the job as a customer does, or the passing of time. */
+  cause(scene: JobScene, subject: Subject): Promise<void>;
+  readonly succeeded: { readonly status: string; readonly vm: "running" | "stopped" | "absent" };
+  /** The state a server is left in when the job has failed for good. */
+  readonly failed: { readonly status: string; readonly reason: string };
+};
+
+/** A new kind of job without a scenario does not compile: no row of the battery can pass it over. */
+export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
+  ServerCreate: {
+    after: null,
+    async cause(scene, subject) {
+      const answer = await subject.api.post("/servers", {
+        name: subject.name,
+        region: scene.region,
+        image: scene.image,
+        package: "s",
+      });
+      subject.server = accepted(answer).server.id;
+    },
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "error", reason: "create_failed" },
+  },
+  ServerStop: {
+    after: "ServerCreate",
+    cause: async (_, { api, server }) => void accepted(await api.delete(`/servers/${server}`)),
+    succeeded: { status: "pending_deletion", vm: "stopped" },
+    failed: { status: "pending_deletion", reason: "stop_failed" },
+  },
+  ServerRestore: {
+    after: "ServerStop",
+    cause: async (_, { api, server }) => void accepted(await api.post(`/servers/${server}/cancel-deletion`)),
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "error", reason: "restore_failed" },
+  },
+  ServerDestroy: {
+    after: "ServerStop",
+    cause: (scene, subject) => scene.endBuffer(subject),
+    succeeded: { status: "deleted", vm: "absent" },
+    failed: { status: "deleting", reason: "destroy_failed" },
+  },
+};
+
+function accepted(answer: Answer): Answer["body"] {
+  if (answer.status !== 202) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}

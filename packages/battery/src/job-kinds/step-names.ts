@@ -1,0 +1,13 @@
+import type { JobKind } from "@kule/contract/schemas";
+import { createServer } from "@kule/programs/servers/create-server/program";
+import { destroyServer } from "@kule/programs/servers/destroy-server/program";
+import { restoreServer } from "@kule/programs/servers/restore-server/program";
+import { stopServer } from "@kule/programs/servers/stop-server/program";
+
+/** The steps that a kind's program can have at all. */
+export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
+  ServerCreate: Object.keys(createServer.apply),
+  ServerStop: Object.keys(stopServer.apply),
+  ServerRestore: Object.keys(restoreServer.apply),
+  ServerDestroy: Object.keys(destroyServer.apply),
+};

@@ -1,0 +1,90 @@
+import type { LocalScene } from "./local-scene.ts";
+import { type Subject, vmidOf } from "./scene.ts";
+
+/** Tables that hold what is so, by organisation. Steps and audit rows say how it came to be, and are left out. */
+const ORDERED_BY = {
+  network: "created_at",
+  subnet: "created_at",
+  server: "created_at",
+  server_secret: "server_id",
+  nic: "position",
+  address: "address",
+  job: "created_at",
+  usage_event: "seq",
+} as const;
+
+/** What differs between two runs by nature: how often was tried and reported, under which claim, and chance. */
+const LEFT_OUT = new Set([
+  "version",
+  "epoch",
+  "attempt",
+  "last_seq",
+  "claim_id",
+  "password_hash",
+  "smbios1",
+  "vmgenid",
+  "cipassword",
+  "digest",
+  "creation",
+  "phase",
+  "progress",
+]);
+
+/**
+ * All that the database and the region hold for a subject, as text. Identifiers are replaced by numbers in the order
+ * in which they appear and times by a word, so that two subjects with the same course have the same text.
+ */
+export async function worldStateOf(scene: LocalScene, subject: Subject): Promise<string> {
+  const tables = [];
+  for (const [table, column] of Object.entries(ORDERED_BY)) {
+    const { rows } = await scene.owner.query<{ row: object }>(
+      `select to_jsonb(t) as row from ${table} t where organisation_id = $1 order by to_jsonb(t) -> '${column}'`,
+      [subject.organisation],
+    );
+    tables.push([table, rows.map(({ row }) => row)]);
+  }
+  const vmid = await vmidOf(scene, subject);
+  const { rows: vmids } = await scene.owner.query<{ state: string }>(
+    "select state from region_vmid where server_id = $1",
+    [subject.server],
+  );
+  const { rows: vlans } = await scene.owner.query<{ vlan: number }>(
+    "select vlan from region_vlan v join subnet s on s.id = v.subnet_id where s.organisation_id = $1",
+    [subject.organisation],
+  );
+  const { hypervisor, settings } = scene.lab.world;
+  const sighting = await hypervisor.findVm(vmid, { serverId: subject.server, region: settings.region });
+  const firewall = sighting.state === "present" ? await hypervisor.readFirewall(sighting.vm) : null;
+  const volumes = scene.lab.lab.control.volumes(vmid).sort();
+  const text = JSON.stringify(
+    { tables, numbers: vmids.map(({ state }) => state), sighting, firewall, volumes },
+    (key, value) => (LEFT_OUT.has(key) ? undefined : value),
+    1,
+  );
+  return alike(text, subject, vmid, vlans[0]?.vlan ?? 0);
+}
+
+function alike(text: string, subject: Subject, vmid: number, vlan: number): string {
+  const numbers = new Map<string, string>();
+  return text
+    .replace(/\b(?:org|srv|job|nic|net|sub|req|use|tok|aud)_[0-9a-z]{20,}/g, (id) => {
+      const known = numbers.get(id) ?? `${id.slice(0, 3)}#${numbers.size}`;
+      numbers.set(id, known);
+      return known;
+    })
+    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::\d\d)?)?/g, "a time")
+    .replace(/(?:[0-9a-f]{2}:){5}[0-9a-f]{2}/gi, "a MAC")
+    .replaceAll(subject.name, "its name")
+    .replaceAll(String(vmid), "its VMID")
+    .replaceAll(new RegExp(`tag=${vlan}\\b`, "g"), "its VLAN");
+}
+
+/** The lines in which two states differ, at most a few. */
+export function differences(one: string, other: string): string[] {
+  const [left, right] = [one.split("\n"), other.split("\n")];
+  const found: string[] = [];
+  for (let line = 0; line < Math.max(left.length, right.length) && found.length < 5; line += 1)
+    if (left[line] !== right[line])
+      found.push(`${left[line]?.trim() ?? "nothing"} against ${right[line]?.trim() ?? "nothing"}`);
+  return found;
+}

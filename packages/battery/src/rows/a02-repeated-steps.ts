@@ -1,0 +1,100 @@
+import { JOB_KINDS } from "@kule/programs/registry";
+import { endViolations, subjectFor, type Work } from "../job-kinds/course.ts";
+import { DETOURS, onDetour } from "../job-kinds/detours.ts";
+import { runnerOfDoubledSteps } from "../job-kinds/doubled-steps.ts";
+import { LocalScene } from "../job-kinds/local-scene.ts";
+import { SCENARIOS } from "../job-kinds/scenarios.ts";
+import { brokenInvariants, vmidOf } from "../job-kinds/scene.ts";
+import { STEP_NAMES } from "../job-kinds/step-names.ts";
+import { differences, worldStateOf } from "../job-kinds/world-state.ts";
+import type { Row } from "../row.ts";
+
+/** How often each course of each kind is gone, with each step applied once and with each applied twice. */
+const REPEATS = { sample: 1, full: 3 };
+
+export const row: Row = {
+  id: "A2",
+  title: "A step of a job that is applied twice leaves the world as if it had been applied once.",
+  minutes: 0.3,
+  mutants: [
+    {
+      name: "clone-exists-is-failure",
+      removes: "the second look after a clone whose VM is already there",
+      patches: [
+        {
+          file: "packages/programs/src/outcome.ts",
+          find: "    ProxmoxConflict,\n    ProxmoxExists,",
+          replace: "    ProxmoxConflict,",
+        },
+      ],
+      expects: /ServerCreate .* with each step twice .*hypervisor_refused at clone/,
+    },
+    {
+      name: "disk-grown-by",
+      removes: "the comparison of a disk's size before it is changed",
+      patches: [
+        {
+          file: "packages/proxmox/src/proxmox-hypervisor.ts",
+          find: "if (present !== null && present !== undefined && present >= bytes) return;",
+          replace: "if (present === bytes * 4) return;",
+        },
+        {
+          file: "packages/proxmox/src/proxmox-hypervisor.ts",
+          find: "size: renderSize(bytes), digest",
+          replace: `size: ((present === bytes ? "+" : "") + renderSize(bytes)) as never, digest`,
+        },
+      ],
+      expects: /I8 .*disk-resized|ServerCreate .*with each step twice leaves/,
+    },
+  ],
+  run: (run) =>
+    LocalScene.use(async (scene) => {
+      const violations: string[] = [];
+      const work: Work = (subject, kind) => scene.work(subject, kind);
+      let cases = 0;
+      let steps = 0;
+      for (const kind of JOB_KINDS) {
+        const applied = new Set<string>();
+        const courses = Array.from({ length: REPEATS[run.scale] }, () => DETOURS[kind]).flat();
+        for (const detour of courses) {
+          const once = await subjectFor(scene, kind, work);
+          await SCENARIOS[kind].cause(scene, once);
+          await scene.work(once, kind, {
+            isPrivileged: detour.isPrivileged,
+            onEvent: onDetour(scene, detour, await vmidOf(scene, once)),
+          });
+          const twice = await subjectFor(scene, kind, work);
+          await SCENARIOS[kind].cause(scene, twice);
+          const doubled = runnerOfDoubledSteps(kind, (name) => {
+            applied.add(name);
+            steps += 1;
+          });
+          await scene.work(twice, kind, {
+            run: doubled,
+            isPrivileged: detour.isPrivileged,
+            onEvent: onDetour(scene, detour, await vmidOf(scene, twice)),
+          });
+          cases += 1;
+          const view = await scene.view();
+          violations.push(
+            ...(await endViolations(scene, once, kind, view)),
+            ...(await endViolations(scene, twice, kind, view)).map((text) =>
+              text.replace(twice.server, `${twice.server} with each step twice`),
+            ),
+            ...differences(await worldStateOf(scene, twice), await worldStateOf(scene, once)).map(
+              (text) => `${kind} ${detour.name} with each step twice leaves ${text}`,
+            ),
+            ...(await brokenInvariants(scene)),
+          );
+        }
+        const missing = STEP_NAMES[kind].filter((name) => !applied.has(name));
+        if (missing.length > 0) violations.push(`${kind}: nothing led to ${missing.join(", ")}`);
+        run.progress(`${kind}: ${[...applied].join(", ")}`);
+      }
+      return {
+        cases,
+        violations: [...new Set(violations)],
+        figures: { kinds: JOB_KINDS.length, "steps applied twice": steps },
+      };
+    }),
+};

@@ -1,0 +1,90 @@
+import type { JobKind } from "@kule/contract/schemas";
+import { JOB_KINDS } from "@kule/programs/registry";
+import { remains, subjectFor, type Work } from "../job-kinds/course.ts";
+import { DETOURS, type Detour } from "../job-kinds/detours.ts";
+import { FAILURES, type Failure, failingCase, stepsOf } from "../job-kinds/failing-steps.ts";
+import { LocalScene } from "../job-kinds/local-scene.ts";
+import { removeServer } from "../job-kinds/remove-server.ts";
+import { brokenInvariants } from "../job-kinds/scene.ts";
+import { STEP_NAMES } from "../job-kinds/step-names.ts";
+import type { Row } from "../row.ts";
+
+export const row: Row = {
+  id: "A3",
+  title:
+    "A step that fails for good ends its job, which names it, and deleting the server then gives everything back.",
+  minutes: 1.5,
+  mutants: [
+    {
+      name: "nothing-released",
+      removes: "the release of a destroyed server's allocations",
+      patches: [
+        {
+          file: "apps/api/src/products/servers/settle.ts",
+          find: "if (settled.releasesAllocations) {",
+          replace: "if (settled.releasesAllocations && server.vcpu === 0) {",
+        },
+      ],
+      expects: /I4 no address, VM number or interface of a server that is gone|is still used/,
+    },
+    {
+      name: "wrong-step-named",
+      removes: "the name of the step that failed",
+      patches: [
+        {
+          file: "packages/programs/src/run-program.ts",
+          find: "error.step === null) error.step = step;",
+          replace: 'error.step === null) error.step = "verify";',
+        },
+      ],
+      expects: /names verify as the step that failed/,
+    },
+  ],
+  run: (run) =>
+    LocalScene.use(async (scene) => {
+      const work: Work = (subject, kind) => scene.work(subject, kind);
+      const violations: string[] = [];
+      let cases = 0;
+      const planned: { kind: JobKind; detour: Detour; step: string; failure: Failure }[] = [];
+      for (const kind of JOB_KINDS) {
+        const known = new Set<string>();
+        for (const detour of DETOURS[kind]) {
+          const steps = await stepsOf(scene, kind, detour, work);
+          for (const { name, hasTask } of steps) {
+            if (known.has(name)) continue;
+            known.add(name);
+            const possible = FAILURES.filter(({ needsTask }) => hasTask || !needsTask);
+            const chosen =
+              run.scale === "full" ? possible : [possible[Math.floor(run.random() * possible.length)]];
+            for (const failure of chosen)
+              if (failure !== undefined) planned.push({ kind, detour, step: name, failure });
+          }
+        }
+        run.progress(`${kind}: ${[...known].join(", ")}`);
+        const missing = STEP_NAMES[kind].filter((name) => !known.has(name));
+        if (missing.length > 0) violations.push(`${kind}: nothing leads to ${missing.join(", ")}`);
+      }
+      for (const { kind, detour, step, failure } of planned) {
+        const what = `${kind} ${detour.name}, ${failure.name} at ${step}`;
+        const subject = await subjectFor(scene, kind, work);
+        const found = await failingCase(scene, subject, { kind, detour, step, failure });
+        found.push(...(await brokenInvariants(scene)));
+        scene.lab.lab.faults.clear();
+        scene.lab.lab.faults.tasks.clear();
+        const { isPrivileged } = detour;
+        const remove: Work = (each, of) => scene.work(each, of, { isPrivileged });
+        const left = await removeServer(scene, subject, remove);
+        if (left !== null) found.push(`the server cannot be removed: ${left}`);
+        const view = await scene.view();
+        found.push(...(await remains(scene, subject, view)), ...(await brokenInvariants(scene)));
+        violations.push(...found.map((text) => `${what}: ${text}`));
+        cases += 1;
+        if (cases % 10 === 0) run.progress(`${cases} of ${planned.length} failures`);
+      }
+      return {
+        cases,
+        violations,
+        figures: { kinds: JOB_KINDS.length, "steps that failed": cases },
+      };
+    }),
+};
