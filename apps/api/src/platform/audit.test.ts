@@ -140,3 +140,25 @@ test("members without audit:read cannot read it, other organisations see none of
     "acme",
   ]);
 });
+
+test("a token at the wrong kind of call is noted, reads included: so does a stolen agent's token show itself", async () => {
+  const { agent } = await world.addRegion("audited");
+  const noted = async (action: string) =>
+    (await world.operator.get(`/audit?action=${action}`)).body.items.map(
+      (each: { actor: { type: string }; resource: string; http_status: number }) => [
+        each.actor.type,
+        each.resource,
+        each.http_status,
+      ],
+    );
+  const job = "job_00000000000000000000000000";
+  await agent.get("/servers");
+  await agent.post(`/agent/jobs/${job}/steps`, { epoch: 1, seq: 1 });
+  await acme.owner.post("/agent/jobs/claim", {});
+  await agent.get("/me");
+  expect(await noted("agent.refused")).toEqual([
+    ["token", null, 403],
+    ["agent", job, 404],
+    ["agent", null, 403],
+  ]);
+});

@@ -12,7 +12,7 @@ import { authenticate, chooseOrganisation, requirePermission } from "./authorise
 import { crashPoint, hasCrashPoints, withCrashPoints } from "./crash-points.ts";
 import type { Tx } from "./database.ts";
 import type { Api } from "./deps.ts";
-import { fieldError, Invalid, NotFound } from "./errors.ts";
+import { fieldError, Invalid, NotFound, type Refusal } from "./errors.ts";
 import { findReplay } from "./idempotency.ts";
 import { newId } from "./ids.ts";
 import { mutation, type Outcome } from "./mutation.ts";
@@ -231,6 +231,8 @@ function queryOf(context: Context): Record<string, unknown> {
 }
 
 const auditedStatuses = new Set([400, 403, 404, 409, 412, 413, 415, 422]);
+/** Where an agent's token has no business, or somebody else's has none: 403, and 404 of another region's job. */
+const agentRefusal = { action: "agent.refused", statuses: new Set([403, 404]) };
 
 /** Turns an error into its problem document, and notes refused mutations outside of what was rolled back. */
 async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
@@ -240,15 +242,11 @@ async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
   if (refusal === null) deps.log.error({ err: error, requestId: request.id, operation: info.id }, "a bug");
   else if (refusal.status === 503)
     deps.log.warn({ err: error, requestId: request.id, operation: info.id }, "something is away");
-  const isDue =
-    info.audit !== null &&
-    (refusal === null ||
-      auditedStatuses.has(refusal.status) ||
-      (info.id === "login" && refusal.status === 401)) &&
-    (request.established.caller !== undefined || info.permission === "public");
-  if (isDue) {
+  const action = auditActionOf(request, refusal);
+  if (action !== null) {
     const lastId = Object.values(request.context.req.param()).at(-1);
     await writeAudit(deps.db, request, {
+      action,
       resource: lastId === undefined ? null : storableText(lastId.slice(0, 100)),
       outcome: refusal === null ? "failed" : "refused",
       httpStatus: problem.status,
@@ -267,6 +265,25 @@ async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
       throw defect;
     });
   return problem;
+}
+
+/** Under which action a refusal is noted, or null when it is not. */
+function auditActionOf(
+  { operation: info, established: { caller } }: ApiRequest,
+  refusal: Refusal | null,
+): string | null {
+  if (caller === undefined && info.permission !== "public") return null;
+  if (info.audit !== null) {
+    const isNoted =
+      refusal === null ||
+      auditedStatuses.has(refusal.status) ||
+      (info.id === "login" && refusal.status === 401);
+    return isNoted ? info.audit : null;
+  }
+  const isAgents = info.tag === "agent" || caller?.kind === "agent";
+  return isAgents && refusal !== null && agentRefusal.statuses.has(refusal.status)
+    ? agentRefusal.action
+    : null;
 }
 
 const secureHeaders = {
