@@ -35,7 +35,11 @@ export class ApiWorld {
   }
 
   static async open(settings: Partial<Settings> = {}): Promise<ApiWorld> {
-    const database = await freshDatabase();
+    return ApiWorld.over(await freshDatabase(), settings);
+  }
+
+  /** The same over a migrated database that somebody else has made. */
+  static async over(database: FreshDatabase, settings: Partial<Settings> = {}): Promise<ApiWorld> {
     const replica = await openReplica(database, settings);
     const operator = await issueToken(replica.deps.db, {
       kind: "operator",
@@ -117,5 +121,7 @@ export function testSettings(databaseUrl: string): Settings {
     poolSize: 10,
     rateLimitPerHour: 100_000_000,
     rateLimitBurst: 1_000_000,
+    createLimitPerHour: 100_000_000,
+    createLimitBurst: 1_000_000,
   };
 }
