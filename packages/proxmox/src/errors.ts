@@ -140,7 +140,7 @@ export const ERROR_TEXTS: readonly Row[] = [
   ),
   row(/got no worker upid|unable to fork worker/, ProxmoxWorkerUnavailable, "retryable"),
   row(
-    /qemu-img resize .*got timeout/,
+    /qemu-img resize (?:\S+ ){1,12}got timeout/,
     ProxmoxBusy,
     "retryable",
     "Resizing a preallocated qcow2 takes over 10 s: set preallocation=off on the storage.",

@@ -5,6 +5,8 @@ import { newId } from "./ids.ts";
 import { storableText } from "./storable-text.ts";
 
 export type AuditNote = {
+  /** When it is not the operation's own. */
+  readonly action?: string;
   readonly resource: string | null;
   readonly outcome: "succeeded" | "refused" | "failed";
   readonly httpStatus: number;
@@ -23,7 +25,7 @@ export async function writeAudit(
   note: AuditNote,
 ): Promise<void> {
   const caller = request.established.caller;
-  const action = request.operation.audit;
+  const action = note.action ?? request.operation.audit;
   if (action === null) throw new Error(`${request.operation.id} has no audit action`);
   const actor = request.established.actor ?? caller?.actor;
   const onBehalf = caller?.isOperator === true && request.organisationOrNull !== null;

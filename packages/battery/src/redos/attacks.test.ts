@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { attacksOn, attackText, samplesOf } from "./attacks.ts";
+import { patternsOf } from "./contract-patterns.ts";
+import { matchTimer } from "./match-time.ts";
+import { patternsIn } from "./source-patterns.ts";
+
+/** The longest search on texts of 3,000 characters. */
+function slowestMs(pattern: RegExp): number {
+  const time = matchTimer();
+  const texts = attacksOn(pattern.source).map((attack) => attackText(attack, 3_000));
+  return Math.max(...time(pattern, texts));
+}
+
+test("each part of a pattern that takes a character gives one", () => {
+  expect(samplesOf(String.raw`^(?:ab|\d{2,3})[x-z.]+\x41\b\/$`)).toEqual(["a", "b", "0", "x", ".", "A", "/"]);
+});
+
+test.each([
+  /^(a+)+$/,
+  /^([a-z0-9]+-?)+$/,
+  /^(\w|\d)*$/,
+  /^[^@]+@[^@]+\.[^@]+$/,
+  /\/+$/,
+  /^\s*(.*)\s*,\s*$/,
+  /start of it \d.*end of it/,
+])("%s is caught", (pattern) => {
+  // The many beginnings of the last one are fewer than its characters: at 100 kB it takes seconds.
+  expect(slowestMs(pattern)).toBeGreaterThan(pattern.source.startsWith("start") ? 0.2 : 2);
+});
+
+test.each([/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, /^[^@]+@[^.@]+(\.[^.@]+)+$/, /={1,2}$/])(
+  "%s is quick",
+  (pattern) => {
+    expect(slowestMs(pattern)).toBeLessThan(2);
+  },
+);
+
+test("a text has the length that was asked for, and its end", () => {
+  const text = attackText({ lead: "ab", pump: "xyz", end: "!" }, 20);
+  expect(text).toHaveLength(20);
+  expect(text).toMatch(/^abxyzxyz.*!$/);
+});
+
+test("patterns are found in literals, constructors and templates, and not in strings", () => {
+  const { patterns, unknown } = patternsIn(
+    "a.ts",
+    'const a = /x+/gi;\nconst b = new RegExp("y+", "u");\nconst c = RegExp(`^${a}z$`);\nconst d = "/no/"; new RegExp(d);',
+  );
+  expect(patterns).toEqual([
+    { place: "a.ts:1", source: "x+", flags: "gi" },
+    { place: "a.ts:2", source: "y+", flags: "u" },
+    { place: "a.ts:3", source: "^xz$", flags: "" },
+  ]);
+  expect(unknown).toEqual(["a.ts:4"]);
+  expect(() => patternsIn("b.ts", "const =")).toThrow(/b\.ts/);
+});
+
+test("patterns of a contract are found at any depth", () => {
+  const contract = { a: [{ properties: { x: { type: "string", pattern: "^p$" } } }], pattern: 3 };
+  expect(patternsOf(contract, "c")).toEqual([{ place: "c/a/0/properties/x", source: "^p$", flags: "u" }]);
+});
