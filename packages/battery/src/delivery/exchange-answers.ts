@@ -5,10 +5,10 @@ const isClaim = ({ path }: Exchange) => path.endsWith("/agent/jobs/claim");
 
 /**
  * What is wrong with the answers that the control plane gave to an agent's requests and their copies: a fault of its
- * own, a report that was accepted and refused, an end that was answered differently, a claim that got two jobs.
+ * own, a report that was accepted and refused, an end that was answered differently.
  */
 export function wrongAnswers(exchanges: readonly Exchange[]): string[] {
-  return [...exchanges.flatMap(wrongInOne), ...claimsOfTwoJobs(exchanges)];
+  return exchanges.flatMap(wrongInOne);
 }
 
 function wrongInOne(exchange: Exchange): string[] {
@@ -32,28 +32,6 @@ function wrongInOne(exchange: Exchange): string[] {
   return wrong;
 }
 
-/** An epoch is one holding of a job: under one claim there is one, and after its lease the same job's next. */
-function claimsOfTwoJobs(exchanges: readonly Exchange[]): string[] {
-  const jobs = new Map<string, Map<string, number[]>>();
-  for (const exchange of exchanges) {
-    if (!isClaim(exchange)) continue;
-    const { claim_id } = JSON.parse(exchange.requestBody) as { claim_id: string };
-    for (const answer of exchange.answers) {
-      if (answer?.status !== 200) continue;
-      const { id, epoch } = (JSON.parse(answer.body) as { job: { id: string; epoch: number } }).job;
-      const ofClaim = jobs.get(claim_id) ?? new Map<string, number[]>();
-      ofClaim.set(id, [...(ofClaim.get(id) ?? []), epoch]);
-      jobs.set(claim_id, ofClaim);
-    }
-  }
-  return [...jobs]
-    .filter(([, ofClaim]) => ofClaim.size > 1)
-    .map(
-      ([claim, ofClaim]) =>
-        `claim ${claim} was answered ${ofClaim.size} jobs: ${[...ofClaim].map(([id, epochs]) => `${id} (epoch ${epochs.join(", ")})`).join(" and ")}`,
-    );
-}
-
 function statusIn(body: string): string {
   return String((JSON.parse(body) as { status?: unknown }).status);
 }
@@ -71,4 +49,47 @@ export function countExchanges(exchanges: readonly Exchange[]): {
     reports: exchanges.filter(isReport).length,
     claims: exchanges.filter(isClaim).length,
   };
+}
+
+export type LostClaim = { readonly claimId: string; readonly job: string; readonly epoch: number };
+
+/**
+ * Claims that had been given a job when their reply was lost: asked again before the lease has passed, they must be
+ * answered that job.
+ *
+ * @returns those that were asked again so soon and those that were not, and what was wrong
+ */
+export function lostClaims(
+  exchanges: readonly Exchange[],
+  leaseSeconds: number,
+): { readonly repeated: LostClaim[]; readonly tooLate: LostClaim[]; readonly violations: string[] } {
+  const [repeated, tooLate, violations]: [LostClaim[], LostClaim[], string[]] = [[], [], []];
+  const claims = exchanges.filter(isClaim).map((exchange) => ({ ...exchange, claimId: claimIdOf(exchange) }));
+  for (const [index, lost] of claims.entries()) {
+    const given = jobIn(lost);
+    if (lost.returned !== null || given === null) continue;
+    const claim = { claimId: lost.claimId, ...given };
+    const next = claims.slice(index + 1).find(({ claimId }) => claimId === lost.claimId);
+    // Counted from when the claim came, which is before the lease began.
+    if (next === undefined || next.endedAtMs > lost.endedAtMs + leaseSeconds * 900) {
+      tooLate.push(claim);
+      continue;
+    }
+    repeated.push(claim);
+    const again = jobIn(next);
+    if (again?.job !== given.job || again.epoch !== given.epoch)
+      violations.push(
+        `claim ${lost.claimId} had been given ${given.job} (epoch ${given.epoch}) when its reply was lost; asked again it was not answered the job but ${next.answers[0]?.status} ${again === null ? "" : `${again.job} (epoch ${again.epoch})`}`,
+      );
+  }
+  return { repeated, tooLate, violations };
+}
+
+const claimIdOf = ({ requestBody }: Exchange) => (JSON.parse(requestBody) as { claim_id: string }).claim_id;
+
+function jobIn({ answers }: Exchange): { job: string; epoch: number } | null {
+  const answer = answers.find((each) => each?.status === 200);
+  if (!answer) return null;
+  const { id, epoch } = (JSON.parse(answer.body) as { job: { id: string; epoch: number } }).job;
+  return { job: id, epoch };
 }

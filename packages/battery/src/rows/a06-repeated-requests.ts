@@ -1,6 +1,6 @@
 import { startRegionWorld } from "@kule/testing/region-world";
 import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
-import { JobJournal, jobChangeViolations } from "@kule/testing/rig/job-journal";
+import { claimViolations, JobJournal, jobChangeViolations } from "@kule/testing/rig/job-journal";
 import { viewOfControlServer } from "@kule/testing/world-check/region-invariants";
 import { countExchanges, wrongAnswers } from "../delivery/exchange-answers.ts";
 import { wronglyRecorded } from "../delivery/recorded-once.ts";
@@ -88,6 +88,7 @@ export const row: Row = {
       violations.push(
         ...wrongAnswers(exchanges),
         ...jobChangeViolations(changes),
+        ...claimViolations(changes),
         ...(await lives.failures()),
         ...(await wronglyRecorded(lives)),
         ...(await worldViolations(world.database.ownerUrl, "in the end", [

@@ -57,13 +57,21 @@ describe("the proxy", () => {
   });
 
   test("hits what a fault names: by method, path, from the nth on, so many times", async () => {
-    const off = proxy.add({ action: "drop-before", method: "POST", path: /^\/a/, nth: 2, count: 1 });
-    expect(await post("/a", "1")).toBe("effect 1");
-    expect(await get("/a")).toBe("effect 2");
+    const off = proxy.add({
+      action: "drop-before",
+      method: "POST",
+      path: /^\/a/,
+      when: (body) => body !== "0",
+      nth: 2,
+      count: 1,
+    });
+    expect(await post("/a", "0")).toBe("effect 1");
+    expect(await post("/a", "1")).toBe("effect 2");
+    expect(await get("/a")).toBe("effect 3");
     await expect(post("/a", "2")).rejects.toThrow();
-    expect(await post("/a", "3")).toBe("effect 3");
+    expect(await post("/a", "3")).toBe("effect 4");
     expect(off()).toBe(1);
-    expect(proxy.counts()).toEqual({ forwarded: 3, "drop-before": 1 });
+    expect(proxy.counts()).toEqual({ forwarded: 4, "drop-before": 1 });
   });
 
   test("hits by chance as its seed says, the same each time", async () => {

@@ -13,6 +13,8 @@ export type HttpFault = Occurrence & {
   readonly method?: string;
   /** Tested against the path with its query; any when absent. */
   readonly path?: RegExp;
+  /** Asked last, about the request's body. */
+  readonly when?: (body: string) => boolean;
 } & HttpFaultKind;
 
 export type HttpFaultKind =
@@ -161,8 +163,10 @@ export class HttpFaultProxy {
       body: await buffer(request),
     };
     const fault = this.#rules.hit(
-      ({ method, path }) =>
-        (method === undefined || method === call.method) && (path === undefined || path.test(call.path)),
+      ({ method, path, when }) =>
+        (method === undefined || method === call.method) &&
+        (path === undefined || path.test(call.path)) &&
+        (when === undefined || when(call.body.toString("utf8"))),
     );
     if (fault !== null) this.#count(fault.action);
     this.#number += 1;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type JobChange, type JobFacts, jobChangeViolations } from "./job-journal.ts";
+import { claimViolations, type JobChange, type JobFacts, jobChangeViolations } from "./job-journal.ts";
 
 const queued: JobFacts = {
   status: "queued",
@@ -69,5 +69,41 @@ describe("a job's changes", () => {
     [/a claim made it/, life(queued, running(1, 0, 9e9), over(1, 0), running(2, 0, 9e9))],
   ])("are wrong when %s", (what, changes) => {
     expect(jobChangeViolations(changes).join()).toMatch(what);
+  });
+});
+
+describe("a claim", () => {
+  /** "job_1 running c1": each a second after the one before, with a lease of ten. */
+  const claims = (...lines: readonly string[]) => {
+    const now = new Map<string, JobFacts>();
+    return lines.map((line, index): JobChange => {
+      const [job = "", status = "", claimId = null] = line.split(" ");
+      const before = now.get(job) ?? queued;
+      const isClaim = status === "running" && claimId !== null;
+      const after: JobFacts = {
+        ...before,
+        status,
+        epoch: before.epoch + (isClaim ? 1 : 0),
+        claimId: claimId ?? before.claimId,
+        leaseUntilMs: status === "running" ? index * 1000 + 10_000 : null,
+      };
+      now.set(job, after);
+      return { job, kind: "ServerCreate", atMs: index * 1000, before, after };
+    });
+  };
+  const idle = Array.from({ length: 12 }, () => "job_9 queued");
+  test.each([
+    ["ended", ["job_1 running c1", "job_1 succeeded", "job_2 running c1"]],
+    ["was handed back", ["job_1 running c1", "job_1 queued", "job_2 running c1"]],
+    ["was lost with its lease", ["job_1 running c1", ...idle, "job_2 running c1"]],
+    ["was taken over", ["job_1 running c1", "job_1 running c2", "job_2 running c1"]],
+  ])("may be given another job when the first one %s", (_, lines) => {
+    expect(claimViolations(claims(...lines))).toEqual([]);
+  });
+  test.each([
+    [["job_1 running c1", "job_2 running c1"]],
+    [["job_1 running c1", ...idle.slice(0, 9), "job_1 running", ...idle.slice(0, 5), "job_2 running c1"]],
+  ])("is not given another one while it holds one", (lines) => {
+    expect(claimViolations(claims(...lines))).toEqual(["claim c1 was given job_2 while it held job_1"]);
   });
 });

@@ -84,6 +84,31 @@ export function jobChangeViolations(changes: readonly JobChange[]): string[] {
   return sequentialViolations(history.events, jobModel);
 }
 
+/** A claim that was given a second job while the first one was still held under it. */
+export function claimViolations(changes: readonly JobChange[]): string[] {
+  /** What is held, by the claim it was given to. */
+  const held = new Map<string, JobChange>();
+  const violations: string[] = [];
+  for (const change of changes) {
+    const { before, after, job, atMs } = change;
+    const { claimId } = after;
+    if (claimId === null) continue;
+    if (after.status !== "running") {
+      if (held.get(claimId)?.job === job) held.delete(claimId);
+      continue;
+    }
+    const other = held.get(claimId);
+    const isClaim = after.epoch !== before?.epoch;
+    if (isClaim && other !== undefined && other.job !== job && (other.after.leaseUntilMs ?? 0) > atMs)
+      violations.push(`claim ${claimId} was given ${job} while it held ${other.job}`);
+    // A job that somebody else has claimed is not held by its former claim any more.
+    if (isClaim && before?.claimId != null && held.get(before.claimId)?.job === job)
+      held.delete(before.claimId);
+    if (isClaim || other?.job === job) held.set(claimId, change);
+  }
+  return violations;
+}
+
 const jobModel: SequentialModel<{ readonly ends: number }> = {
   initial: { ends: 0 },
   next: ({ ends }, event) => {
