@@ -9,6 +9,7 @@ import { withoutSlashesAtEnd } from "./platform/slashes-at-end.ts";
 import { mountCatalog } from "./products/catalog/routes.ts";
 import { mountIdentity } from "./products/identity/routes.ts";
 import { jobHandlers } from "./products/job-handlers.ts";
+import { mountInvariants } from "./products/invariants/routes.ts";
 import { mountJobs } from "./products/jobs/routes.ts";
 import { mountMeta } from "./products/meta/routes.ts";
 import { mountNetworks } from "./products/networks/routes.ts";
@@ -33,6 +34,7 @@ export function createApp(deps: Deps): Hono {
   mountServers(api);
   mountJobs(api, jobHandlers);
   mountUsage(api);
+  mountInvariants(api);
   mountAgent(api, jobHandlers);
 
   app.notFound((context) => problem(context, unknownRoute(context)));

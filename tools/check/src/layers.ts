@@ -36,6 +36,7 @@ const mayUse: Record<string, readonly string[]> = {
     "@kule/crash-points",
     "@kule/rules",
     "@kule/database",
+    "@kule/invariants",
     "@kule/programs",
     "@kule/proxmox",
     "@kule/region-config",

@@ -6,6 +6,7 @@ import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
+import { registerInvariantMetrics } from "../products/invariants/metrics.ts";
 import { onceToldToStop } from "./stop-signal.ts";
 
 /** How long running requests may take to end after SIGTERM, in milliseconds; the whole stop stays under 10 s. */
@@ -23,6 +24,7 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
     const app = createApp(open.deps);
     const server = serve({ fetch: app.fetch, hostname: settings.host, port: settings.port });
     await listening(server, settings, "KULE_API_PORT");
+    registerInvariantMetrics(open.deps);
     const metrics = await serveMetrics(settings, open.deps.metrics.registry);
     log.info({ host: settings.host, port: portOf(server), url: settings.publicUrl }, "serving");
 

@@ -1,5 +1,8 @@
 /** Who is to be told of what: the payload of a NOTIFY on a channel. */
-export type News = { readonly channel: "kule_job" | "kule_region"; readonly payload: string };
+export type News = {
+  readonly channel: "kule_job" | "kule_region" | "kule_invariants";
+  readonly payload: string;
+};
 
 /** Error codes of our own under which the trigger on `job` says what it saw change (migration 0003). */
 const channels: { readonly [code: string]: News["channel"] | undefined } = {

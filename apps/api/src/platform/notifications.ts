@@ -6,8 +6,8 @@ import type { Logger } from "./log.ts";
 export type Listener = (payload: string | null) => void;
 
 /** All are listened to from the start: a LISTEN sent with the first listener would take effect only after it waits. */
-const channels = ["kule_job", "kule_region", "kule_token"] as const;
-type Channel = (typeof channels)[number];
+const channels = ["kule_job", "kule_region", "kule_token", "kule_invariants"] as const;
+export type Channel = (typeof channels)[number];
 
 /**
  * One connection that listens for the whole process. A NOTIFY is a hint to look, never the news itself, so a broken

@@ -14,6 +14,8 @@ export type Settings = {
   readonly addressQuarantineSeconds: number;
   /** How long a claimed job is held without a report. */
   readonly leaseSeconds: number;
+  /** How often the worker holds the database against its invariants. */
+  readonly invariantsEveryMinutes: number;
   readonly rateLimitPerHour: number;
   readonly rateLimitBurst: number;
   /** How many reverse proxies add to X-Forwarded-For before a request reaches us. */
@@ -72,6 +74,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
     leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),
+    invariantsEveryMinutes: integer("KULE_INVARIANTS_EVERY_MINUTES", 10, 1, 1440),
     rateLimitPerHour: integer("KULE_RATE_LIMIT_PER_HOUR", 3600, 1, 1_000_000_000),
     rateLimitBurst: integer("KULE_RATE_LIMIT_BURST", 600, 1, 1_000_000_000),
     trustedProxies: integer("KULE_TRUSTED_PROXIES", 0, 0, 10),

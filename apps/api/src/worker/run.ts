@@ -1,8 +1,10 @@
-import { Logger, parseCronItems, run, type TaskList } from "graphile-worker";
+import { type JobHelpers, Logger, parseCronItems, run, type TaskList } from "graphile-worker";
 import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
+import { checkInvariants } from "./check-invariants.ts";
 import { cleanUp } from "./clean-up.ts";
+import { everyMinutes } from "./every-minutes.ts";
 import { expireRemovalBuffer, sweepRemovalBuffers } from "./expire-removal-buffer.ts";
 import { reapLeases } from "./reap-leases.ts";
 
@@ -28,11 +30,18 @@ export async function runWorker({
     connectionString: ownerUrl,
     taskList: tasksOf(deps),
     parsedCronItems: parseCronItems([
+      {
+        task: "check_invariants",
+        match: everyMinutes(deps.settings.invariantsEveryMinutes),
+        // The next time is soon enough to try again; one that waits, or that the API asked for, is enough.
+        options: { backfillPeriod: 0, maxAttempts: 1, jobKey: "check_invariants" },
+      },
       { task: "sweep_removal_buffers", match: "* * * * *", options: { backfillPeriod: 0 } },
       { task: "reap_leases", match: "* * * * *", options: { backfillPeriod: 0 } },
       { task: "clean_up", match: "*/10 * * * *", options: { backfillPeriod: 0 } },
     ]),
-    concurrency: 2,
+    // One more than what waits for nobody: a look at the invariants of a large installation takes seconds.
+    concurrency: 3,
     pollInterval: 2_000,
     noHandleSignals: true,
     logger: new Logger(() => (level, message) => {
@@ -48,10 +57,10 @@ export async function runWorker({
 export function tasksOf(deps: Deps): TaskList {
   const tasks = plainTasksOf(deps);
   const withPoints = Object.entries(tasks).map(([name, task]) => {
-    const run = (payload: unknown) =>
+    const run = (payload: unknown, helpers: JobHelpers) =>
       withCrashPoints(deps.crash, `worker.${name}`, async () => {
         await crashPoint("before-begin");
-        await task(payload);
+        await task(payload, helpers);
         await crashPoint("done");
       });
     return [name, run] as const;
@@ -59,7 +68,9 @@ export function tasksOf(deps: Deps): TaskList {
   return Object.fromEntries(withPoints);
 }
 
-function plainTasksOf(deps: Deps): Readonly<Record<string, (payload: unknown) => Promise<void>>> {
+type Task = (payload: unknown, helpers: Pick<JobHelpers, "withPgClient">) => Promise<void>;
+
+function plainTasksOf(deps: Deps): Readonly<Record<string, Task>> {
   return {
     expire_removal_buffer: async (payload) => {
       const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };
@@ -72,6 +83,9 @@ function plainTasksOf(deps: Deps): Readonly<Record<string, (payload: unknown) =>
     reap_leases: async () => {
       const reaped = await reapLeases(deps, jobHandlers);
       if (reaped > 0) deps.log.warn({ reaped }, "gave back jobs whose lease had passed");
+    },
+    check_invariants: async (_payload, { withPgClient }) => {
+      await withPgClient((owner) => checkInvariants(deps, owner));
     },
     clean_up: async () => {
       deps.log.debug({ ...(await cleanUp(deps.db)) }, "cleaned up");

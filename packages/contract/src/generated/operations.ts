@@ -79,6 +79,7 @@ export type OperationId =
   | "cancelJob"
   | "retryJob"
   | "listUsage"
+  | "getInvariants"
   | "claimJob"
   | "reportStep"
   | "reportHealth";
@@ -147,6 +148,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   cancelJob: {"id":"cancelJob","method":"post","path":"/jobs/{job_id}/cancel","tag":"jobs","permission":"job:cancel","audit":"job.cancel","pathParameters":["job_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[202,401,403,404,409,422,429,503]},
   retryJob: {"id":"retryJob","method":"post","path":"/jobs/{job_id}/retry","tag":"jobs","permission":"job:retry","audit":"job.retry","pathParameters":["job_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[202,401,403,404,409,422,429,503]},
   listUsage: {"id":"listUsage","method":"get","path":"/usage","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","resource","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  getInvariants: {"id":"getInvariants","method":"get","path":"/operator/invariants","tag":"invariants","permission":"operator:invariants","audit":null,"pathParameters":[],"queryParameters":["fresh"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   claimJob: {"id":"claimJob","method":"post","path":"/agent/jobs/claim","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,204,400,401,403,422,429,503]},
   reportStep: {"id":"reportStep","method":"post","path":"/agent/jobs/{job_id}/steps","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":["job_id"],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   reportHealth: {"id":"reportHealth","method":"post","path":"/agent/health","tag":"agent","permission":"agent:health","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},

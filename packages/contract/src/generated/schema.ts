@@ -902,6 +902,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/operator/invariants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which promises are broken in the database (operators)
+         * @description The worker holds the database against the invariants in one snapshot, every few minutes; this answers what it
+         *     found last. `fresh=true` has it look now and waits for the result, up to 30 seconds; without one until then the
+         *     answer is 503. What needs more than the database is in `not_checked`.
+         */
+        get: operations["getInvariants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/jobs/claim": {
         parameters: {
             query?: never;
@@ -1732,6 +1754,44 @@ export interface components {
         UsageList: {
             items: components["schemas"]["UsageEvent"][];
             next_cursor: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @description Which promise; docs/runbooks/invariants.md says what each means and what to do when it is broken
+         * @enum {string}
+         */
+        Invariant: "I1" | "I2" | "I3" | "I4" | "I5" | "I6" | "I7" | "I8" | "I9" | "I10" | "I11" | "I12" | "I13" | "I14" | "secret-kept";
+        InvariantReport: {
+            /** @description The moment that the report is about; null: the worker has not looked yet */
+            checked_at: components["schemas"]["Time"] | null;
+            age_seconds: number | null;
+            /** @description How often the worker looks */
+            interval_seconds: number | null;
+            /** @description The worker has missed its time twice, or never looked: what the report says may be over */
+            stale: boolean;
+            duration_ms: number | null;
+            violations_total: number;
+            /** @description At most 100 of each check */
+            violations: components["schemas"]["InvariantViolation"][];
+            checked: {
+                invariant: components["schemas"]["Invariant"];
+                /** @description The promise, as a sentence */
+                check: string;
+                /** @description All of them */
+                violations: number;
+                duration_ms: number;
+            }[];
+            not_checked: {
+                invariant: components["schemas"]["Invariant"];
+                reason: string;
+            }[];
+        };
+        InvariantViolation: {
+            invariant: components["schemas"]["Invariant"];
+            /** @description The promise that is broken, as a sentence */
+            check: string;
+            /** @description Where it is broken: ids, addresses, numbers */
+            subject: string;
+            since: components["schemas"]["Time"];
         };
         ClaimRequest: {
             /** @description Made by the agent for this claim; repeat it when the reply was lost */
@@ -4427,6 +4487,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getInvariants: {
+        parameters: {
+            query?: {
+                /** @description Look now */
+                fresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvariantReport"];
                 };
             };
             401: components["responses"]["Unauthorized"];

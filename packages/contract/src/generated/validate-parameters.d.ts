@@ -132,6 +132,8 @@ export const retryJob_query: Validator;
 export const retryJob_header: Validator;
 export const listUsage_query: Validator;
 export const listUsage_header: Validator;
+export const getInvariants_query: Validator;
+export const getInvariants_header: Validator;
 export const claimJob_query: Validator;
 export const claimJob_header: Validator;
 export const reportStep_query: Validator;

@@ -76,6 +76,16 @@ export interface IdempotencyKey {
   subject: string;
 }
 
+export interface InvariantReport {
+  checked_at: Timestamp;
+  checks: Json;
+  duration_ms: number;
+  failures: Json;
+  interval_seconds: number;
+  singleton: Generated<boolean>;
+  violations: Json;
+}
+
 export interface Job {
   agent_name: string | null;
   agent_token_id: string | null;
@@ -336,6 +346,7 @@ export interface DB {
   app_user: AppUser;
   audit: Audit;
   idempotency_key: IdempotencyKey;
+  invariant_report: InvariantReport;
   job: Job;
   job_step: JobStep;
   kule_migration: KuleMigration;

@@ -137,4 +137,17 @@ create table idempotency_key (
   primary key (organisation_id, subject, method, path, key)
 );
 create index idempotency_key_created on idempotency_key (created_at);
+
+-- What the worker found when it last held the database against its invariants.
+create table invariant_report (
+  -- There is one row.
+  singleton boolean primary key default true check (singleton),
+  -- When the snapshot was taken that it is about.
+  checked_at timestamptz not null,
+  duration_ms integer not null,
+  interval_seconds integer not null,
+  checks jsonb not null,
+  violations jsonb not null,
+  failures jsonb not null
+);
 `;

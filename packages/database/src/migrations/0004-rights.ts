@@ -32,6 +32,7 @@ grant usage on schema public to kule_api;
 grant select, insert, update, delete on all tables in schema public to kule_api;
 revoke update, delete, truncate on audit, usage_event from kule_api;
 revoke delete, truncate on job, job_step, organisation, region, app_user from kule_api;
+revoke insert, update, delete, truncate on invariant_report from kule_api;
 revoke all on kule_migration, kule_migration_lock from kule_api;
 grant select on kule_migration to kule_api;
 

@@ -29,7 +29,7 @@ const member = [
   "ssh_key:update",
 ] as const;
 const admin = [...member, "audit:read", "member:manage", "token:manage", "token:read"] as const;
-const operator = [...admin, "operator:organisations", "operator:regions"] as const;
+const operator = [...admin, "operator:invariants", "operator:organisations", "operator:regions"] as const;
 const agent = ["agent:health", "agent:jobs"] as const;
 
 export type Permission = (typeof operator)[number] | (typeof agent)[number];

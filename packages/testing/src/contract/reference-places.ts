@@ -44,6 +44,7 @@ const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
   // These name nothing that somebody could own.
   action: null,
   dry_run: null,
+  fresh: null,
   from: null,
   kind: null,
   label_selector: null,

@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { ApiRequest } from "../../platform/api-request.ts";
-import { type JobNews, listenToJob } from "./job-news.ts";
+import type { NewsListener } from "../../platform/news.ts";
+import { listenToJob } from "./job-news.ts";
 import { findJob, type JobDetails } from "./store.ts";
 import { viewJob } from "./view.ts";
 
@@ -45,7 +46,7 @@ export function streamJobEvents(request: ApiRequest<"streamJobEvents">, found: J
 async function follow(
   request: ApiRequest<"streamJobEvents">,
   found: JobDetails,
-  news: JobNews,
+  news: NewsListener,
   gone: AbortSignal,
   send: (text: string) => void,
 ): Promise<void> {

@@ -146,7 +146,7 @@ function queryOf(operation: OperationInfo): fc.Arbitrary<[string, string][]> {
     );
   const pairs = known
     // A wait is real time; that it is bounded has tests of its own.
-    .filter((parameter) => parameter.name !== "wait")
+    .filter((parameter) => parameter.name !== "wait" && parameter.name !== "fresh")
     .map((parameter) => value(parameter.schema).map((text): [string, string] => [parameter.name, text]));
   const unknown = fc
     .constantFrom("x_unknown", "__proto__", "organisation_id", "limit ", "LIMIT", "")

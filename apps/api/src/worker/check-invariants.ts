@@ -1,0 +1,148 @@
+import { type CheckResult, runChecks } from "@kule/invariants/run-checks";
+import type { Violation } from "@kule/invariants/violation";
+import type { ClientBase } from "pg";
+import type { Deps } from "../platform/deps.ts";
+import type { CheckSummary, StandingViolation, StoredReport } from "../products/invariants/store.ts";
+
+/** A check that takes longer says so in the report and does not hold up the others. */
+const longestCheckSeconds = 60;
+const subjectsPerCheck = 100;
+
+type Failure = StoredReport["failures"][number];
+type Look = {
+  readonly at: Date;
+  /** The same as Postgres says it, to the microsecond. */
+  readonly checkedAt: string;
+  readonly durationMs: number;
+  readonly results: readonly CheckResult[];
+  readonly failures: readonly Failure[];
+};
+
+/**
+ * Holds the database against its invariants, keeps what it found for the API, and logs each violation when it is first
+ * seen and when it is seen no more. Both are logged as errors, so that whoever was told of the one hears of the other.
+ *
+ * @param owner a connection of the owner of all tables, outside of a transaction
+ */
+export async function checkInvariants(
+  { log, settings, notifications }: Pick<Deps, "log" | "settings" | "notifications">,
+  owner: ClientBase,
+): Promise<void> {
+  const look = await lookAtDatabase(owner);
+  for (const failure of look.failures)
+    log.error(failure, "a check of the invariants could not be carried out");
+  const change = await inTransaction(owner, "begin", () =>
+    storeReport(owner, look, settings.invariantsEveryMinutes * 60),
+  );
+  for (const violation of change.appeared) log.error(violation, "a promise is broken");
+  for (const violation of change.gone) log.error(violation, "a broken promise holds again");
+  notifications.publish([{ channel: "kule_invariants", payload: look.checkedAt }]);
+}
+
+function lookAtDatabase(owner: ClientBase): Promise<Look> {
+  const startedAt = performance.now();
+  const failures: Failure[] = [];
+  // One snapshot: a job that ends between two of the checks is no violation.
+  return inTransaction(owner, "begin isolation level repeatable read read only", async () => {
+    await owner.query(`set local statement_timeout = '${longestCheckSeconds}s'`);
+    const { rows } = await owner.query<{ at: Date; exact: string }>(
+      "select now() as at, now()::text as exact",
+    );
+    const [now] = rows;
+    if (now === undefined) throw new Error("Postgres did not say what time it is");
+    const results = await runChecks(owner, { subjectsPerCheck }, ({ invariant, check }, error) => {
+      failures.push({ invariant, check, reason: reasonOf(error) });
+    });
+    return { at: now.at, checkedAt: now.exact, durationMs: performance.now() - startedAt, results, failures };
+  });
+}
+
+/** Never the text of an error, which may quote rows: this goes to clients. */
+function reasonOf(error: unknown): string {
+  const code = (error as { code?: unknown }).code;
+  // Without a code it is no answer of Postgres: the connection broke, and nothing more can be asked on it.
+  if (typeof code !== "string") throw error;
+  return code === "57014"
+    ? `took longer than ${longestCheckSeconds} seconds`
+    : `could not be carried out (${code})`;
+}
+
+type Change = { readonly appeared: readonly Violation[]; readonly gone: readonly StandingViolation[] };
+
+/** Keeps the report unless a later one is there already, and says how it differs from the one before. */
+async function storeReport(owner: ClientBase, look: Look, intervalSeconds: number): Promise<Change> {
+  // Two looks at once: the later one has the last word, and each difference is found by one of them.
+  await owner.query("lock table invariant_report in share row exclusive mode");
+  const { rows } = await owner.query<{
+    violations: StandingViolation[];
+    checks: CheckSummary[];
+    later: boolean;
+  }>("select violations, checks, checked_at > $1::timestamptz as later from invariant_report", [
+    look.checkedAt,
+  ]);
+  const [last] = rows;
+  if (last?.later === true) return { appeared: [], gone: [] };
+
+  const before = last?.violations ?? [];
+  const failed = new Set(look.failures.map(({ check }) => check));
+  const isUnknown = ({ check }: Violation) => failed.has(check);
+  const since = new Map(before.map((violation) => [keyOf(violation), violation.since]));
+  const seen = look.results.flatMap(({ invariant, check, subjects }) =>
+    subjects.map((subject) => ({ invariant, check, subject })),
+  );
+  const at = look.at.toISOString();
+  const violations: StandingViolation[] = [
+    ...seen.map((violation) => ({ ...violation, since: since.get(keyOf(violation)) ?? at })),
+    // A check that failed says nothing; what it found before stands.
+    ...before.filter(isUnknown),
+  ];
+  const checks: CheckSummary[] = [
+    ...look.results.map(({ invariant, check, count, durationMs }) => ({
+      invariant,
+      check,
+      violations: count,
+      duration_ms: Math.round(durationMs),
+    })),
+    ...(last?.checks ?? []).filter(({ check, violations: n }) => failed.has(check) && n > 0),
+  ];
+  await owner.query(
+    `insert into invariant_report (checked_at, duration_ms, interval_seconds, checks, violations, failures)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (singleton) do update
+        set checked_at = excluded.checked_at, duration_ms = excluded.duration_ms,
+            interval_seconds = excluded.interval_seconds, checks = excluded.checks,
+            violations = excluded.violations, failures = excluded.failures`,
+    [
+      look.checkedAt,
+      Math.round(look.durationMs),
+      intervalSeconds,
+      JSON.stringify(checks),
+      JSON.stringify(violations),
+      JSON.stringify(look.failures),
+    ],
+  );
+  const now = new Set(seen.map(keyOf));
+  return {
+    appeared: seen.filter((violation) => !since.has(keyOf(violation))),
+    gone: before.filter((violation) => !now.has(keyOf(violation)) && !isUnknown(violation)),
+  };
+}
+
+const keyOf = ({ invariant, check, subject }: Violation) => JSON.stringify([invariant, check, subject]);
+
+async function inTransaction<Result>(
+  owner: ClientBase,
+  begin: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await owner.query(begin);
+  try {
+    const result = await work();
+    await owner.query("commit");
+    return result;
+  } catch (error) {
+    // The connection goes back to a pool.
+    await owner.query("rollback").catch(() => {});
+    throw error;
+  }
+}
