@@ -34,8 +34,8 @@ function readQuery(nodes: readonly SqlNode[], tables: ReadonlySet<string>, uses:
 
 /** Queries inside of parentheses are levels of their own. */
 function readGroup(nodes: readonly SqlNode[], tables: ReadonlySet<string>, uses: TableUse[]): void {
-  if (isWord(nodes[0], ...startsQuery)) return readQuery(nodes, tables, uses);
-  for (const node of nodes) if (node.kind === "group") readGroup(node.nodes, tables, uses);
+  if (isWord(nodes[0], ...startsQuery)) readQuery(nodes, tables, uses);
+  else for (const node of nodes) if (node.kind === "group") readGroup(node.nodes, tables, uses);
 }
 
 type Source = { readonly table: string | null; readonly alias: string };
@@ -46,7 +46,10 @@ function readLevel(nodes: readonly SqlNode[], tables: ReadonlySet<string>, uses:
   const verb = verbs.find((each) => isWord(nodes[start], each));
   if (verb === undefined) return;
   const level = nodes.slice(start);
-  if (verb === "insert") return readInsert(level, tables, uses);
+  if (verb === "insert") {
+    readInsert(level, tables, uses);
+    return;
+  }
   const { sources, conditions } = readSources(level, verb);
   const guarded = guardedSources(sources, conditions);
   const by = [...new Set(conditions.flatMap(({ nodes: condition }) => columnsIn(condition)))].sort();

@@ -1,0 +1,122 @@
+import { operations } from "@kule/contract/generated/operations";
+import type { OperationInfo } from "@kule/contract/schemas";
+import { allPermissions, scopeCovers } from "@kule/rules/identity/permissions";
+import { allOperations } from "@kule/testing/contract/contract-schema";
+import type { Findings } from "./isolation-answers.ts";
+import { isPermitted } from "./isolation-matrix.ts";
+import { type Actor, actorsOf } from "./matrix-actors.ts";
+import { standingPath } from "./matrix-objects.ts";
+import { callOperation } from "./operation-call.ts";
+import { recipes } from "./recipes.ts";
+import type { TwoOrganisations } from "./two-organisations.ts";
+
+/** A login is no call of anybody; it has tests of its own. */
+const callable = allOperations().filter((info) => info.id !== "login");
+
+/** Every operation as everybody: who has the permission succeeds, everybody else is refused by its name. */
+export async function runRoleMatrix(all: TwoOrganisations, actorNames = /./): Promise<Findings> {
+  const violations: string[] = [];
+  let cases = 0;
+  const actors = actorsOf(all).filter(({ name }) => actorNames.test(name));
+  for (const info of callable)
+    for (const actor of actors) {
+      cases += 1;
+      const defect = await roleDefect(all, actor, info);
+      if (defect !== null) violations.push(`${info.id} as ${actor.name}: ${defect}`);
+    }
+  return { cases, violations };
+}
+
+async function roleDefect(all: TwoOrganisations, actor: Actor, info: OperationInfo): Promise<string | null> {
+  const isPublic = info.permission === "public";
+  const mayDo = isPublic || (actor.kind !== "nobody" && isPermitted(actor, { operation: info.id }));
+  const { status, text } = await callAs(all, actor, info, mayDo);
+  const expected = (right: boolean, what: string) =>
+    right ? null : `expected ${what}, got ${status} ${text.slice(0, 300)}`;
+  if (actor.kind === "nobody" && !isPublic) return expected(status === 401, "401");
+  if (!mayDo) {
+    if (status !== 403) return expected(false, "403");
+    const { required } = JSON.parse(text) as { required?: string[] };
+    return expected(required?.join() === info.permission, `403 naming ${info.permission}`);
+  }
+  if (info.id === "logout" && actor.name !== "a console session in A") return expected(status === 409, "409");
+  return expected(status < 300, "a success");
+}
+
+/** Calls it right, with objects of its own; signing out ends a session that nobody else needs. */
+async function callAs(all: TwoOrganisations, actor: Actor, info: OperationInfo, mayDo: boolean) {
+  const recipe = recipes[info.id];
+  const caller =
+    info.id === "logout" && actor.name === "a console session in A"
+      ? await all.a.tenant.signIn(all.world, await all.a.tenant.addMember("admin"))
+      : actor.caller;
+  const path = mayDo ? await recipe.path?.(actor.side, all) : undefined;
+  return callOperation(caller, {
+    operation: info.id,
+    path: path ?? standingPath(info, actor.side, all),
+    body: recipe.body?.(actor.side, all),
+    headers:
+      actor.kind === "operator" && info.headerParameters.includes("Kule-Organisation")
+        ? { "Kule-Organisation": actor.side.tenant.id }
+        : {},
+  });
+}
+
+/**
+ * What must hold of the table of permissions whatever it says: those who only look change nothing, agents and people
+ * have nothing in common, operators' work is nobody else's, and no permission is without use.
+ */
+export function permissionTableFindings(all: TwoOrganisations): Findings {
+  const violations: string[] = [];
+  let cases = 0;
+  const expect = (holds: boolean, sentence: string) => {
+    cases += 1;
+    if (!holds) violations.push(sentence);
+  };
+  for (const info of callable)
+    for (const actor of actorsOf(all)) {
+      if (info.permission === "public" || info.permission === "authenticated") continue;
+      const may = isPermitted(actor, { operation: info.id });
+      if (info.audit !== null && /^(viewer|billing)/.test(actor.name))
+        expect(!may, `${actor.name} may change something by ${info.id}`);
+      if (/^member/.test(actor.name) && /member:manage|token:/.test(info.permission))
+        expect(!may, `${actor.name} may manage who has access by ${info.id}`);
+      if (actor.kind === "agent" || info.tag === "agent")
+        expect(
+          may === (actor.kind === "agent" && info.tag === "agent"),
+          `${info.id} and ${actor.name}: ${may}`,
+        );
+      if (info.permission.startsWith("operator:"))
+        expect(may === (actor.kind === "operator"), `${info.id} is open to ${actor.name}`);
+    }
+  const asked = new Set(callable.map((info) => info.permission));
+  const known: readonly string[] = allPermissions();
+  for (const permission of asked)
+    if (permission !== "public" && permission !== "authenticated")
+      expect(known.includes(permission), `nobody has the permission ${permission}`);
+  for (const permission of known) expect(asked.has(permission), `${permission} opens no operation`);
+  return { cases, violations };
+}
+
+export const scopes = ["server:read", "*:read", "network:*", "ssh_key:create"] as const;
+
+/** A token of that scope can do so much of its role and no more. */
+export async function scopedTokenFindings(
+  all: TwoOrganisations,
+  scope: (typeof scopes)[number],
+): Promise<Findings> {
+  const caller = await all.world.addToken(all.a.tenant.id, "owner", [scope]);
+  const owner = actorsOf(all).find((actor) => actor.name === "owner of A");
+  if (owner === undefined) throw new Error("no owner");
+  const violations: string[] = [];
+  let cases = 0;
+  for (const info of callable) {
+    if (info.permission === "public" || info.permission === "authenticated") continue;
+    const mayDo = owner.permissions.has(info.permission) && scopeCovers(scope, info.permission);
+    const { status } = await callAs(all, { ...owner, caller }, operations[info.id], mayDo);
+    cases += 1;
+    if (mayDo ? status >= 300 : status !== 403)
+      violations.push(`${info.id} with the scope ${scope} answered ${status}`);
+  }
+  return { cases, violations };
+}

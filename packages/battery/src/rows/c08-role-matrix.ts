@@ -1,0 +1,118 @@
+import {
+  permissionTableFindings,
+  runRoleMatrix,
+  scopedTokenFindings,
+  scopes,
+} from "@kule/api/testing/proofs/role-matrix";
+import { testBuildFindings } from "@kule/api/testing/proofs/test-build-hooks";
+import { allOperations } from "@kule/testing/contract/contract-schema";
+import type { Row } from "../row.ts";
+import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
+
+const LEAST_ACTORS = { full: 15, sample: 3 };
+const inSample = /nobody|owner of A|viewer of A|agent of A/;
+
+export const row: Row = {
+  id: "C8",
+  title: "Every operation serves exactly those who may, and no route escapes the checks.",
+  minutes: 0.4,
+  mutants: [
+    {
+      name: "permission-not-asked",
+      removes: "the check of a caller's permission in one product",
+      patches: [
+        {
+          file: "apps/api/src/platform/authorise.ts",
+          find: 'if (permission === "public" || permission === "authenticated") return;',
+          replace:
+            'if (permission === "public" || permission === "authenticated" || permission === "network:delete") return;',
+        },
+      ],
+      expects: /^delete(Network|Subnet) as (viewer|billing) of A: expected 403/,
+    },
+    {
+      name: "viewer-may-delete",
+      removes: "the line between looking and changing in the table of permissions",
+      patches: [
+        {
+          file: "packages/rules/src/identity/permissions.ts",
+          find: '"member:read",\n  "network:read",',
+          replace: '"member:read",\n  "server:delete",\n  "network:read",',
+        },
+      ],
+      expects: /^viewer of A may change something by deleteServer/,
+    },
+    {
+      name: "agent-on-the-user-api",
+      removes: "the line between agents and people",
+      patches: [
+        {
+          file: "packages/rules/src/identity/permissions.ts",
+          find: '"agent:health", "agent:jobs"] as const',
+          replace: '"agent:health", "agent:jobs", "job:read"] as const',
+        },
+      ],
+      expects: /^(listJobs|getJob) and the agent of A's region: true/,
+    },
+    {
+      name: "unchecked-route",
+      removes: "the error of a route that checked nobody's rights, in test builds",
+      patches: [
+        {
+          file: "apps/api/src/app.ts",
+          find: "if (deps.settings.testBuild) app.use(refuseUncheckedRoutes);",
+          replace: "",
+        },
+      ],
+      expects: /^a route without an authorisation check answered 200/,
+    },
+    {
+      name: "unaudited-change",
+      removes: "the error of a change without an audit row, in test builds",
+      patches: [
+        {
+          file: "apps/api/src/platform/test-build.ts",
+          find: "if (succeeded && operation.audit !== null && established.audited !== true)",
+          replace: "if (false)",
+        },
+      ],
+      expects: /^a change without an audit row answered 204/,
+    },
+    {
+      name: "scopes-ignored",
+      removes: "the scopes of a token",
+      patches: [
+        {
+          file: "packages/rules/src/identity/permissions.ts",
+          find: "if (scopes === null) return [...permissions];",
+          replace: "return [...permissions];",
+        },
+      ],
+      expects: /with the scope .* answered 2/,
+    },
+  ],
+  run: (run) =>
+    withTwoOrganisations(async (all) => {
+      const findings = [
+        permissionTableFindings(all),
+        await testBuildFindings(all),
+        await runRoleMatrix(all, run.scale === "full" ? /./ : inSample),
+      ];
+      run.progress("the role matrix was run");
+      for (const scope of run.scale === "full" ? scopes : scopes.slice(0, 1))
+        findings.push(await scopedTokenFindings(all, scope));
+      const [, , matrix] = findings;
+      const operations = allOperations().length;
+      const violations = findings.flatMap((each) => each.violations);
+      if ((matrix?.cases ?? 0) < operations * LEAST_ACTORS[run.scale])
+        violations.push("the role matrix has lost actors or operations");
+      return {
+        cases: findings.reduce((sum, { cases }) => sum + cases, 0),
+        violations,
+        figures: {
+          "operations covered": `${operations - 1} of ${operations}, login is nobody's call`,
+          "calls as everybody": matrix?.cases ?? 0,
+        },
+      };
+    }),
+};
