@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { stdout } from "node:process";
 import { parseArgs } from "node:util";
+import { sql } from "kysely";
 import { findCaller } from "../platform/caller.ts";
 import { type Database, openDatabase, systemQuery, type Tx } from "../platform/database.ts";
 import { newId } from "../platform/ids.ts";
@@ -131,7 +132,7 @@ async function ensureUser(
 async function endFormerTokens(tx: Tx): Promise<void> {
   await systemQuery(tx, "seeding ends the tokens of the seeding before")
     .updateTable("token")
-    .set({ revoked_at: new Date() })
+    .set({ revoked_at: sql<Date>`clock_timestamp()` })
     .where("name", "=", tokenName)
     .where("created_by", "is", null)
     .where("revoked_at", "is", null)
@@ -183,9 +184,7 @@ async function readKept(db: Database, path: string, names: Names): Promise<Seede
 async function isLive(db: Database, secret: string | undefined): Promise<boolean> {
   const token = parseToken(secret ?? "");
   const stored = token === null ? null : await findCaller(db, token);
-  if (token === null || stored === null) return false;
-  const { expiresAt } = stored.caller;
-  return sameHash(stored.secretHash, token.hash) && (expiresAt === null || expiresAt.getTime() > Date.now());
+  return token !== null && stored !== null && sameHash(stored.secretHash, token.hash);
 }
 
 async function opens(db: Database, login: Login | undefined): Promise<boolean> {

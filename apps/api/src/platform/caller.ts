@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { effectivePermissions, type OrganisationRole, roleAtMost } from "@kule/rules/identity/permissions";
+import { sql } from "kysely";
 import { type Database, systemQuery } from "./database.ts";
 import type { ParsedToken, TokenKind } from "./tokens.ts";
 
@@ -31,7 +32,12 @@ export type Caller = {
   readonly subject: string;
 };
 
-export type StoredCaller = { readonly caller: Caller; readonly secretHash: Buffer };
+export type StoredCaller = {
+  readonly caller: Caller;
+  readonly secretHash: Buffer;
+  /** What is left of the token by Postgres' clock, which alone decides when it ends. Null: it does not end. */
+  readonly leftMs: number | null;
+};
 
 /**
  * Reads the token and all that decides what it may, in one statement. Null when it is unknown, revoked, expired, or
@@ -55,6 +61,9 @@ export async function findCaller(db: Database, token: ParsedToken): Promise<Stor
       "token.region",
       "token.secret_hash",
       "token.expires_at",
+      sql<number | null>`(extract(epoch from token.expires_at - clock_timestamp()) * 1000)::float8`.as(
+        "left_ms",
+      ),
       "token.user_id",
       "organisation.id as organisation_id",
       "organisation.slug as organisation_slug",
@@ -69,7 +78,7 @@ export async function findCaller(db: Database, token: ParsedToken): Promise<Stor
     .where("token.kind", "=", token.kind)
     .where("token.revoked_at", "is", null)
     .executeTakeFirst();
-  if (row === undefined) return null;
+  if (row === undefined || (row.left_ms !== null && row.left_ms <= 0)) return null;
 
   const user =
     row.user_id === null ? null : { id: row.user_id, email: row.user_email ?? "", name: row.user_name ?? "" };
@@ -101,6 +110,7 @@ export async function findCaller(db: Database, token: ParsedToken): Promise<Stor
   if (actingRole === null) return null;
   return {
     secretHash: row.secret_hash,
+    leftMs: row.left_ms,
     caller: {
       kind: token.kind,
       tokenId: token.id,

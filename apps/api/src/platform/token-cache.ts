@@ -3,19 +3,22 @@ import { type Caller, findCaller, type Organisation, type StoredCaller } from ".
 import { type Database, systemQuery } from "./database.ts";
 import type { Logger } from "./log.ts";
 import type { Notifications } from "./notifications.ts";
-import { parseToken, sameHash } from "./tokens.ts";
+import { type ParsedToken, parseToken, sameHash } from "./tokens.ts";
 
 /** Nothing is trusted longer than this without asking the database again, even if every NOTIFY is lost. */
 const trustedForMs = 1_000;
 const maxEntries = 10_000;
 
+/** Until a time of the monotonic clock: a wall clock that is set back must not make anything trusted for longer. */
 type Entry<Value> = { readonly value: Promise<Value>; readonly until: number };
+
+type KnownCaller = StoredCaller & { readonly endsAt: number };
 
 /** Who a bearer token is. Two replicas agree within a second after a revocation, at once when NOTIFY gets through. */
 export class TokenCache {
   readonly #db: Database;
   readonly #log: Logger;
-  readonly #callers = new Map<string, Entry<StoredCaller | null>>();
+  readonly #callers = new Map<string, Entry<KnownCaller | null>>();
   readonly #organisations = new Map<string, Entry<Organisation | null>>();
   readonly #touched = new Map<string, number>();
   readonly #touching = new Set<Promise<void>>();
@@ -34,13 +37,21 @@ export class TokenCache {
   async callerOf(bearer: string): Promise<Caller | null> {
     const token = parseToken(bearer);
     if (token === null) return null;
-    const stored = await remembered(this.#callers, token.id, () => findCaller(this.#db, token));
+    const stored = await remembered(this.#callers, token.id, () => this.#look(token));
     if (stored === null || !sameHash(stored.secretHash, token.hash)) return null;
     const { caller } = stored;
     if (caller.kind !== token.kind) return null;
-    if (caller.expiresAt !== null && caller.expiresAt.getTime() <= Date.now()) return null;
+    if (stored.endsAt <= performance.now()) return null;
     this.#touch(token.id);
     return caller;
+  }
+
+  async #look(token: ParsedToken): Promise<KnownCaller | null> {
+    // Counted from before the question: on the careful side by the time the answer takes.
+    const askedAt = performance.now();
+    const stored = await findCaller(this.#db, token);
+    if (stored === null) return null;
+    return { ...stored, endsAt: stored.leftMs === null ? Number.POSITIVE_INFINITY : askedAt + stored.leftMs };
   }
 
   /** The organisation with that id, for operators who act in it. */
@@ -75,7 +86,7 @@ export class TokenCache {
 
   /** Notes the use of a token to the minute, beside the request: a request never waits for it or fails by it. */
   #touch(tokenId: string): void {
-    const minute = Math.floor(Date.now() / 60_000);
+    const minute = Math.floor(performance.now() / 60_000);
     if (this.#touched.get(tokenId) === minute) return;
     if (this.#touched.size >= maxEntries) this.#touched.clear();
     this.#touched.set(tokenId, minute);
@@ -106,10 +117,10 @@ function remembered<Value>(
   load: () => Promise<Value>,
 ): Promise<Value> {
   const known = entries.get(key);
-  if (known !== undefined && known.until > Date.now()) return known.value;
+  if (known !== undefined && known.until > performance.now()) return known.value;
   if (entries.size >= maxEntries) entries.clear();
   const value = load();
-  const entry: Entry<Value> = { value, until: Date.now() + trustedForMs };
+  const entry: Entry<Value> = { value, until: performance.now() + trustedForMs };
   entries.set(key, entry);
   value.then(
     (found) => {

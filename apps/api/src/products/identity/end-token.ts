@@ -5,15 +5,10 @@ import { conflict, NotFound } from "../../platform/errors.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { noContent, type Reply, reply } from "../../platform/reply.ts";
 import { requirePermissionsWithinReach, requireRoleWithinReach } from "./privilege.ts";
-import {
-  expireTokenRow,
-  issueToken,
-  lockToken,
-  revokeTokenRow,
-  type TokenOwner,
-  type TokenRow,
-} from "./token-store.ts";
+import { expireTokenRow, issueToken, lockToken, revokeTokenRow, type TokenOwner } from "./token-store.ts";
 import { viewToken } from "./view.ts";
+
+type LockedToken = NonNullable<Awaited<ReturnType<typeof lockToken>>>;
 
 /** Ends a token. It is refused here from now on and everywhere within a second. */
 export async function endToken(request: ApiRequest, owner: TokenOwner, id: string): Promise<Reply> {
@@ -72,16 +67,15 @@ export async function replaceToken(
   return answer;
 }
 
-async function lockedToken(tx: Tx, owner: TokenOwner, id: string): Promise<TokenRow> {
+async function lockedToken(tx: Tx, owner: TokenOwner, id: string): Promise<LockedToken> {
   const token = await lockToken(tx, owner, id);
   if (token === null) throw new NotFound();
   return token;
 }
 
-function requireLive(token: TokenRow): void {
-  const isExpired = token.expires_at !== null && token.expires_at.getTime() <= Date.now();
-  if (token.revoked_at === null && !isExpired) return;
-  const status = isExpired ? "expired" : "revoked";
+function requireLive(token: LockedToken): void {
+  if (token.revoked_at === null && !token.is_expired) return;
+  const status = token.is_expired ? "expired" : "revoked";
   throw conflict("invalid_state", "token_is_live", `the token is ${status}; mint a new one`, {
     resource: token.id,
     currentStatus: status,

@@ -103,8 +103,17 @@ export async function findToken(
   return row ?? null;
 }
 
-export async function lockToken(tx: Tx, owner: TokenOwner, id: string): Promise<TokenRow | null> {
-  const row = await tokensOf(tx, owner).where("token.id", "=", id).forUpdate().executeTakeFirst();
+/** The token, and whether it has ended by itself, as Postgres' clock says. */
+export async function lockToken(
+  tx: Tx,
+  owner: TokenOwner,
+  id: string,
+): Promise<(TokenRow & { readonly is_expired: boolean }) | null> {
+  const row = await tokensOf(tx, owner)
+    .select(sql<boolean>`coalesce(token.expires_at <= clock_timestamp(), false)`.as("is_expired"))
+    .where("token.id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
   return row ?? null;
 }
 
