@@ -4,6 +4,7 @@ import { batteryHook } from "@kule/crash-points/crash-hook";
 import { JOB_KINDS } from "@kule/programs/registry";
 import type { RegionFile } from "@kule/region-config/region-file";
 import type { Environment } from "@kule/region-config/secret-references";
+import { httpCalls } from "./api-calls.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { runHealthLoop } from "./health-loop.ts";
@@ -31,8 +32,7 @@ export async function runAgent(
   const key = loadSealingKey(settings.stateDirectory);
   const crashPoint = batteryHook(environment);
   const controlPlane = new ControlPlane({
-    url: file.controlPlane.url,
-    token: file.controlPlane.token.reveal(),
+    calls: httpCalls(file.controlPlane.url, file.controlPlane.token.reveal()),
     runtime,
     crashPoint,
   });
@@ -67,17 +67,27 @@ export async function runAgent(
       stop,
     );
     log.info({ concurrency: settings.concurrency, kinds: JOB_KINDS }, "taking jobs");
-    const claiming = claims.run(stop);
-    await untilStopped(stop, [claiming, health]);
-    log.info({ jobs: claims.runningJobs }, "stopping: no new jobs are taken, running ones are handed back");
-    await claims.handBack(GRACE_MILLISECONDS);
-    await claiming;
-    // A claim that was open has been answered meanwhile; its job goes back, too.
-    await claims.handBack(0);
+    await workUntilStopped(claims, log, stop, [health]);
     log.info("agent stopped");
   } finally {
     client.close();
   }
+}
+
+/** Takes jobs until the signal, then hands back those that run. Rejects when the claims or another loop break. */
+export async function workUntilStopped(
+  claims: ClaimLoop,
+  log: Logger,
+  stop: AbortSignal,
+  others: readonly Promise<void>[] = [],
+): Promise<void> {
+  const claiming = claims.run(stop);
+  await untilStopped(stop, [claiming, ...others]);
+  log.info({ jobs: claims.runningJobs }, "stopping: no new jobs are taken, running ones are handed back");
+  await claims.handBack(GRACE_MILLISECONDS);
+  await claiming;
+  // A claim that was open has been answered meanwhile; its job goes back, too.
+  await claims.handBack(0);
 }
 
 /** Resolves at the signal, or rejects when one of the loops breaks. */

@@ -7,6 +7,7 @@ import type { RegionFile } from "@kule/region-config/region-file";
 import type { Answer, ControlPlane } from "./control-plane.ts";
 import { tokenProblem } from "./own-region.ts";
 import { hypervisorClient, preflightSettings } from "./region.ts";
+import { type AgentRuntime, withinTime } from "./runtime.ts";
 import { existingSealingKey } from "./sealing-key.ts";
 
 /** Certificates and the times in logs stop making sense beyond this; leases do not depend on clocks. */
@@ -19,9 +20,10 @@ export async function checkRegion(
   file: RegionFile,
   stateDirectory: string,
   controlPlane: ControlPlane,
+  runtime: AgentRuntime,
 ): Promise<Finding[]> {
   const [apiFindings, hypervisorFindings] = await Promise.all([
-    checkControlPlane(file, controlPlane),
+    checkControlPlane(file, controlPlane, runtime),
     checkHypervisor(file),
   ]);
   const edge: Finding[] = file.edge
@@ -41,13 +43,17 @@ export async function checkRegion(
   ];
 }
 
-async function checkControlPlane(file: RegionFile, controlPlane: ControlPlane): Promise<Finding[]> {
+async function checkControlPlane(
+  file: RegionFile,
+  controlPlane: ControlPlane,
+  runtime: AgentRuntime,
+): Promise<Finding[]> {
   const { url, token } = file.controlPlane;
-  const askedAt = Date.now();
-  const answer = await controlPlane
-    .me(AbortSignal.timeout(15_000))
-    .catch((): Answer<never> => ({ kind: "away", message: "no answer", retryAfterSeconds: null }));
-  const answeredAt = Date.now();
+  const askedAt = runtime.now();
+  const answer = await withinTime(runtime, 15_000, null, (signal) => controlPlane.me(signal)).catch(
+    (): Answer<never> => ({ kind: "away", message: "no answer", retryAfterSeconds: null }),
+  );
+  const answeredAt = runtime.now();
   switch (answer.kind) {
     case "away":
       return [

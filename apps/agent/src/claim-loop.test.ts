@@ -1,6 +1,7 @@
 import { Failed, RetryLater, StaleLease } from "@kule/programs/errors";
 import type { Host, Job, Observed } from "@kule/programs/program";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { httpCalls } from "./api-calls.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { agentRuntime } from "./runtime.ts";
@@ -26,8 +27,7 @@ afterEach(async () => {
 function startLoop(run: Run, options: { concurrency?: number; token?: string } = {}) {
   const memory = memoryLog();
   const controlPlane = new ControlPlane({
-    url: fake.url,
-    token: options.token ?? TEST_TOKEN,
+    calls: httpCalls(fake.url, options.token ?? TEST_TOKEN),
     runtime: agentRuntime,
     crashPoint: () => {},
   });

@@ -6,7 +6,7 @@ import { Released, StaleLease } from "@kule/programs/errors";
 import { backoffMilliseconds } from "./backoff.ts";
 import type { ClaimedJob } from "./control-plane.ts";
 import { type JobDependencies, RunningJob } from "./run-claimed-job.ts";
-import { pausedFully } from "./runtime.ts";
+import { pausedFully, withinTime } from "./runtime.ts";
 
 const WAIT_SECONDS = 20;
 const LONGEST_BACKOFF_MILLISECONDS = 30_000;
@@ -138,9 +138,9 @@ export class ClaimLoop {
     const { controlPlane, runtime } = this.#options;
     const sentAt = runtime.monotonic();
     const body = { ...this.#request(claimId, 0), capabilities: [] };
-    const answer = await controlPlane
-      .claim(body, AbortSignal.timeout(SETTLE_CLAIM_MILLISECONDS))
-      .catch(() => null);
+    const answer = await withinTime(runtime, SETTLE_CLAIM_MILLISECONDS, null, (signal) =>
+      controlPlane.claim(body, signal),
+    ).catch(() => null);
     return answer?.kind === "ok" && answer.value !== null ? { job: answer.value, sentAt } : null;
   }
 

@@ -1,10 +1,11 @@
 // The control plane as the agent sees it: five calls, and for each only what the agent can do about the answer.
 
-import { type ApiClient, asProblem, createApiClient } from "@kule/contract/client";
+import { asProblem } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 import type { CrashHook } from "@kule/crash-points/crash-hook";
+import type { ApiCalls, CallResult } from "./api-calls.ts";
 import { OutagePace } from "./outage-pace.ts";
-import type { AgentRuntime } from "./runtime.ts";
+import { type AgentRuntime, withinTime } from "./runtime.ts";
 
 export type Answer<Value> =
   | { readonly kind: "ok"; readonly value: Value; readonly date: Date | null }
@@ -18,8 +19,7 @@ export type Answer<Value> =
 export type ClaimedJob = Schemas["ClaimedJob"]["job"];
 
 export type ControlPlaneOptions = {
-  readonly url: string;
-  readonly token: string;
+  readonly calls: ApiCalls;
   readonly runtime: AgentRuntime;
   readonly crashPoint: CrashHook;
 };
@@ -28,38 +28,28 @@ const CALL_MILLISECONDS = 10_000;
 /** Beyond what a claim asks to be parked. */
 const CLAIM_PATIENCE_MILLISECONDS = 10_000;
 
-type FetchResult<Data> = { data?: Data; error?: unknown; response: Response };
-
 export class ControlPlane {
-  readonly #client: ApiClient;
+  readonly #calls: ApiCalls;
+  readonly #runtime: AgentRuntime;
   readonly #pace: OutagePace;
   readonly #crashPoint: CrashHook;
 
   constructor(options: ControlPlaneOptions) {
     this.#crashPoint = options.crashPoint;
     this.#pace = new OutagePace(options.runtime);
-    this.#client = createApiClient({
-      baseUrl: options.url,
-      token: options.token,
-      readRetries: 0,
-      // Each call brings its own, shorter one; this is only the outer fence.
-      timeoutMs: 60_000,
-    });
+    this.#calls = options.calls;
+    this.#runtime = options.runtime;
   }
 
   /** Who the token says we are. */
   me(signal: AbortSignal): Promise<Answer<Schemas["Me"]>> {
-    return this.#call("me", signal, CALL_MILLISECONDS, (limited) =>
-      this.#client.GET("/me", { signal: limited }),
-    );
+    return this.#call("me", signal, CALL_MILLISECONDS, (limited) => this.#calls.me(limited));
   }
 
   /** The next job, or null. The same claim_id again answers the same job. */
   async claim(body: Schemas["ClaimRequest"], signal: AbortSignal): Promise<Answer<ClaimedJob | null>> {
     const patience = (body.wait_seconds ?? 0) * 1000 + CLAIM_PATIENCE_MILLISECONDS;
-    const answer = await this.#call("claim", signal, patience, (limited) =>
-      this.#client.POST("/agent/jobs/claim", { body, signal: limited }),
-    );
+    const answer = await this.#call("claim", signal, patience, (limited) => this.#calls.claim(body, limited));
     if (answer.kind !== "ok") return answer;
     const job = answer.value?.job ?? null;
     if (job !== null && !isUsable(job))
@@ -74,31 +64,25 @@ export class ControlPlane {
     patienceMilliseconds: number,
   ): Promise<Answer<Schemas["StepAck"]>> {
     return this.#call("report", signal, Math.min(CALL_MILLISECONDS, patienceMilliseconds), (limited) =>
-      this.#client.POST("/agent/jobs/{job_id}/steps", {
-        params: { path: { job_id: jobId } },
-        body,
-        signal: limited,
-      }),
+      this.#calls.report(jobId, body, limited),
     );
   }
 
   health(body: Schemas["HealthReport"], signal: AbortSignal): Promise<Answer<Schemas["HealthAck"]>> {
-    return this.#call("health", signal, CALL_MILLISECONDS, (limited) =>
-      this.#client.POST("/agent/health", { body, signal: limited }),
-    );
+    return this.#call("health", signal, CALL_MILLISECONDS, (limited) => this.#calls.health(body, limited));
   }
 
   async #call<Data>(
     name: string,
     signal: AbortSignal,
     milliseconds: number,
-    send: (signal: AbortSignal) => Promise<FetchResult<Data>>,
+    send: (signal: AbortSignal) => Promise<CallResult<Data>>,
   ): Promise<Answer<Data>> {
     await this.#pace.turn(signal);
     await this.#crashPoint(`agent.${name}.before-send`);
-    let result: FetchResult<Data>;
+    let result: CallResult<Data>;
     try {
-      result = await send(AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(milliseconds))]));
+      result = await withinTime(this.#runtime, milliseconds, signal, send);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       this.#pace.silent();
@@ -113,7 +97,7 @@ export class ControlPlane {
   }
 }
 
-function answerOf<Data>({ data, error, response }: FetchResult<Data>): Answer<Data> {
+function answerOf<Data>({ data, error, response }: CallResult<Data>): Answer<Data> {
   const { status } = response;
   if (response.ok) {
     // A captive portal or a wrong address also says 200.
@@ -144,12 +128,12 @@ function isUsable(job: Partial<ClaimedJob>): boolean {
   );
 }
 
-function dateOf(response: Response): Date | null {
+function dateOf(response: CallResult<never>["response"]): Date | null {
   const date = new Date(response.headers.get("date") ?? "");
   return Number.isNaN(date.getTime()) ? null : date;
 }
 
-function retryAfterOf(response: Response): number | null {
+function retryAfterOf(response: CallResult<never>["response"]): number | null {
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
 }

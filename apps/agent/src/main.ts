@@ -4,6 +4,7 @@ import { loadRegionFile } from "@kule/region-config/load-region-file";
 import type { RegionFile } from "@kule/region-config/region-file";
 import { RegionFileError } from "@kule/region-config/region-file-error";
 import { runAgent } from "./agent.ts";
+import { httpCalls } from "./api-calls.ts";
 import { checkRegion } from "./check.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { findingsTable, isReady } from "./findings-table.ts";
@@ -110,10 +111,11 @@ function stopOnSignals(log: Logger): AbortSignal {
   ] as const)
     process.on(signal, () => {
       if (stop.signal.aborted) process.exit(128 + number);
-      setTimeout(() => {
+      // The process ends with main, so the timer never keeps it.
+      agentRuntime.after(STOP_MILLISECONDS, () => {
         log.warn("not everything could be handed back in time; leases that are left end by themselves");
         process.exit(0);
-      }, STOP_MILLISECONDS).unref();
+      });
       stop.abort();
     });
   return stop.signal;
@@ -121,12 +123,11 @@ function stopOnSignals(log: Logger): AbortSignal {
 
 async function check({ file, settings }: Configuration): Promise<number> {
   const controlPlane = new ControlPlane({
-    url: file.controlPlane.url,
-    token: file.controlPlane.token.reveal(),
+    calls: httpCalls(file.controlPlane.url, file.controlPlane.token.reveal()),
     runtime: agentRuntime,
     crashPoint: () => {},
   });
-  const findings = await checkRegion(file, settings.stateDirectory, controlPlane);
+  const findings = await checkRegion(file, settings.stateDirectory, controlPlane, agentRuntime);
   process.stdout.write(`${findingsTable(findings)}\n`);
   return isReady(findings) ? 0 : EXIT_WRONG;
 }

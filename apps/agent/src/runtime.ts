@@ -1,21 +1,42 @@
 import { randomUUID } from "node:crypto";
-import { type Runtime, systemRuntime } from "@kule/proxmox/runtime";
+import { type Runtime, systemRuntime, type Timers } from "@kule/proxmox/runtime";
 
 /** Time and chance as the agent sees them: the only place it gets them from. */
-export type AgentRuntime = Runtime & {
-  /** Milliseconds from a fixed point in the past; steps of the wall clock do not touch it. Leases are measured by it. */
-  monotonic(): number;
-  /** From 0 up to, not including, 1. */
-  random(): number;
-  uuid(): string;
-};
+export type AgentRuntime = Runtime &
+  /** Leases are measured by the monotonic clock. */
+  Timers & {
+    /** From 0 up to, not including, 1. */
+    random(): number;
+    uuid(): string;
+  };
 
 export const agentRuntime: AgentRuntime = {
   ...systemRuntime,
-  monotonic: () => performance.now(),
   random: () => Math.random(),
   uuid: () => randomUUID(),
 };
+
+/** Does the work with a signal that ends it at the latest after the time, with a TimeoutError, or with the outer signal. */
+export async function withinTime<T>(
+  runtime: AgentRuntime,
+  milliseconds: number,
+  outer: AbortSignal | null,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const end = () => limit.abort(outer?.reason);
+  if (outer?.aborted) end();
+  outer?.addEventListener("abort", end, { once: true });
+  const cancel = runtime.after(milliseconds, () =>
+    limit.abort(new DOMException(`no end within ${milliseconds} ms`, "TimeoutError")),
+  );
+  try {
+    return await work(limit.signal);
+  } finally {
+    cancel();
+    outer?.removeEventListener("abort", end);
+  }
+}
 
 /** Pauses unless the signal ends it first. True when the whole time has passed. */
 export async function pausedFully(
