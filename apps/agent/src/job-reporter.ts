@@ -112,13 +112,15 @@ export class JobReporter {
     const report = { ...body, epoch: job.epoch, seq: this.#seq };
     // Ends with the process only: the loop watches the lease, and a stopping agent still hands its jobs back.
     const { signal } = new AbortController();
+    // A try that was handled and whose answer was lost has renewed the lease, and those after it do not: the control
+    // plane counts from the first that reached it, which is not before this.
+    const firstSentAt = runtime.monotonic();
     for (let failures = 0; ; failures++) {
       if (this.#lost) return "lost";
       // Tried once even so: the lease is counted from before a claim that may have been parked for longer than it
       // lasts. Whether the job is still ours is the control plane's to say; a report of an old epoch changes nothing.
       if (failures > 0 && lease.isOver())
         return this.#loseJob("the lease is over and no report was acknowledged");
-      const sentAt = runtime.monotonic();
       const answer = await controlPlane.report(
         job.id,
         report,
@@ -127,7 +129,7 @@ export class JobReporter {
       );
       switch (answer.kind) {
         case "ok":
-          lease.renewed(sentAt);
+          lease.renewed(firstSentAt);
           if (answer.value.cancel_requested) this.#cancelRequested = true;
           return "acknowledged";
         case "refused":
