@@ -1,4 +1,5 @@
 import { operations } from "@kule/contract/generated/operations";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "./app.ts";
 import { destroyNow } from "./testing/proofs/destroy-server.ts";
@@ -44,9 +45,16 @@ describe("crash points", () => {
       .where("organisation_id", "=", all.a.tenant.id)
       .where("id", "=", server)
       .execute();
+    const owner = new pg.Pool({ connectionString: all.world.database.ownerUrl, max: 1 });
+    const helpers = {
+      withPgClient: async (work: (client: pg.PoolClient) => Promise<unknown>) => {
+        const client = await owner.connect();
+        return work(client).finally(() => client.release());
+      },
+    } as never;
     for (const [name, task] of Object.entries(tasks)) {
       passed.length = 0;
-      await task?.({ organisation_id: all.a.tenant.id, server_id: server }, undefined as never);
+      await task?.({ organisation_id: all.a.tenant.id, server_id: server }, helpers);
       expect(passed.at(0)).toBe(`worker.${name}.before-begin`);
       expect(passed.at(-1)).toBe(`worker.${name}.done`);
       if (name === "expire_removal_buffer")
@@ -60,5 +68,6 @@ describe("crash points", () => {
           "done",
         ]);
     }
+    await owner.end();
   });
 });

@@ -37,15 +37,21 @@ const again: { readonly [id in OperationId]?: Make } = {
     path: {},
     caller: await tenant.signIn(world, await tenant.addMember()),
   }),
-  updateOrganisation: ({ tenant }, _all, count) => ({
-    path: { organisation_id: tenant.id },
-    body: { name: `Called ${count}` },
-  }),
+  updateOrganisation: async ({ tenant }, { world }, count) => {
+    const path = { organisation_id: tenant.id };
+    made(await world.operator.patch(`/organisations/${tenant.id}`, { name: `Before ${count}` }));
+    return { path, body: { name: `Called ${count}` } };
+  },
   updateMember: async ({ tenant }) => ({
     path: { member_id: (await tenant.addMember("viewer")).id },
     body: { role: "member" },
   }),
-  updateRegion: (_side, _all, count) => ({ path: { region: "r1" }, body: { name: `Called ${count}` } }),
+  updateRegion: async ({ tenant }, { world }, count) => {
+    // Its answer shows whether the agent was heard of lately.
+    await health(tenant.region.agent);
+    made(await world.operator.patch("/regions/r1", { name: `Before ${count}` }));
+    return { path: { region: "r1" }, body: { name: `Called ${count}` } };
+  },
   updateSshKey: async ({ tenant }, _all, count) => ({
     path: { ssh_key_id: await tenant.addSshKey() },
     body: touched(count),

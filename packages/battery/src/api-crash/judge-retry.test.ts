@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { boundaryCases, missingPoints, withoutNeighboursAlike } from "./boundary-cases.ts";
+import { differenceOf, judgeRetry, type RetriedCase } from "./judge-retry.ts";
+
+const answer = (status: number, isReplay: boolean, text = '{"id":"srv_1"}') => ({
+  status,
+  headers: new Headers(isReplay ? { "Idempotency-Replayed": "true" } : {}),
+  text,
+});
+
+const fine: RetriedCase = {
+  each: { isAfterCommit: true, mutation: { operation: "createServer" } },
+  reference: { changes: ["job + {}"], status: 202, shape: { id: "srv_#" }, points: [] },
+  retried: answer(202, true),
+  again: answer(202, true),
+  changes: ["job + {}"],
+};
+
+describe("a request that was killed and asked again", () => {
+  test("is right when it is as if it had run once", () => {
+    expect(judgeRetry(fine)).toEqual([]);
+  });
+
+  test.each<[string, Partial<RetriedCase>, RegExp]>([
+    ["is done twice", { changes: ["job + {}", "job + {}"] }, /not done once/],
+    ["is not done", { changes: [] }, /not done once/],
+    ["answers otherwise", { retried: answer(409, true) }, /answers 409/],
+    ["is not answered", { retried: null }, /answers nothing/],
+    ["is done anew after its commit", { retried: answer(202, false) }, /does not know the key/],
+    ["forgets the key", { again: answer(202, false) }, /the third time/],
+    ["replays something else", { again: answer(202, true, '{"id":"srv_2"}') }, /two replays/],
+    ["answers another body", { retried: answer(202, true, '{"id":"net_1"}') }, /in place of/],
+  ])("is wrong when it %s", (_what, more, expected) => {
+    expect(judgeRetry({ ...fine, ...more }).join("\n")).toMatch(expected);
+  });
+
+  test("is wrong when it replays what was never committed", () => {
+    const each = { ...fine.each, isAfterCommit: false };
+    expect(judgeRetry({ ...fine, each }).join("\n")).toMatch(/never given/);
+  });
+});
+
+test("lines count as often as they are there", () => {
+  expect(differenceOf(["a", "a"], ["a", "a"])).toBeNull();
+  expect(differenceOf(["a", "a"], ["a"])).toBe("missing a");
+  expect(differenceOf(["a"], ["b", "a"])).toBe("unexpected b");
+});
+
+test("what comes after the last COMMIT must be whole, what comes before must not be there", () => {
+  const mutation = { name: "login", operation: "login", prepare: () => Promise.reject() } as const;
+  const points = ["before-begin", "before-commit", "committed", "before-commit", "committed", "done"];
+  expect(boundaryCases(mutation, points).map(({ time, isAfterCommit }) => [time, isAfterCommit])).toEqual([
+    [1, false],
+    [1, false],
+    [1, false],
+    [2, false],
+    [2, true],
+    [1, true],
+  ]);
+});
+
+test("an operation that queues a job must pass the boundaries of a job", () => {
+  const changes = ["job + {}", '_private_jobs + {"identifier":"region:r1","payload":{"job_id":"job_"}}'];
+  expect(missingPoints("createServer", { changes, points: ["before-begin", "done", "replied"] })).toEqual([
+    "before-commit",
+    "committed",
+    "written",
+    "allocated",
+    "job-written",
+    "queued",
+  ]);
+});
+
+test("two cases of one operation never follow each other", () => {
+  const of = (operation: "login" | "logout") => ({
+    mutation: { name: operation, operation, prepare: () => Promise.reject() },
+  });
+  const [a, b] = [of("login"), of("logout")];
+  expect(withoutNeighboursAlike([a, a, a, b])).toEqual([a, b, a, null, a]);
+});

@@ -1,0 +1,94 @@
+import { operations } from "@kule/contract/generated/operations";
+import type { OperationId } from "@kule/contract/schemas";
+import type { BoundaryCase, Reference } from "./boundary-cases.ts";
+import type { HttpAnswer } from "./killable-api.ts";
+import { masked } from "./row-changes.ts";
+
+export type RetriedCase = {
+  readonly each: Pick<BoundaryCase, "isAfterCommit"> & {
+    readonly mutation: Pick<BoundaryCase["mutation"], "operation">;
+  };
+  readonly reference: Reference;
+  /** The same request at the restarted API. */
+  readonly retried: HttpAnswer | null;
+  /** And once more, where an Idempotency-Key says that it is the same. */
+  readonly again: HttpAnswer | null;
+  /** Of the killed request and its retries together. */
+  readonly changes: readonly string[];
+};
+
+export function hasKey(operation: OperationId): boolean {
+  return operations[operation].headerParameters.includes("Idempotency-Key");
+}
+
+/**
+ * A login without its answer left a session that nobody has the token of, and trying again opens another one: the one
+ * mutation that is done twice. It notes each try before it looks at the password, so a kill may leave a failure that
+ * was none, which counts against the e-mail for a quarter of an hour.
+ */
+const openedAgain: OperationId = "login";
+const triesOfLogin = "login_failure";
+
+/** Whether a table's rows belong to what the operation does whole or not at all. */
+export function isPartOf(operation: OperationId): (table: string) => boolean {
+  return (table) => operation !== openedAgain || table !== triesOfLogin;
+}
+
+/** What is wrong with the outcome: a killed request that was asked again must be as if it had run once, undisturbed. */
+export function judgeRetry({ each, reference, retried, again, changes }: RetriedCase): string[] {
+  const { isAfterCommit } = each;
+  const { operation } = each.mutation;
+  const isTwice = operation === openedAgain && isAfterCommit;
+  const expected = isTwice ? [...reference.changes, ...reference.changes].sort() : reference.changes;
+  const found: string[] = [];
+  const difference = differenceOf(expected, changes);
+  if (difference !== null) found.push(`asked again, it is not done once: ${difference}`);
+  // The session that was closed cannot be closed with its own token again.
+  const status = operation === "logout" && isAfterCommit ? 401 : reference.status;
+  if (retried?.status !== status)
+    return [
+      ...found,
+      `asked again, it answers ${retried?.status ?? "nothing"} in place of ${status}: ${retried?.text.slice(0, 300)}`,
+    ];
+  if (!hasKey(operation)) return found;
+
+  const isReplay = retried.headers.get("Idempotency-Replayed") === "true";
+  if (isReplay !== isAfterCommit)
+    found.push(
+      `asked again, it ${isReplay ? "replays an answer that was never given" : "does not know the key"}`,
+    );
+  const given = JSON.stringify(withoutSecrets(answerShape(retried.text)));
+  const wanted = JSON.stringify(withoutSecrets(reference.shape));
+  if (given !== wanted) found.push(`asked again, it answers ${given} in place of ${wanted}`);
+  if (again?.headers.get("Idempotency-Replayed") !== "true")
+    found.push("the third time it does not know the key");
+  else if (isReplay && again.text !== retried.text) found.push("two replays of one answer differ");
+  return found;
+}
+
+/** The answer without what differs from run to run. */
+export function answerShape(text: string): unknown {
+  return text === "" ? null : masked(JSON.parse(text));
+}
+
+/** Secrets are shown once: a replay has null in their place and says so. */
+function withoutSecrets(shape: unknown): unknown {
+  if (typeof shape !== "object" || shape === null || Array.isArray(shape)) return shape;
+  const shown = new Set(["secret", "initial_password", "console_password", "secret_withheld"]);
+  return Object.fromEntries(Object.entries(shape).filter(([name]) => !shown.has(name)));
+}
+
+/** Null when both lists hold the same lines, each as often; otherwise what one has and the other has not. */
+export function differenceOf(expected: readonly string[], found: readonly string[]): string | null {
+  const left = [...expected];
+  const more: string[] = [];
+  for (const line of found) {
+    const index = left.indexOf(line);
+    if (index < 0) more.push(line);
+    else left.splice(index, 1);
+  }
+  if (left.length === 0 && more.length === 0) return null;
+  const tell = (what: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [`${what} ${lines.map((line) => line.slice(0, 400)).join(" | ")}`];
+  return [...tell("missing", left), ...tell("unexpected", more)].join("; ");
+}

@@ -1,0 +1,85 @@
+import type { Snapshot } from "./table-snapshot.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * What happened between two snapshots, one line for each row that came, went or changed, sorted. Two runs of the same
+ * request have the same lines: what differs from run to run (ids, times, names, numbers, secrets) is masked, and a
+ * number that changed is there as the difference.
+ */
+export function changesBetween(
+  before: Snapshot,
+  after: Snapshot,
+  isWatched: (table: string) => boolean = () => true,
+): string[] {
+  const lines: string[] = [];
+  for (const table of new Set([...before.keys(), ...after.keys()])) {
+    if (!isWatched(table)) continue;
+    const old = before.get(table) ?? new Map<string, Row>();
+    const now = after.get(table) ?? new Map<string, Row>();
+    for (const [key, row] of now) {
+      const was = old.get(key);
+      if (was === undefined) lines.push(`${table} + ${JSON.stringify(maskedRow(row))}`);
+      else if (JSON.stringify(was) !== JSON.stringify(row))
+        lines.push(`${table} * ${JSON.stringify(changedColumns(was, row))}`);
+    }
+    for (const [key, row] of old)
+      if (!now.has(key)) lines.push(`${table} - ${JSON.stringify(maskedRow(row))}`);
+  }
+  return lines.sort();
+}
+
+/** Columns whose values are the point, and the same in every run. */
+const kept = new Set(["status", "http_status", "state", "kind"]);
+const secret = /hash|secret|password|salt|public_key|fingerprint|sealed|details/;
+
+function maskedRow(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, maskedColumn(name, value)]));
+}
+
+function changedColumns(was: Row, is: Row): Row {
+  return Object.fromEntries(
+    Object.entries(is)
+      .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(was[name]))
+      .map(([name, value]) => [name, change(name, was[name], value)]),
+  );
+}
+
+function change(name: string, was: unknown, is: unknown): unknown {
+  if (typeof was === "number" && typeof is === "number") return `${is > was ? "+" : ""}${is - was}`;
+  return [maskedColumn(name, was), maskedColumn(name, is)];
+}
+
+function maskedColumn(name: string, value: unknown): unknown {
+  if (kept.has(name)) return value;
+  return secret.test(name) ? maskedSecret(value) : masked(value);
+}
+
+function maskedSecret(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value == null ? value : "…";
+  return Object.fromEntries(Object.keys(value).map((name) => [name, "…"]));
+}
+
+/** The value with what differs between two runs of the same request taken out. */
+export function masked(value: unknown): unknown {
+  if (typeof value === "number") return "#";
+  if (typeof value === "string") return maskedText(value);
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(
+      Object.entries(value)
+        .sort(([one], [other]) => (one < other ? -1 : 1))
+        .map(([name, each]) => [name, masked(each)]),
+    );
+  return value;
+}
+
+function maskedText(text: string): string {
+  return text
+    .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+(Z|[+-]\d\d(:\d\d)?)/g, "<time>")
+    .replaceAll(/\b([a-z]{3})_[0-9a-hjkmnp-tv-z]{26}\b/g, "$1_")
+    .replaceAll(/\b[0-7][0-9a-hjkmnp-tv-z]{25}\b/g, "<id>")
+    .replaceAll(/\b([0-9a-f]{2}:){5,}[0-9a-f]{2}\b/g, "<mac>")
+    .replaceAll(/[A-Za-z0-9+/=_.-]{24,}/g, "<long>")
+    .replaceAll(/\d+/g, "#");
+}
