@@ -1,0 +1,58 @@
+import { runMassAssignment } from "@kule/api/testing/proofs/mass-assignment-run";
+import type { Row } from "../row.ts";
+import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
+
+export const row: Row = {
+  id: "C7",
+  title: "No body sets what it does not name, and no answer shows what the contract does not name.",
+  minutes: 0.4,
+  mutants: [
+    {
+      name: "unknown-fields-pass",
+      removes: "the refusal of fields that a body does not have",
+      patches: [
+        {
+          file: "packages/contract/src/validate.ts",
+          find: "const errors = [...fieldErrors(fits ? [] : (validate.errors ?? []))];",
+          replace:
+            'const errors = fieldErrors(fits ? [] : (validate.errors ?? [])).filter((each) => each.code !== "unknown_field");',
+        },
+        {
+          file: "packages/contract/src/validate.ts",
+          find: "return { ok: false, errors };",
+          replace:
+            "return errors.length === 0 ? { ok: true, value: value as Value } : { ok: false, errors };",
+        },
+      ],
+      expects: /^(createServer|createNetwork) took .*: 20[12]/,
+    },
+    {
+      name: "whole-row-shown",
+      removes: "the choice of the columns that an answer shows",
+      patches: [
+        {
+          file: "apps/api/src/products/ssh-keys/view.ts",
+          find: "id: row.id,",
+          replace: "...row, id: row.id,",
+        },
+        {
+          // The test build would notice in the middle of the preparations.
+          file: "apps/api/src/platform/test-build.ts",
+          find: "if (defect !== null) throw new Error(defect);",
+          replace: "",
+        },
+      ],
+      expects: /SshKeys? shows what its schema does not have/,
+    },
+  ],
+  run: (run) =>
+    withTwoOrganisations(async (all) => {
+      const oneByOne = run.scale === "full" ? /./ : /^(createServer|createNetwork)$/;
+      const { cases, violations, fields, answers } = await runMassAssignment(all, oneByOne);
+      return {
+        cases,
+        violations,
+        figures: { "foreign fields tried": fields, "answers held against their schema": answers },
+      };
+    }),
+};
