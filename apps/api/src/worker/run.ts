@@ -1,12 +1,13 @@
-import { type JobHelpers, Logger, parseCronItems, run, type TaskList } from "graphile-worker";
+import { type JobHelpers, Logger, run, type TaskList } from "graphile-worker";
 import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
+import type { Settings } from "../platform/settings.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { checkInvariants } from "./check-invariants.ts";
 import { cleanUp } from "./clean-up.ts";
-import { everyMinutes } from "./every-minutes.ts";
 import { expireRemovalBuffer, sweepRemovalBuffers } from "./expire-removal-buffer.ts";
 import { reapLeases } from "./reap-leases.ts";
+import { keepAddingTasks, type RecurringTask } from "./recurring-tasks.ts";
 
 export type RunningWorker = {
   /** Settles when the worker ends by itself. */
@@ -29,17 +30,6 @@ export async function runWorker({
   const runner = await run({
     connectionString: ownerUrl,
     taskList: tasksOf(deps),
-    parsedCronItems: parseCronItems([
-      {
-        task: "check_invariants",
-        match: everyMinutes(deps.settings.invariantsEveryMinutes),
-        // The next time is soon enough to try again; one that waits, or that the API asked for, is enough.
-        options: { backfillPeriod: 0, maxAttempts: 1, jobKey: "check_invariants" },
-      },
-      { task: "sweep_removal_buffers", match: "* * * * *", options: { backfillPeriod: 0 } },
-      { task: "reap_leases", match: "* * * * *", options: { backfillPeriod: 0 } },
-      { task: "clean_up", match: "*/10 * * * *", options: { backfillPeriod: 0 } },
-    ]),
     // One more than what waits for nobody: a look at the invariants of a large installation takes seconds.
     concurrency: 3,
     pollInterval: 2_000,
@@ -50,7 +40,24 @@ export async function runWorker({
       else deps.log.debug(message);
     }),
   });
-  return { ended: runner.promise, stop: () => runner.stop() };
+  const recurring = keepAddingTasks(ownerUrl, recurringTasks(deps.settings), deps.log);
+  return {
+    ended: runner.promise.finally(() => recurring.stop()),
+    async stop() {
+      await recurring.stop();
+      await runner.stop();
+    },
+  };
+}
+
+/** What the control plane does again and again. A look at the invariants that fails is as well done the next time. */
+function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
+  return [
+    { name: "sweep_removal_buffers", everyMinutes: 1, maxAttempts: 25 },
+    { name: "reap_leases", everyMinutes: 1, maxAttempts: 25 },
+    { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
+    { name: "check_invariants", everyMinutes: invariantsEveryMinutes, maxAttempts: 1 },
+  ];
 }
 
 /** The tasks by name. A task that throws is tried again with backoff. */

@@ -1,0 +1,85 @@
+import pg from "pg";
+import type { Logger } from "../platform/log.ts";
+
+export type RecurringTask = {
+  readonly name: string;
+  readonly everyMinutes: number;
+  /** How often a turn that fails is tried; the next turn comes anyway. */
+  readonly maxAttempts: number;
+};
+
+/** How often a worker looks whether something is due, by a clock that no step of the wall clock touches. */
+const lookEveryMs = 5_000;
+
+/**
+ * Adds what is due and was not added yet, whichever worker asks first. Postgres' clock divides time into turns, and
+ * the turn is only compared for being another one, so that a clock that was ahead leaves nothing waiting for its
+ * return. graphile's own cron does neither: it takes the worker's time for when a task is due, and one worker two
+ * hours ahead keeps all workers from adding anything for two hours. The book of turns is graphile's.
+ *
+ * @param owner of graphile-worker's tables
+ * @returns the names of what was added
+ */
+export async function addDueTasks(
+  owner: Pick<pg.Pool, "query">,
+  tasks: readonly RecurringTask[],
+): Promise<readonly string[]> {
+  const { rows } = await owner.query<{ name: string }>(
+    `with task as (
+       select name, max_attempts,
+              date_bin(make_interval(mins => minutes), clock_timestamp(), timestamptz 'epoch') as turn
+         from unnest($1::text[], $2::integer[], $3::integer[]) as listed (name, minutes, max_attempts)
+     ), taken as (
+       insert into graphile_worker._private_known_crontabs as known (identifier, known_since, last_execution)
+       select name, now(), turn from task
+       on conflict (identifier) do update set last_execution = excluded.last_execution
+         where known.last_execution is distinct from excluded.last_execution
+       returning identifier
+     ), added as materialized (
+       select name, graphile_worker.add_job(name, run_at => now(), max_attempts => max_attempts, job_key => name)
+         from task join taken on taken.identifier = task.name
+     )
+     select name from added`,
+    [
+      tasks.map(({ name }) => name),
+      tasks.map(({ everyMinutes }) => everyMinutes),
+      tasks.map(({ maxAttempts }) => maxAttempts),
+    ],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Adds recurring tasks as they come due, until stopped. A look that fails is followed by another. */
+export function keepAddingTasks(
+  ownerUrl: string,
+  tasks: readonly RecurringTask[],
+  log: Logger,
+): { stop(): Promise<void> } {
+  const owner = new pg.Pool({ connectionString: ownerUrl, max: 1, application_name: "kule-worker-tasks" });
+  owner.on("error", (error) => log.warn({ err: error }, "the connection that adds tasks broke"));
+  let looking: Promise<void> | null = null;
+  const look = () => {
+    looking ??= addDueTasks(owner, tasks)
+      .then(
+        (added) => log.debug({ added }, "added what is due"),
+        (error: unknown) => log.warn({ err: error }, "could not add what is due; trying again"),
+      )
+      .finally(() => {
+        looking = null;
+      });
+  };
+  look();
+  const timer = setInterval(look, lookEveryMs);
+  let stopped: Promise<void> | null = null;
+  const end = async () => {
+    clearInterval(timer);
+    await looking;
+    await owner.end();
+  };
+  return {
+    stop() {
+      stopped ??= end();
+      return stopped;
+    },
+  };
+}
