@@ -3,6 +3,7 @@ import type { RawParameters } from "../schema/validate-parameters.ts";
 
 /** Percent sequences to bytes, bytes to UTF-8; `+` is a space. A lone % stays. */
 function decodePart(text: string): string {
+  if (!/[%+]/.test(text)) return text;
   const bytes: number[] = [];
   const source = Buffer.from(text.replaceAll("+", " "));
   for (let index = 0; index < source.length; index++) {

@@ -128,6 +128,17 @@ export function checkProperty(
   if (problem !== undefined) addError(errors, path, problem);
 }
 
+type Properties = Readonly<Record<string, PropertySchema>>;
+
+const required = new WeakMap<Properties, readonly (readonly [string, PropertySchema])[]>();
+
+/** What must be there. A VM's config has hundreds of properties and nearly all are optional. */
+function requiredIn(schema: Properties): readonly (readonly [string, PropertySchema])[] {
+  const known = required.get(schema) ?? Object.entries(schema).filter(([, { optional }]) => !optional);
+  required.set(schema, known);
+  return known;
+}
+
 /** Checks an object: aliases renamed to their target, required keys, `requires`, nothing unknown. */
 export function checkObject(
   path: string,
@@ -147,7 +158,11 @@ export function checkObject(
       delete value[key];
     }
   }
-  for (const [key, property] of Object.entries(schema)) checkProperty(value[key], property, at(key), errors);
+  for (const [key, property] of requiredIn(schema)) checkProperty(value[key], property, at(key), errors);
+  for (const key of Object.keys(value)) {
+    const property = Object.hasOwn(schema, key) ? schema[key] : undefined;
+    if (property?.optional) checkProperty(value[key], property, at(key), errors);
+  }
   for (const key of Object.keys(value)) {
     const property = Object.hasOwn(schema, key) ? schema[key] : undefined;
     if (property === undefined) {

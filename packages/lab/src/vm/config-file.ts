@@ -67,9 +67,14 @@ export function renderConfig(vm: VmDocument): string {
   return text;
 }
 
+const digests = new WeakMap<VmDocument, string>();
+
 /** SHA-1 of the file: any writer changes it. */
 export function configDigest(vm: VmDocument): string {
-  return createHash("sha1").update(renderConfig(vm)).digest("hex");
+  // Documents are replaced and never changed, so what was worked out for one holds as long as it is there.
+  const digest = digests.get(vm) ?? createHash("sha1").update(renderConfig(vm)).digest("hex");
+  digests.set(vm, digest);
+  return digest;
 }
 
 /** A value as JSON shows it: integers and booleans are numbers, everything else text. */
