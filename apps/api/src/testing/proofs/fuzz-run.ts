@@ -33,6 +33,11 @@ export class FuzzTally {
     return [...this.#statuses.keys()];
   }
 
+  /** Documented pairs of operation and status that were seen. */
+  pairs(): string[] {
+    return [...this.#pairs];
+  }
+
   summary(): string {
     const statuses = [...this.#statuses].sort().map(([status, count]) => `${count}x${status}`);
     return (

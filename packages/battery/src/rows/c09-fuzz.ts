@@ -1,0 +1,107 @@
+import { percentile } from "../judgement.ts";
+import type { Row } from "../row.ts";
+import { type FuzzSegment, fuzzSegment } from "../tenancy/fuzz-segment.ts";
+
+/** Worlds of their own, so that the last requests do not meet only what is full and used up. */
+const segments = { full: { worlds: 5, requests: 10_400 }, sample: { worlds: 1, requests: 1_500 } };
+
+/** A fuzz that is turned away at the door proves nothing: such shares must get through to the work itself. */
+const leastShares: readonly (readonly [what: string, status: RegExp, share: number])[] = [
+  ["successes", /^2/, 0.15],
+  ["things made", /^20[12]$/, 0.03],
+  ["invalid bodies", /^422$/, 0.1],
+];
+
+export const row: Row = {
+  id: "C9",
+  title: "Whatever is sent is answered as the contract says, and never with an internal error.",
+  minutes: 3,
+  mutants: [
+    {
+      name: "broken-json-unhandled",
+      removes: "the handling of a body that is not JSON",
+      patches: [
+        {
+          file: "apps/api/src/platform/request-body.ts",
+          find: '  } catch {\n    throw new Malformed("the body is not JSON");',
+          replace: "  } catch (error) {\n    throw error;",
+        },
+      ],
+      expects: /an internal error/,
+    },
+    {
+      name: "first-field-only",
+      removes: "the list of all offending fields",
+      patches: [
+        {
+          file: "apps/api/src/platform/operation.ts",
+          find: "if (!body.ok) errors.push(...body.errors);",
+          replace: "if (!body.ok) errors.push(...body.errors.slice(0, 1));",
+        },
+      ],
+      expects: /does not name \//,
+    },
+    {
+      name: "body-before-path",
+      removes: "the order of checks: the path before the body",
+      patches: [
+        {
+          file: "apps/api/src/platform/operation.ts",
+          find: "if (found === null) {",
+          replace:
+            "if (found === null) {\n      await checkInput(request, { ...handler, check: undefined } as never, found);",
+        },
+      ],
+      expects: /expected 404, got (422|400)/,
+    },
+    {
+      name: "refusals-unaudited",
+      removes: "the audit row of a refused change",
+      patches: [
+        {
+          file: "apps/api/src/platform/operation.ts",
+          find: "const auditedStatuses = new Set([400, 403, 404, 409, 412, 413, 415, 422]);",
+          replace: "const auditedStatuses = new Set([400, 403, 404, 412, 413, 415, 422]);",
+        },
+      ],
+      expects: /is not in the audit trail/,
+    },
+  ],
+  async run(run) {
+    const { worlds, requests } = segments[run.scale];
+    const done: FuzzSegment[] = [];
+    for (let world = 0; world < worlds; world += 1)
+      done.push(
+        await fuzzSegment(requests, run.seed + world * 1_000_003, (sent) =>
+          run.progress(`${world * requests + sent} of ${worlds * requests} requests`),
+        ),
+      );
+    const violations = done.flatMap((segment) => segment.violations);
+    const sent = done.reduce((sum, { milliseconds }) => sum + milliseconds.length, 0);
+    const count = (status: RegExp) => done.reduce((sum, { tally }) => sum + tally.count(status), 0);
+    const named = done.reduce((sum, { tally }) => sum + tally.allDefectsNamed, 0);
+    if (violations.length === 0) {
+      for (const [what, status, share] of leastShares)
+        if (count(status) < sent * share) violations.push(`only ${count(status)} of ${sent} were ${what}`);
+      if (named < sent * 0.05) violations.push(`only ${named} of ${sent} bodies had all their defects named`);
+    }
+    const p99 = percentile(
+      done.flatMap(({ milliseconds }) => milliseconds),
+      0.99,
+    );
+    return {
+      cases: sent,
+      violations,
+      figures: {
+        "answers of 2xx": count(/^2/),
+        "of 4xx": count(/^4/),
+        "of 503": count(/^503$/),
+        "of 5xx other than 503":
+          count(/^5(?!03)/) + violations.filter((each) => /an internal error/.test(each)).length,
+        "documented pairs of operation and status": new Set(done.flatMap(({ tally }) => tally.pairs())).size,
+        "bodies with every defect named": named,
+        "p99 of a request and its preparations in ms": Math.round((p99 ?? 0) * 10) / 10,
+      },
+    };
+  },
+};
