@@ -13,6 +13,12 @@ import { onceToldToStop } from "./stop-signal.ts";
 const drainMs = 7_000;
 
 /**
+ * Who connects and then says nothing, or a byte now and then, is cut off: a connection costs a file and memory. The
+ * first is for the headers, the second for the whole of a request, of which the largest body takes 280 kbit/s.
+ */
+const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
+
+/**
  * Answers requests until SIGTERM or SIGINT; then takes no new ones, lets the running ones end, and closes.
  *
  * @throws BadSettings when the port is taken
@@ -22,7 +28,12 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
   const open = await openDeps(settings, log, crash);
   try {
     const app = createApp(open.deps);
-    const server = serve({ fetch: app.fetch, hostname: settings.host, port: settings.port });
+    const server = serve({
+      fetch: app.fetch,
+      hostname: settings.host,
+      port: settings.port,
+      serverOptions: patience,
+    });
     await listening(server, settings, "KULE_API_PORT");
     registerInvariantMetrics(open.deps);
     const metrics = await serveMetrics(settings, open.deps.metrics.registry);

@@ -10,6 +10,7 @@ import { ApiRequest } from "./api-request.ts";
 import { refusalDetails, writeAudit } from "./audit.ts";
 import { authenticate, chooseOrganisation, requirePermission } from "./authorise.ts";
 import { crashPoint, hasCrashPoints, withCrashPoints } from "./crash-points.ts";
+import { countCreate } from "./create-limit.ts";
 import type { Tx } from "./database.ts";
 import type { Api } from "./deps.ts";
 import { fieldError, Invalid, NotFound, type Refusal } from "./errors.ts";
@@ -28,7 +29,8 @@ import { checkAnswer } from "./test-build.ts";
  *
  *   401  authenticate          429  rate limit           403  permission of the contract
  *   422  acting organisation   404  `find`               400, 413, 415  the body is JSON
- *   422  contract and `check`, all fields at once        412, 409  `mutate` or `handle`
+ *   422  contract and `check`, all fields at once        429  creates of the organisation
+ *   412, 409  `mutate` or `handle`
  */
 
 type HasPath<Id extends OperationId> = ContractOperations[Id]["parameters"] extends { path: object }
@@ -138,6 +140,7 @@ async function run(
     }
   }
   await checkInput(request, handler, found);
+  countCreate(request);
   if (info.method === "get") return work(request, handler, found);
   await crashPoint("before-begin");
   const answer = await work(request, handler, found);

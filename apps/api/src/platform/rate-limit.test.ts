@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiCaller } from "../testing/api-caller.ts";
 import { ApiWorld } from "../testing/api-world.ts";
+import { ed25519Line } from "../testing/ssh-key-lines.ts";
 import { RateLimiter } from "./rate-limit.ts";
 
 describe("a bucket", () => {
@@ -70,5 +71,40 @@ describe("over HTTP", () => {
     for (let call = 0; call < 6; call += 1)
       statuses.push((await guesser.get("/me", { Authorization: `Bearer wrong${call}` })).status);
     expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);
+  });
+});
+
+describe("what an organisation makes", () => {
+  let world: ApiWorld;
+  beforeAll(async () => {
+    world = await ApiWorld.open({ createLimitPerHour: 60, createLimitBurst: 5 });
+  });
+  afterAll(() => world.close());
+
+  test("is counted for all its tokens together, and for no other organisation", async () => {
+    const [acme, umbrella] = [await world.addOrganisation("acme"), await world.addOrganisation("umbrella")];
+    const callers = [
+      acme.owner,
+      await world.addToken(acme.id, "member"),
+      await world.addToken(acme.id, "admin"),
+    ];
+    const make = async (caller: ApiCaller | undefined, headers: Record<string, string> = {}) =>
+      await caller?.post("/ssh-keys", { name: ed25519Line().slice(-20), public_key: ed25519Line() }, headers);
+    const key = { "Idempotency-Key": "first" };
+    const body = { name: "first", public_key: ed25519Line() };
+    expect((await acme.owner.post("/ssh-keys", body, key)).status).toBe(201);
+    for (let call = 0; call < 4; call += 1) expect((await make(callers[call % 3]))?.status).toBe(201);
+    for (const caller of callers) {
+      const refused = await make(caller);
+      expect(refused?.status).toBe(429);
+      expect(refused?.body.code).toBe("rate_limited");
+      expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(50);
+    }
+    // What was made is answered again; what is wrong says so; reading, changing and trying out go on.
+    expect((await acme.owner.post("/ssh-keys", body, key)).status).toBe(201);
+    expect((await acme.owner.post("/ssh-keys", {})).status).toBe(422);
+    expect((await acme.owner.get("/ssh-keys")).status).toBe(200);
+    expect((await acme.owner.patch(`/organisations/${acme.id}`, { name: "Acme" })).status).not.toBe(429);
+    expect((await make(umbrella.owner))?.status).toBe(201);
   });
 });

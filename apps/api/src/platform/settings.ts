@@ -18,6 +18,9 @@ export type Settings = {
   readonly invariantsEveryMinutes: number;
   readonly rateLimitPerHour: number;
   readonly rateLimitBurst: number;
+  /** What one organisation may make, whoever of its members and tokens asks. */
+  readonly createLimitPerHour: number;
+  readonly createLimitBurst: number;
   /** How many reverse proxies add to X-Forwarded-For before a request reaches us. */
   readonly trustedProxies: number;
   readonly poolSize: number;
@@ -65,6 +68,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   const logLevel = text("KULE_LOG_LEVEL", "info");
   if (!["silent", "fatal", "error", "warn", "info", "debug", "trace"].includes(logLevel))
     problems.push(`KULE_LOG_LEVEL is ${JSON.stringify(logLevel)}`);
+  const rateLimitPerHour = integer("KULE_RATE_LIMIT_PER_HOUR", 3600, 1, 1_000_000_000);
+  const rateLimitBurst = integer("KULE_RATE_LIMIT_BURST", 600, 1, 1_000_000_000);
   const settings: Settings = {
     databaseUrl: url("KULE_DATABASE_URL", ["postgres:", "postgresql:"]),
     host,
@@ -75,8 +80,15 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
     leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),
     invariantsEveryMinutes: integer("KULE_INVARIANTS_EVERY_MINUTES", 10, 1, 1440),
-    rateLimitPerHour: integer("KULE_RATE_LIMIT_PER_HOUR", 3600, 1, 1_000_000_000),
-    rateLimitBurst: integer("KULE_RATE_LIMIT_BURST", 600, 1, 1_000_000_000),
+    rateLimitPerHour,
+    rateLimitBurst,
+    createLimitPerHour: integer(
+      "KULE_CREATE_LIMIT_PER_HOUR",
+      Math.ceil(rateLimitPerHour / 6),
+      1,
+      1_000_000_000,
+    ),
+    createLimitBurst: integer("KULE_CREATE_LIMIT_BURST", Math.ceil(rateLimitBurst / 6), 1, 1_000_000_000),
     trustedProxies: integer("KULE_TRUSTED_PROXIES", 0, 0, 10),
     poolSize: integer("KULE_DATABASE_POOL_SIZE", 20, 2, 500),
     logLevel,
