@@ -1,0 +1,84 @@
+import { connect } from "node:net";
+import type { ServedApi } from "../served-api/served-api.ts";
+import type { Found } from "./caller-limits.ts";
+
+const mebibyte = 1024 * 1024;
+
+/** The status of a request of these bytes; null when the connection ends without one within ten seconds. */
+function statusOf(port: number, parts: Iterable<string | Buffer>): Promise<number | null> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(port, "127.0.0.1");
+    const finish = () => {
+      socket.destroy();
+      const status = /^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1];
+      resolve(status === undefined ? null : Number(status));
+    };
+    socket.on("data", (chunk) => {
+      answer += chunk.toString("latin1");
+      if (answer.includes("\r\n\r\n")) finish();
+    });
+    // Whoever is refused while they still send sees their writes fail first, and the answer after that.
+    socket.on("error", () => {});
+    socket.on("end", finish);
+    socket.on("close", finish);
+    socket.setTimeout(10_000, finish);
+    const source = parts[Symbol.iterator]();
+    // A turn of the event loop for each part, so that an early answer is read.
+    const send = () => {
+      const next = source.next();
+      if (next.done || !socket.writable) return;
+      if (socket.write(next.value)) setImmediate(send);
+    };
+    socket.on("drain", send);
+    socket.once("connect", send);
+  });
+}
+
+function* chunked(head: string, bytes: number): Iterable<string | Buffer> {
+  yield `${head}Transfer-Encoding: chunked\r\n\r\n`;
+  const chunk = Buffer.alloc(65_536, 0x20);
+  for (let sent = 0; sent < bytes; sent += chunk.length)
+    yield Buffer.concat([Buffer.from("10000\r\n"), chunk, Buffer.from("\r\n")]);
+  yield "0\r\n\r\n";
+}
+
+function* declared(head: string, bytes: number, sent = bytes): Iterable<string | Buffer> {
+  yield `${head}Content-Length: ${bytes}\r\n\r\n`;
+  const chunk = Buffer.alloc(65_536, 0x20);
+  for (let done = 0; done < sent; done += chunk.length)
+    yield chunk.subarray(0, Math.min(chunk.length, sent - done));
+}
+
+/** Bodies around the limit, headers by the thousand; and the process neither dies nor keeps what it refused. */
+export async function requestSizes({ replicas: [first], seeded }: ServedApi): Promise<Found> {
+  if (first === undefined) throw new Error("nothing is served");
+  const port = Number(new URL(first.url).port);
+  const head = (line: string, ...headers: string[]) =>
+    `${[line, "Host: kule", "Connection: close", `Authorization: Bearer ${seeded.organisation_token}`, ...headers].join("\r\n")}\r\n`;
+  const post = head("POST /api/v1/ssh-keys HTTP/1.1", "Content-Type: application/json");
+  const get = (...headers: string[]) => [`${head("GET /api/v1/me HTTP/1.1", ...headers)}\r\n`];
+  const many = (count: number, value: string) =>
+    Array.from({ length: count }, (_, index) => `X-${index}: ${value}`);
+  const cases: readonly (readonly [string, Iterable<string | Buffer>, readonly (number | null)[]])[] = [
+    ["a body of 1 MiB", declared(post, mebibyte), [400]],
+    ["a body of 1 MiB and a byte", declared(post, mebibyte + 1), [413]],
+    ["a body that says it has 1 TiB", declared(post, 2 ** 40, mebibyte), [413]],
+    ["a body of 1 MiB in chunks", chunked(post, mebibyte), [400]],
+    ["a body of 2 MiB in chunks", chunked(post, 2 * mebibyte), [413]],
+    // Beyond what is read and thrown away for politeness, the connection may end without an answer.
+    ["a body of 200 MiB in chunks", chunked(post, 200 * mebibyte), [413, null]],
+    ["10 headers", get(...many(10, "1")), [200]],
+    ["10,000 headers", get(...many(10_000, "1")), [431]],
+    ["10,000 headers of 100 characters", get(...many(10_000, "a".repeat(100))), [431]],
+    ["a header of 1 MiB", get(`X-Long: ${"a".repeat(mebibyte)}`), [431]],
+  ];
+  const violations: string[] = [];
+  for (const [what, parts, expected] of cases) {
+    const status = await statusOf(port, parts);
+    if (!expected.includes(status))
+      violations.push(`${what}: ${status ?? "no answer"} and not ${expected.join(" or ")}`);
+  }
+  if (!first.process.running()) violations.push("the process ended");
+  return { cases: cases.length, violations };
+}
