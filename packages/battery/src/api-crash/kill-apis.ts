@@ -4,6 +4,7 @@ import { bundleApps } from "@kule/build/bundle-apps";
 import type { RowResult, RowRun } from "../row.ts";
 import type { BoundaryCase } from "./boundary-cases.ts";
 import { KillLane, type LaneFindings } from "./kill-lane.ts";
+import { WorkerLane } from "./kill-workers.ts";
 
 const root = path.resolve(import.meta.dirname, "../../../..");
 /** Databases, each with its APIs, beside each other: a process spends half of its life waiting. */
@@ -34,7 +35,18 @@ export async function killApis(run: RowRun, mutationCases: () => MutationCase[])
       await kills.close();
     }
   };
-  await Promise.all(Array.from({ length: lanes }, (_, lane) => work(lane)));
+  const workers = async () => {
+    const lane = await WorkerLane.open(main, findings);
+    try {
+      total += await lane.killAll();
+    } finally {
+      await lane.close();
+    }
+  };
+  await Promise.all([
+    ...Array.from({ length: lanes }, (_, lane) => work(lane)),
+    ...(run.scale === "full" ? [workers()] : []),
+  ]);
   if (findings.cases !== total) findings.violations.push(`${total - findings.cases} cases did not run`);
   return {
     cases: findings.cases,

@@ -16,11 +16,13 @@ const books = new Set(["kysely_migration", "kysely_migration_lock", "migrations"
 /** Takes snapshots of one database: all tables of ours, and the queue. */
 export class SnapshotTaker {
   readonly #owner: pg.Pool;
+  readonly #isWatched: (table: string, row: Row) => boolean;
   #tables: readonly Table[] | null = null;
 
   /** @param owner connections of the tables' owner, who sees all organisations */
-  constructor(owner: pg.Pool) {
+  constructor(owner: pg.Pool, isWatched: (table: string, row: Row) => boolean = () => true) {
     this.#owner = owner;
+    this.#isWatched = isWatched;
   }
 
   async take(): Promise<Snapshot> {
@@ -30,7 +32,8 @@ export class SnapshotTaker {
       // One moment for all tables.
       await client.query("begin isolation level repeatable read read only");
       const snapshot = new Map<string, Map<string, Row>>();
-      for (const table of this.#tables) snapshot.set(table.name, await readTable(client, table));
+      for (const table of this.#tables)
+        snapshot.set(table.name, await readTable(client, table, (row) => this.#isWatched(table.name, row)));
       await client.query("commit");
       return snapshot;
     } finally {
@@ -55,12 +58,18 @@ async function listTables(owner: pg.Pool): Promise<Table[]> {
   return tables;
 }
 
-async function readTable(client: pg.ClientBase, { name, schema, key }: Table): Promise<Map<string, Row>> {
+async function readTable(
+  client: pg.ClientBase,
+  { name, schema, key }: Table,
+  isWatched: (row: Row) => boolean,
+): Promise<Map<string, Row>> {
   const left = (unwatched[name] ?? []).map((column) => ` - '${column}'`).join("");
   const { rows } = await client.query<{ row: Row }>(
     `select to_jsonb(t)${left} as row from "${schema}"."${name}" t`,
   );
   return new Map(
-    rows.map(({ row }) => [JSON.stringify(key === null ? row : key.map((column) => row[column])), row]),
+    rows
+      .filter(({ row }) => isWatched(row))
+      .map(({ row }) => [JSON.stringify(key === null ? row : key.map((column) => row[column])), row]),
   );
 }
