@@ -16,6 +16,8 @@ import type { Row, RowRun } from "../row.ts";
 
 /** Servers whose claims are repeated by their agent, and servers whose claimant is never heard of again. */
 const SCALE = { sample: { repeated: 8, abandoned: 4 }, full: { repeated: 80, abandoned: 24 } };
+/** An agent has one claim under way at a time. */
+const AGENTS = ["one", "two", "three", "four"];
 /** An agent asks again after one to two seconds. */
 const LEASE_SECONDS = 6;
 /** An agent that is there takes over within its claim's next look, every two seconds; the reaper comes every minute. */
@@ -79,8 +81,7 @@ export const row: Row = {
       const violations = [...abandoned.violations];
       if (violations.length > 0) return { cases: abandoned.jobs.length, violations };
       // A healthy region takes over what was abandoned.
-      world.startAgent({ KULE_AGENT_CONCURRENCY: "16" }, { name: "one" });
-      world.startAgent({ KULE_AGENT_CONCURRENCY: "16" }, { name: "two" });
+      for (const name of AGENTS) world.startAgent({ KULE_AGENT_CONCURRENCY: "8" }, { name });
       violations.push(...(await lives.untilSettled(SETTLES_WITHIN_SECONDS)));
       const takeovers = takenOver(abandoned.jobs, await journal.changes());
       violations.push(...takeovers.violations);

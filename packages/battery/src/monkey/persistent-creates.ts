@@ -1,0 +1,107 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { History } from "@kule/testing/rig/history";
+
+/** Where and as whom servers are asked for. */
+export type Account = {
+  readonly apiUrl: string;
+  readonly token: string;
+  readonly organisationId: string;
+};
+
+export type CreateAttempt = { readonly atMs: number; readonly status: number | null };
+
+export type PersistentCreate = {
+  readonly name: string;
+  /** The server's id as the client was told; null when it gave up. */
+  readonly accepted: string | null;
+  readonly attempts: readonly CreateAttempt[];
+  /** Answers that a client must never get, and what did not end. */
+  readonly wrong: readonly string[];
+};
+
+/** No answer in this time is a hang: Postgres' own limits are below. */
+const PATIENCE_MS = 30_000;
+
+/**
+ * Asks for a server until it is accepted, with one Idempotency-Key: whatever it hears that does not settle the
+ * question, it asks the same again after a moment. Gives up at the first answer that settles it otherwise, and with
+ * the signal.
+ */
+export async function createPersistently(
+  account: Account,
+  name: string,
+  { history, random, giveUp }: { history: History; random: () => number; giveUp: AbortSignal },
+): Promise<PersistentCreate> {
+  const operation = history.invoke({ process: name, operation: "enqueue", key: name, value: name });
+  const attempts: CreateAttempt[] = [];
+  const wrong: string[] = [];
+  const end = (accepted: string | null): PersistentCreate => {
+    if (accepted === null) operation.info(attempts.at(-1)?.status);
+    else operation.ok(accepted);
+    return { name, accepted, attempts, wrong };
+  };
+  while (!giveUp.aborted) {
+    const answer = await post(account, name);
+    attempts.push({ atMs: performance.now(), status: answer.status });
+    if (answer.status === 202) return end(answer.server);
+    if (answer.hung) wrong.push(`a create of ${name} had no answer after ${PATIENCE_MS / 1000} s`);
+    const isOpen = answer.status === null || answer.status === 503 || answer.status === 429;
+    if (!isOpen) {
+      wrong.push(
+        `create ${name} was answered ${answer.status} at attempt ${attempts.length} (before: ${
+          attempts
+            .slice(0, -1)
+            .map(({ status }) => status ?? "nothing")
+            .join(", ") || "none"
+        }): ${answer.text.slice(0, 300)}`,
+      );
+      return end(null);
+    }
+    if (answer.status === 503 && !answer.saysWhenToComeBack)
+      wrong.push(`create ${name} was answered 503 without Retry-After`);
+    await delay(50 + random() * 400);
+  }
+  return end(null);
+}
+
+type Posted = {
+  readonly status: number | null;
+  readonly server: string | null;
+  readonly text: string;
+  readonly saysWhenToComeBack: boolean;
+  readonly hung: boolean;
+};
+
+async function post({ apiUrl, token, organisationId }: Account, name: string): Promise<Posted> {
+  try {
+    const response = await fetch(`${apiUrl}/servers`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${token}`,
+        "Kule-Organisation": organisationId,
+        "Content-Type": "application/json",
+        "Idempotency-Key": `create-${name}`,
+      },
+      body: JSON.stringify({ name, region: "lab1", image: "ubuntu-24.04", package: "s" }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    const text = await response.text();
+    const { server } = (response.status === 202 ? JSON.parse(text) : {}) as { server?: { id: string } };
+    return {
+      status: response.status,
+      server: server?.id ?? null,
+      text,
+      saysWhenToComeBack: Number(response.headers.get("retry-after")) > 0,
+      hung: false,
+    };
+  } catch (error) {
+    const { name: kind } = error as Error;
+    return {
+      status: null,
+      server: null,
+      text: String(error),
+      saysWhenToComeBack: false,
+      hung: kind === "TimeoutError",
+    };
+  }
+}
