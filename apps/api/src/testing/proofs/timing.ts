@@ -1,0 +1,55 @@
+/** A call whose time somebody could measure. */
+export type TimedCall = () => Promise<unknown>;
+
+/** Calls that are made in turn: what others could tell apart, and two of a kind to see what the machine does by itself. */
+export type TimedCalls = {
+  readonly foreign: TimedCall;
+  readonly absent: TimedCall;
+  readonly control: TimedCall;
+};
+
+/**
+ * The probability that one call takes longer than another (Mann-Whitney): 0.5 when nobody can tell them apart.
+ */
+export type Separation = {
+  /** What is of others against what never was. */
+  readonly seen: number;
+  /** What never was against itself. */
+  readonly control: number;
+};
+
+/** The standard error of such a probability between `pairs` and `pairs` calls that are alike. */
+export function standardError(pairs: number): number {
+  return Math.sqrt((2 * pairs + 1) / (12 * pairs * pairs));
+}
+
+/** The order within each round changes, so that a drift of the machine hits all alike. */
+export async function separation(calls: TimedCalls, rounds: number): Promise<Separation> {
+  const kinds = ["foreign", "absent", "control"] as const;
+  for (let warm = 0; warm < 50; warm += 1) for (const kind of kinds) await calls[kind]();
+  const times: { readonly [kind in (typeof kinds)[number]]: number[] } = {
+    foreign: [],
+    absent: [],
+    control: [],
+  };
+  for (let round = 0; round < rounds; round += 1)
+    for (let place = 0; place < kinds.length; place += 1) {
+      const kind = kinds[(round + place * (round % 2 === 0 ? 1 : 2)) % kinds.length] ?? "absent";
+      const startedAt = performance.now();
+      await calls[kind]();
+      times[kind].push(performance.now() - startedAt);
+    }
+  return {
+    seen: areaUnderCurve(times.foreign, times.absent),
+    control: areaUnderCurve(times.control, times.absent),
+  };
+}
+
+function areaUnderCurve(one: readonly number[], other: readonly number[]): number {
+  const ranked = [
+    ...one.map((value) => ({ value, isOne: true })),
+    ...other.map((value) => ({ value, isOne: false })),
+  ].sort((left, right) => left.value - right.value);
+  const rankSum = ranked.reduce((sum, { isOne }, index) => sum + (isOne ? index + 1 : 0), 0);
+  return (rankSum - (one.length * (one.length + 1)) / 2) / (one.length * other.length);
+}
