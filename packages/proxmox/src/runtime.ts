@@ -1,6 +1,9 @@
 /** Time as this package sees it; a test passes one whose pauses take no time. */
 export type Runtime = {
-  /** Milliseconds since the epoch. */
+  /**
+   * Milliseconds since the epoch. Waits are measured by it, so it never jumps: a wall clock that is set back an hour
+   * must not make a wait an hour longer, nor one that runs away make a living task look dead.
+   */
   now(): number;
   /** Resolves after the time, or rejects with the signal's reason as soon as it is aborted. */
   pause(milliseconds: number, signal?: AbortSignal): Promise<void>;
@@ -16,7 +19,8 @@ export type Timers = {
 
 /** The only place where this package and those above it meet the machine's clock. */
 export const systemRuntime: Runtime & Timers = {
-  now: () => Date.now(),
+  // The wall clock as it was when the process began, and from there by the monotonic one.
+  now: () => performance.timeOrigin + performance.now(),
   monotonic: () => performance.now(),
   after: (milliseconds, callback) => {
     const timer = setTimeout(callback, milliseconds);
