@@ -478,6 +478,23 @@ describe("trouble", () => {
     expect((await world.owned.get("/audit?action=vmid.replace")).body.items).toEqual([]);
     await world.agent.succeed(second);
   });
+
+  test("with the region's last VM number fails, and the server can still be removed", async () => {
+    const { agent: api } = await world.world.addRegion("tight1", { vmid_range: { first: 700, last: 700 } });
+    const agent = new TestAgent(api);
+    const { owner } = await world.world.addOrganisation("tight");
+    const { server } = await world.create({ region: "tight1" }, owner);
+    await agent.end(await agent.take("ServerCreate"), {
+      status: "failed",
+      error: { code: "vmid_taken", message: "VM 700 is not ours" },
+      observed: { vmid_unusable: "taken" },
+    });
+    expect((await owner.get(`/servers/${server.id}`)).body).toMatchObject({ status: "error" });
+    expect((await owner.delete(`/servers/${server.id}`)).status).toBe(202);
+    const stop = await agent.take("ServerStop");
+    expect(stop.payload.vmid).toBe(700);
+    await agent.succeed(stop, "off");
+  });
 });
 
 describe("health", () => {

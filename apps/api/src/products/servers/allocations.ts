@@ -27,9 +27,17 @@ export async function takeVmid(tx: Tx, region: string, serverId: string): Promis
   return row?.vmid ?? null;
 }
 
-/** Lays the server's VM number to rest: as a tombstone for a time, or in quarantine until an operator has looked. */
-export async function restVmid(tx: Tx, server: ServerRow, as: "tombstone" | "quarantined"): Promise<void> {
-  await tx
+/**
+ * Lays the server's VM number to rest: as a tombstone for a time, or in quarantine until an operator has looked.
+ *
+ * @returns the number; null when the server had none
+ */
+export async function restVmid(
+  tx: Tx,
+  server: ServerRow,
+  as: "tombstone" | "quarantined",
+): Promise<number | null> {
+  const row = await tx
     .updateTable("region_vmid")
     .set({
       state: as,
@@ -39,6 +47,19 @@ export async function restVmid(tx: Tx, server: ServerRow, as: "tombstone" | "qua
     .where("region", "=", server.region)
     .where("server_id", "=", server.id)
     .where("state", "=", "used")
+    .returning("vmid")
+    .executeTakeFirst();
+  return row?.vmid ?? null;
+}
+
+/** Gives a server back the number that was laid to rest: with no other one left, it cannot do without. */
+export async function useVmidAgain(tx: Tx, server: ServerRow, vmid: number): Promise<void> {
+  await tx
+    .updateTable("region_vmid")
+    .set({ state: "used", free_after: null })
+    .where("region", "=", server.region)
+    .where("vmid", "=", vmid)
+    .where("server_id", "=", server.id)
     .execute();
 }
 

@@ -12,7 +12,7 @@ import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
-import { releaseAddresses, restVmid, takeVmid } from "./allocations.ts";
+import { releaseAddresses, restVmid, takeVmid, useVmidAgain } from "./allocations.ts";
 import { renderServerPayload } from "./payload.ts";
 import { lockServer, type ServerRow } from "./store.ts";
 import { packageOf } from "./view.ts";
@@ -128,13 +128,19 @@ async function wipeSecret(tx: Tx, server: ServerRow): Promise<void> {
     .execute();
 }
 
-/** Gives the server another VM number, and the MAC that goes with it: its VM does not exist yet. */
+/**
+ * Gives the server another VM number, and the MAC that goes with it: its VM does not exist yet. With none left it keeps
+ * the one it has: no job can be handed out for a server without a number, not even the one that removes it.
+ */
 async function replaceVmid(tx: Tx, job: JobRow): Promise<boolean> {
   const server = await lockServer(tx, job.organisation_id, job.resource_id);
   if (server === null) throw new Error(`job ${job.id} has no server`);
-  await restVmid(tx, server, "quarantined");
+  const former = await restVmid(tx, server, "quarantined");
   const vmid = await takeVmid(tx, server.region, server.id);
-  if (vmid === null) return false;
+  if (vmid === null) {
+    if (former !== null) await useVmidAgain(tx, server, former);
+    return false;
+  }
   const { number } = await tx
     .selectFrom("region")
     .select("number")
