@@ -7,6 +7,7 @@ import { identity } from "./migrations/0001-identity.ts";
 import { resources } from "./migrations/0002-resources.ts";
 import { jobs } from "./migrations/0003-jobs.ts";
 import { rights } from "./migrations/0004-rights.ts";
+import { commitChecks } from "./migrations/0005-commit-checks.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -14,6 +15,7 @@ const migrations: Record<string, Migration> = {
   "0002-resources": step(resources),
   "0003-jobs": step(jobs),
   "0004-rights": step(rights),
+  "0005-commit-checks": step(commitChecks),
 };
 
 export type MigrateOptions = {

@@ -133,6 +133,8 @@ describe("the database", () => {
            values ($1, 'org_a', $2, 'r1', $1, 'app', $3, '10.0.1.1', '10.0.1.2')`,
           [id, network, cidr],
         );
+      // Without their VLANs, for once: nobody could commit that but a replica.
+      await owner.query("set session_replication_role = replica");
       await insert("sub_1", "net_a", "10.0.0.0/23");
       await expect(insert("sub_2", "net_a", "10.0.1.0/24")).rejects.toMatchObject({ code: "23P01" });
       await insert("sub_3", "net_a2", "10.0.1.0/24");

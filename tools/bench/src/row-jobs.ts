@@ -137,12 +137,15 @@ export async function busyNeighbourRow(installation: Installation, queued: numbe
   };
   await oneByOne(100, emptyClaim);
   const before = median(await oneByOne(300, emptyClaim));
+  // Jobs of no server, which nobody could commit but a replica.
+  await owner.query("set session_replication_role = replica");
   await owner.query(
     `insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id)
      select 'job_0cc' || lpad(to_hex(i), 23, '0'), $1, 'loud1', 'ServerCreate', 'server', 'srv_0cc' || lpad(to_hex(i), 23, '0'),
             '{"type":"user","id":null,"name":"bench"}', 'req_bench' from generate_series(1, $2::integer) i`,
     [installation.organisationId, queued],
   );
+  await owner.query("set session_replication_role = default");
   await owner.query("select graphile_worker.add_job('region:loud1', '{}')");
   await owner.query(
     `insert into graphile_worker._private_jobs (task_id, payload, key)
