@@ -7,6 +7,7 @@ import {
   vmidRace,
   wantedAddressRace,
 } from "../allocation-races/races.ts";
+import { shuffled } from "../races/shuffled.ts";
 import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
 
@@ -97,7 +98,7 @@ export const row: Row = {
           () => nameRace(world, full ? 12 : 4, 16),
           () => firstServersRace(world, clients),
         ];
-        for (const race of shuffled(races, run)) await race();
+        for (const race of shuffled(races, run.random)) await race();
         run.progress(`round ${rounds}: ${world.allocations} given out`);
         world.violations.push(
           ...(await worldViolations(world.servers.world.database.ownerUrl, `after round ${rounds}`)),
@@ -113,10 +114,3 @@ export const row: Row = {
     }
   },
 };
-
-function shuffled<T>(things: readonly T[], run: RowRun): T[] {
-  return things
-    .map((thing) => ({ thing, key: run.random() }))
-    .sort((one, other) => one.key - other.key)
-    .map(({ thing }) => thing);
-}
