@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { install } from "./installation.ts";
 import { createRow } from "./row-create.ts";
 import { endToEndRow } from "./row-end-to-end.ts";
+import { invariantsRow } from "./row-invariants.ts";
 import { busyNeighbourRow, claimRows, wakeRow } from "./row-jobs.ts";
 import { memoryAtRest, memoryUnderLoad } from "./row-memory.ts";
 import { listRows, readRows } from "./row-reads.ts";
@@ -38,6 +39,7 @@ try {
     ["a claim beside a long queue", () => busyNeighbourRow(installation, 100_000)],
     ["waking a waiting agent", () => wakeRow(installation, 60)],
     ["end to end", () => endToEndRow(installation, 30)],
+    ["invariants", () => invariantsRow(installation, 100_000)],
   ];
   const unknown = values.only?.filter((name) => !steps.some(([known]) => known === name)) ?? [];
   if (unknown.length > 0)

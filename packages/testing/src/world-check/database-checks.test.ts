@@ -284,7 +284,7 @@ const planted: readonly Planted[] = [
   [
     "a step of an epoch to come",
     "insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status) values ('job_run', 'org_a', 3, 1, 3, 'apply', 'x', 'succeeded')",
-    ["I7 job_run epoch 3 of 2"],
+    ["I7 job_run epoch 3 report 1"],
   ],
   [
     "a step that a former holder began",
@@ -309,7 +309,7 @@ const planted: readonly Planted[] = [
   [
     "a step beyond the last report",
     "update job set last_seq = 0 where id = 'job_stop'",
-    ["I7 job_stop epoch 1 report 1 of 0"],
+    ["I7 job_stop epoch 1 report 1"],
   ],
   [
     "a running job that nobody claimed",

@@ -1,0 +1,104 @@
+import type pg from "pg";
+
+/** Organisations, each with one network, in turn in each of the regions. */
+const organisations = 500;
+const regions = 5;
+const jobsPerServer = 3;
+const stepsPerJob = 8;
+
+/**
+ * What an installation looks like after its servers have come and gone: nine of ten are there, each has had three jobs
+ * with eight steps, one job in twenty was taken over by another agent, and all of it is in the audit trail and in usage.
+ * Every promise is kept in it.
+ */
+export async function insertOldInstallation(owner: pg.Client, servers: number): Promise<void> {
+  const perRegion = Math.ceil(servers / regions) + 1000;
+  const perSubnet = Math.ceil(servers / organisations);
+  if (perSubnet > 250) throw new Error("a subnet of this installation has no room for so many servers");
+  const all = `generate_series(0, ${servers} - 1) i`;
+  const isGone = "(i / 500) % 10 = 9";
+  const whenGone = (value: string) => `case when ${isGone} then ${value} end`;
+  // Rows of one moment: triggers that look at each of them would take longer than the bench.
+  await owner.query("set session_replication_role = replica");
+  const statements = [
+    `insert into organisation (id, slug, name)
+     select 'org_old' || i, 'old-' || i, 'Old' from generate_series(0, ${organisations - 1}) i`,
+    `insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last, health_ok, health_at, status_since)
+     select 'old' || i, 'Old', 100, ${99 + perRegion}, 2, 3001, true, now(), now() - interval '1 day'
+       from generate_series(0, ${regions - 1}) i`,
+    `insert into region_vmid (region, vmid)
+     select slug, generate_series(vmid_first, vmid_last) from region where slug like 'old%'`,
+    `insert into region_vlan (region, vlan)
+     select slug, generate_series(vlan_first, vlan_last) from region where slug like 'old%'`,
+    `insert into network (id, organisation_id, region, name, cidr)
+     select 'net_old' || i, 'org_old' || i, 'old' || i % ${regions}, 'n', '10.0.0.0/8'
+       from generate_series(0, ${organisations - 1}) i`,
+    `insert into subnet (id, organisation_id, network_id, region, name, tier, cidr, gateway_ip, lowest_free_hint)
+     select 'sub_old' || i || '_' || k, 'org_old' || i, 'net_old' || i, 'old' || i % ${regions}, 's' || k, 'app',
+            ('10.' || k || '.0.0/24')::cidr, ('10.' || k || '.0.1')::inet, ('10.' || k || '.0.2')::inet
+       from generate_series(0, ${organisations - 1}) i, generate_series(0, 9) k`,
+    `update region_vlan v set subnet_id = u.id
+       from (select id, region, 1 + row_number() over (partition by region order by id) as vlan
+               from subnet where id like 'sub_old%') u
+      where u.region = v.region and u.vlan = v.vlan`,
+    `insert into address (subnet_id, address, organisation_id, state)
+     select u.id, kept, u.organisation_id, 'reserved'
+       from subnet u, unnest(array[host(network(cidr))::inet, gateway_ip, host(broadcast(cidr))::inet]) kept
+      where u.id like 'sub_old%'`,
+    `insert into server (id, organisation_id, region, name, status, power_state, image, package,
+                         observed_generation, purge_at, restores_to, deleted_at)
+     select 'srv_old' || i, 'org_old' || i % ${organisations}, 'old' || i % ${regions}, 'old-' || i,
+            case when ${isGone} then 'deleted' else 'running' end, case when ${isGone} then 'off' else 'on' end,
+            'debian-12', 's', 1, ${whenGone("now() - interval '2 days'")}, ${whenGone("'running'")},
+            ${whenGone("now() - interval '1 day'")}
+       from ${all}`,
+    `update region_vmid v
+        set state = case s.status when 'deleted' then 'tombstone' else 'used' end, server_id = s.id,
+            free_after = case s.status when 'deleted' then now() + interval '9 days' end
+       from (select id, region, status, 99 + row_number() over (partition by region order by id) as vmid
+               from server where id like 'srv_old%') s
+      where s.region = v.region and s.vmid = v.vmid`,
+    `insert into nic (id, organisation_id, region, server_id, subnet_id, mac)
+     select 'nic_old' || i, 'org_old' || i % ${organisations}, 'old' || i % ${regions}, 'srv_old' || i,
+            'sub_old' || i % ${organisations} || '_0', ('02' || substr(md5('old' || i), 1, 10))::macaddr
+       from ${all} where not ${isGone}`,
+    `insert into address (subnet_id, address, organisation_id, state, nic_id)
+     select subnet_id, '10.0.0.1'::inet + row_number() over (partition by subnet_id order by id),
+            organisation_id, 'used', id from nic where id like 'nic_old%'`,
+    `update subnet u set lowest_free_hint = '10.0.0.2'::inet + used.n
+       from (select subnet_id, count(*) n from address where state = 'used' group by subnet_id) used
+      where used.subnet_id = u.id and u.id like 'sub_old%'`,
+    `insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, phase, progress,
+                      attempt, epoch, last_seq, requested_by, request_id, started_at, finished_at)
+     select 'job_old' || i || '_' || k, 'org_old' || i % ${organisations}, 'old' || i % ${regions},
+            (array['ServerCreate', 'ServerStop', case when ${isGone} then 'ServerDestroy' else 'ServerRestore' end])[k],
+            'server', 'srv_old' || i, 'succeeded', 'verify', 100, 1, case i % 20 when 0 then 2 else 1 end,
+            ${stepsPerJob}, '{}', 'req_old', now(), now()
+       from ${all}, generate_series(1, ${jobsPerServer}) k`,
+    `insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status, started_at, finished_at)
+     select j.id, j.organisation_id, e, s, 1, 'apply', 'step-' || s, 'succeeded', at.at, at.at
+       from job j, generate_series(1, ${stepsPerJob}) s, generate_series(1, j.epoch) e,
+            lateral (select now() - interval '1 hour' + make_interval(secs => e * 100 + s) as at) at
+      where j.id like 'job_old%'`,
+    `insert into audit (id, organisation_id, actor_type, action, resource, outcome, http_status, request_id)
+     select 'aud_' || id, organisation_id, 'agent', 'job.end', id, 'succeeded', 200, 'req_old'
+       from job where id like 'job_old%'`,
+    `insert into audit (id, organisation_id, actor_type, action, resource, outcome, http_status, request_id)
+     select 'aud_' || id || '_' || k, organisation_id, 'user', 'server.update', resource_id, 'succeeded', 200, 'req_old'
+       from job, generate_series(1, 3) k where id like 'job_old%'`,
+    `insert into usage_event (id, organisation_id, seq, kind, region, resource_type, resource_id, resource_name, quantity, job_id)
+     select 'use_' || s.id || '_' || e.position, s.organisation_id,
+            row_number() over (partition by s.organisation_id order by s.id, e.position), e.kind, s.region, 'server',
+            s.id, s.name, '{}', 'job_' || substr(s.id, 5) || '_' || e.job
+       from server s, lateral (values (1, 'disk.allocated', 1), (2, 'server.started', 1),
+              (3, 'server.purge_scheduled', 2), (4, 'server.stopped', 2),
+              (5, case s.status when 'deleted' then 'disk.released' else 'server.started' end, 3),
+              (6, case s.status when 'deleted' then 'server.purged' end, 3)) e (position, kind, job)
+      where s.id like 'srv_old%' and e.kind is not null`,
+    `update organisation o set usage_seq = (select count(*) from usage_event u where u.organisation_id = o.id)
+      where o.id like 'org_old%'`,
+    "reset session_replication_role",
+    "vacuum analyze",
+  ];
+  for (const statement of statements) await owner.query(statement);
+}
