@@ -64,6 +64,7 @@ export type RegionWorld = {
   readonly organisation: ApiClient;
   readonly operator: ApiClient;
   readonly organisationToken: string;
+  readonly operatorToken: string;
   readonly agentToken: string;
   readonly labDirectory: string;
   readonly labControlUrl: string;
@@ -199,6 +200,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       organisation,
       operator,
       organisationToken: seeded.organisation_token,
+      operatorToken: seeded.operator_token,
       agentToken: seeded.agent_token,
       labDirectory,
       labControlUrl: labFile.controlUrl,

@@ -76,6 +76,15 @@ describe("a task", () => {
 });
 
 describe("tasks that go wrong on demand", () => {
+  test("are held at their first stage, and once", async () => {
+    lab.faults.tasks.add({ type: "qmclone", action: "held" });
+    const answer = await call(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 9_400, full: 1 } });
+    expect(answer.status).toBe(200);
+    await lab.faults.tasks.whenHeld();
+    lab.faults.tasks.release();
+    expect(await finished(lab, answer.data)).toBe("OK");
+  });
+
   test("end with warnings, with a text, or with their log lost", async () => {
     lab.faults.tasks.add({ type: "qmstop", action: "warnings" });
     expect(await finished(lab, await start())).toBe("WARNINGS: 1");

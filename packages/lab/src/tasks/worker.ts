@@ -82,6 +82,7 @@ function run(
   const log: string[] = [];
   let warnings = 0;
   let killed = false;
+  let wasHeld = false;
   let die: (error: WorkerKilled) => void = () => undefined;
   const death = new Promise<never>((_, reject) => {
     die = reject;
@@ -107,7 +108,12 @@ function run(
     stage: async (name) => {
       const due = (fault?.stage ?? name) === name;
       if (fault?.action === "killed" && due) kill();
-      if (fault?.action === "held" && due) await Promise.race([region.taskFaults.hold(upid), death]);
+      // Without a stage it is the first one, and not each.
+      const again = wasHeld && fault?.stage === undefined;
+      if (fault?.action === "held" && due && !again) {
+        wasHeld = true;
+        await Promise.race([region.taskFaults.hold(upid), death]);
+      }
       if (killed) throw new WorkerKilled();
     },
     wait: async (seconds) => {

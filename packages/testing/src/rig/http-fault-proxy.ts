@@ -66,6 +66,8 @@ export type HttpProxyOptions = {
   readonly random: () => number;
   /** Makes it speak TLS to callers, with this certificate. */
   readonly identity?: ServerIdentity;
+  /** Idle connections stay open: a caller that slept for long finds its connection as it was. */
+  readonly keepsIdleConnections?: boolean;
   /** Told of each request when all of its copies have ended. */
   readonly onExchange?: (exchange: Exchange) => void;
 };
@@ -101,6 +103,7 @@ export class HttpFaultProxy {
       identity === undefined
         ? http.createServer(listener)
         : https.createServer({ key: identity.keyPem, cert: identity.certificatePem }, listener);
+    if (options.keepsIdleConnections) this.#server.keepAliveTimeout = 0;
     // Below TLS, where a connection can be reset.
     this.#server.on("connection", (socket: Socket) => {
       const key = `${socket.remotePort}`;

@@ -35,19 +35,20 @@ export type ServerIntent = {
 
 /** The truth of a lab, asked through its control server. */
 export async function viewOfControlServer(region: string, controlUrl: string): Promise<RegionView> {
-  const read = async (path: string): Promise<unknown> => (await fetch(`${controlUrl}${path}`)).json();
+  const journal = (await (await fetch(`${controlUrl}/journal`)).json()) as JournalEntry[];
+  return { region, vms: await viewOfVms(controlUrl), journal };
+}
+
+/** The VMs alone, without all that ever happened. */
+export async function viewOfVms(controlUrl: string): Promise<ObservedVm[]> {
   type Vm = { vmid: number; running: boolean; config: Readonly<Record<string, unknown>> };
-  const vms = (await read("/vms")) as Vm[];
-  return {
-    region,
-    vms: vms.map(({ vmid, running, config }) => ({
-      vmid,
-      running,
-      description: String(config.description ?? ""),
-      config: Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)])),
-    })),
-    journal: (await read("/journal")) as JournalEntry[],
-  };
+  const vms = (await (await fetch(`${controlUrl}/vms`)).json()) as Vm[];
+  return vms.map(({ vmid, running, config }) => ({
+    vmid,
+    running,
+    description: String(config.description ?? ""),
+    config: Object.fromEntries(Object.entries(config).map(([name, value]) => [name, String(value)])),
+  }));
 }
 
 /** Holds what the region has against what the database wants and knows: I1, I2, I3, I8, I13. */
