@@ -120,6 +120,12 @@ export const ERROR_TEXTS: readonly Row[] = [
     ProxmoxConflict,
     "retryable",
   ),
+  // The firewall is not as it was when its changes were worked out: a request given up as lost has arrived after all.
+  row(
+    /\bIPSet '[^']*' already exists|\baddress '[^']*' already exists|\bno such IP\/Network/,
+    ProxmoxConflict,
+    "retryable",
+  ),
   row(
     /\bVM \d+ already running|\bVM \d+ not running|can't convert a template to a template|shrinking disks is not supported/,
     ProxmoxAlready,
