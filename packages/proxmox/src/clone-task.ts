@@ -4,13 +4,14 @@ import type { ProxmoxClient } from "./client.ts";
 import type { RunningTask, Template } from "./hypervisor.ts";
 import { readNumber } from "./lenient.ts";
 import type { Runtime } from "./runtime.ts";
+import { parseUpid } from "./upid.ts";
 
 /** Looking at a console is no work on the VM. */
 const HARMLESS_TASKS = new Set(["vncproxy", "termproxy", "spiceproxy", "vncshell"]);
 /** A clone writes its config about a second after the task has begun; until then nothing names the new VMID. */
 const UNNAMED_CLONE_SECONDS = 15;
 
-type TaskRow = { upid: string; type: string; status?: string; user: string; starttime: number | string };
+type TaskRow = { upid: string; type: string; status?: string; starttime: number | string };
 
 export function firstWorking(tasks: readonly TaskRow[]): RunningTask | null {
   const working = tasks.find((task) => isRunning(task) && !HARMLESS_TASKS.has(task.type));
@@ -20,6 +21,11 @@ export function firstWorking(tasks: readonly TaskRow[]): RunningTask | null {
 /** The list of active tasks also holds some that have just ended; those carry their exit status. */
 export function isRunning(task: TaskRow): boolean {
   return task.status === undefined || task.status === "" || task.status.toUpperCase() === "RUNNING";
+}
+
+/** Whether the token started the task. The row has the token's user and its name apart; the UPID has them as one. */
+export function isOf(tokenId: string, task: Pick<TaskRow, "upid">): boolean {
+  return parseUpid(task.upid)?.user === tokenId;
 }
 
 /**
@@ -38,7 +44,7 @@ export async function findClone(
     { signal },
   );
   for (const task of tasks) {
-    if (!isRunning(task) || task.user !== client.tokenId) continue;
+    if (!isRunning(task) || !isOf(client.tokenId, task)) continue;
     const lines = await client.call(
       "GET /nodes/{node}/tasks/{upid}/log",
       { node: template.node, upid: task.upid },

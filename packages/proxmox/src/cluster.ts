@@ -1,7 +1,7 @@
 // The cluster as a whole: which nodes answer, and what our token is doing on them.
 
 import type { ProxmoxClient } from "./client.ts";
-import { isRunning } from "./clone-task.ts";
+import { isOf, isRunning } from "./clone-task.ts";
 import { ProxmoxError } from "./errors.ts";
 import type { RunningTask } from "./hypervisor.ts";
 
@@ -24,7 +24,7 @@ export async function observeActiveTasks(
     try {
       const tasks = await client.call("GET /nodes/{node}/tasks", { node, source: "active" }, { signal });
       for (const task of tasks)
-        if (isRunning(task) && task.user === client.tokenId) found.push({ upid: task.upid, type: task.type });
+        if (isRunning(task) && isOf(client.tokenId, task)) found.push({ upid: task.upid, type: task.type });
     } catch (error) {
       if (!(error instanceof ProxmoxError) || error.outcome !== "retryable") throw error;
     }

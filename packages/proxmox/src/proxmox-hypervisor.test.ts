@@ -214,6 +214,23 @@ describe("The driver", () => {
     await expect(hypervisor.start(vmid, ownerOf(vmid), effect())).rejects.toBeInstanceOf(ProxmoxLocked);
   });
 
+  it("sees a clone that is under way as busy with its task, so that it is waited for", async () => {
+    const vmid = nextVmid++;
+    lab.faults.tasks.add({ type: "qmclone", action: "held", stage: "unlock" });
+    const upid = await client.call("POST /nodes/{node}/qemu/{vmid}/clone", { ...template, newid: vmid });
+    await lab.faults.tasks.whenHeld();
+    try {
+      expect(await hypervisor.findVm(vmid, ownerOf(vmid), template.vmid)).toMatchObject({
+        state: "busy",
+        task: { upid, type: "qmclone" },
+      });
+      expect(await hypervisor.activeTasks()).toContainEqual({ upid, type: "qmclone" });
+    } finally {
+      lab.faults.tasks.release();
+      await lab.control.settled();
+    }
+  });
+
   it("makes a pool once, also when two jobs make it at a time", async () => {
     await Promise.all([1, 2, 3].map(() => hypervisor.ensurePool("kule-org_both", "x", effect())));
     expect(await hypervisor.poolExists("kule-org_both")).toBe(true);
