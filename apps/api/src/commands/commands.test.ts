@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -156,6 +156,41 @@ describe("stopping", () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
     expect(performance.now() - toldAt).toBeLessThan(10_000);
     await expect(fetch(`http://127.0.0.1:${port}/api/v1/healthz`)).rejects.toThrow();
+  });
+
+  test("clients that keep their connections busy are told which answer is the last, and do not hold up the stop", async () => {
+    const [port, metricsPort] = [await findFreePort(), await findFreePort()];
+    const ports = { KULE_API_PORT: String(port), KULE_API_METRICS_PORT: String(metricsPort) };
+    const server = start(["serve"], ports);
+    await expect.poll(() => server.output(), { timeout: 15_000 }).toContain('"msg":"serving"');
+    const { agent_token } = await seed();
+    const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+    const claim = (id: string) =>
+      new Promise<string | undefined>((resolve, reject) => {
+        const headers = { Authorization: `Bearer ${agent_token}`, "Content-Type": "application/json" };
+        const path = "/api/v1/agent/jobs/claim";
+        request({ host: "127.0.0.1", port, path, method: "POST", agent, headers }, (response) => {
+          response.resume().on("end", () => resolve(response.headers.connection));
+        })
+          .on("error", reject)
+          .end(JSON.stringify({ claim_id: id, agent_version: "1", capabilities: [], wait_seconds: 20 }));
+      });
+    // Each asks again as soon as it is answered, which is what keeps a connection from ever being idle.
+    const clients = Promise.all(
+      ["one", "two", "three", "four"].map(async (id) => {
+        for (let round = 1; ; round += 1) if ((await claim(`busy-${id}-${round}`)) === "close") return round;
+      }),
+    );
+    await expect
+      .poll(async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text())
+      .toContain("kule_api_requests_open 4");
+    const toldAt = performance.now();
+    server.signal("SIGTERM");
+    expect(await clients).toEqual([1, 1, 1, 1]);
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    // Seven seconds is when those that are still there are cut off.
+    expect(performance.now() - toldAt).toBeLessThan(5_000);
+    agent.destroy();
   });
 
   test("the worker stops when it is told to", async () => {

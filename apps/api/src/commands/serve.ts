@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { type ServerType, serve } from "@hono/node-server";
 import type { CrashHook } from "@kule/crash-points/crash-hook";
 import { createApp } from "../app.ts";
@@ -36,10 +36,12 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
     });
     await listening(server, settings, "KULE_API_PORT");
     registerInvariantMetrics(open.deps);
+    const lastAnswers = markLastAnswers(server as Server);
     const metrics = await serveMetrics(settings, open.deps.metrics.registry);
     log.info({ host: settings.host, port: portOf(server), url: settings.publicUrl }, "serving");
 
     log.info({ signal: await stop }, "stopping");
+    lastAnswers.begin();
     open.stop();
     await drained(server);
     metrics?.close();
@@ -65,6 +67,31 @@ function listening(
       );
     });
   });
+}
+
+/**
+ * Once the stop has begun, every answer says that it is the last one on its connection. A client that keeps its
+ * connections busy would otherwise go on sending until the drain is over, and be cut off in the middle of a request.
+ */
+function markLastAnswers(server: Server): { begin(): void } {
+  const open = new Set<ServerResponse>();
+  let hasBegun = false;
+  const mark = (response: ServerResponse) => {
+    if (!response.headersSent) response.setHeader("Connection", "close");
+  };
+  // Before the one that answers.
+  server.prependListener("request", (_request, response) => {
+    if (hasBegun) return mark(response);
+    open.add(response);
+    response.once("close", () => open.delete(response));
+  });
+  return {
+    begin() {
+      hasBegun = true;
+      for (const response of open) mark(response);
+      open.clear();
+    },
+  };
 }
 
 function drained(server: ServerType): Promise<void> {
