@@ -88,7 +88,7 @@ export type OperationId =
 export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getApiIndex: {"id":"getApiIndex","method":"get","path":"/","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200]},
   getOpenapi: {"id":"getOpenapi","method":"get","path":"/openapi.json","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200]},
-  getReference: {"id":"getReference","method":"get","path":"/docs","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,503]},
+  getReference: {"id":"getReference","method":"get","path":"/docs","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200]},
   getReferenceScript: {"id":"getReferenceScript","method":"get","path":"/docs/reference.js","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,503]},
   getReferenceStyle: {"id":"getReferenceStyle","method":"get","path":"/docs/reference.css","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,503]},
   getHealth: {"id":"getHealth","method":"get","path":"/healthz","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200]},

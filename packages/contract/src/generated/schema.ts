@@ -2220,7 +2220,6 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            503: components["responses"]["Unavailable"];
         };
     };
     getReferenceScript: {

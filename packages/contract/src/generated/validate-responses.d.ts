@@ -10,7 +10,6 @@ export type ValidatorError = {
 export type Validator = ((data: unknown) => boolean) & { errors?: readonly ValidatorError[] | null };
 export const getApiIndex_200: Validator;
 export const getOpenapi_200: Validator;
-export const getReference_503: Validator;
 export const getReferenceScript_503: Validator;
 export const getReferenceStyle_503: Validator;
 export const getHealth_200: Validator;
