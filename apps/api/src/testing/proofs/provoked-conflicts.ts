@@ -1,0 +1,143 @@
+import type { OperationInfo } from "@kule/contract/schemas";
+import { allOperations } from "@kule/testing/contract/contract-schema";
+import pg from "pg";
+import { parseToken } from "../../platform/tokens.ts";
+import type { ApiCaller } from "../api-caller.ts";
+import { openReplica, type Replica } from "../api-world.ts";
+import { infoOf, type Provocations } from "./provocations.ts";
+import { claimThis } from "./region-agent.ts";
+import { made } from "./tenant.ts";
+import type { TwoOrganisations } from "./two-organisations.ts";
+
+/** Each conflict of one operation's own; those of a suspended organisation come last, since it stays so. */
+export async function provokeConflicts(all: TwoOrganisations, provoke: Provocations): Promise<void> {
+  const { world, a, b } = all;
+  const { tenant, standing } = a;
+  const { owner } = tenant;
+  await owner.post("/auth/logout");
+  await world.operator.post("/organisations", { slug: tenant.slug, name: "again" });
+  await world.operator.post("/regions", {
+    slug: "r1",
+    name: "again",
+    vmid_range: { first: 100, last: 109 },
+    vlan_range: { first: 100, last: 109 },
+  });
+  await world.operator.patch("/regions/r1", { vmid_range: { first: 90_000, last: 90_001 } });
+  const gone = made(await world.operator.post("/regions/r1/agent-tokens", { name: "gone" })).token.id;
+  await world.operator.delete(`/regions/r1/agent-tokens/${gone}`);
+  await world.operator.post(`/regions/r1/agent-tokens/${gone}/rotate`, {});
+  const revoked = await tenant.addToken();
+  await owner.delete(`/tokens/${revoked.id}`);
+  await owner.post(`/tokens/${revoked.id}/rotate`, {});
+  const member = await tenant.addMember();
+  await owner.post("/members", { email: member.email, name: "again", role: "viewer" });
+  await provokeLastOwner(all);
+  const key = tenant.sshKeyBody();
+  const kept = made(await owner.post("/ssh-keys", key)).id;
+  await owner.post("/ssh-keys", key);
+  const other = tenant.sshKeyBody();
+  made(await owner.post("/ssh-keys", other));
+  await owner.patch(`/ssh-keys/${kept}`, { name: other.name });
+  const network = tenant.networkBody();
+  const networkId = made(await owner.post("/networks", network)).network.id;
+  await owner.post("/networks", network);
+  const second = made(await owner.post("/networks", tenant.networkBody())).network;
+  await owner.patch(`/networks/${second.id}`, { name: network.name });
+  const subnet = tenant.subnetBody();
+  made(await owner.post(`/networks/${networkId}/subnets`, subnet));
+  await owner.post(`/networks/${networkId}/subnets`, subnet);
+  const third = made(await owner.post(`/networks/${networkId}/subnets`, tenant.subnetBody())).subnet;
+  await owner.patch(`/networks/${networkId}/subnets/${third.id}`, { name: subnet.name });
+  await owner.delete(`/networks/${standing.network}`);
+  await owner.delete(`/networks/${standing.network}/subnets/${standing.subnet}`);
+  const body = tenant.serverBody({ subnet_id: standing.subnet });
+  const server = made(await owner.post("/servers", body)).server.id;
+  await owner.post("/servers", body);
+  await owner.post(`/servers/${server}/cancel-deletion`);
+  await owner.delete(`/servers/${server}`);
+  await owner.delete(`/servers/${server}`);
+  await owner.patch(`/servers/${server}`, { labels: { late: "yes" } });
+  await owner.post(`/jobs/${standing.job}/cancel`);
+  await owner.post(`/jobs/${standing.job}/retry`);
+  const { jobId } = await tenant.addServer({ subnet_id: standing.subnet });
+  const job = await claimThis(tenant.region.agent, jobId);
+  await tenant.region.agent.post(`/agent/jobs/${job.id}/steps`, {
+    epoch: job.epoch + 1,
+    seq: 1,
+    phase: "observe",
+  });
+
+  made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "suspended" }));
+  for (const info of allOperations())
+    if (info.audit !== null && info.headerParameters.includes("Kule-Organisation"))
+      await provoke.as(b, b.tenant.owner, info);
+  made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "active" }));
+}
+
+/** An organisation with one owner who is a person, and nobody else who could be it. */
+async function provokeLastOwner({ world }: TwoOrganisations): Promise<void> {
+  const { owner } = await world.addOrganisation(`lonely-${Date.now()}`);
+  const added = made(
+    await owner.post("/members", { email: "lonely@example.org", name: "Lonely", role: "owner" }),
+  );
+  await owner.patch(`/members/${added.member.id}`, { role: "viewer" });
+  await owner.delete(`/members/${added.member.id}`);
+}
+
+/**
+ * Requests that find their Idempotency-Key in the hands of another one, which does not come to an end. Each waits for
+ * as long as the API waits for a row, on a connection of its own, so there may only be a few of them.
+ */
+export async function provokeBusyKeys(
+  all: TwoOrganisations,
+  provoke: Provocations,
+  wanted: (info: OperationInfo) => boolean,
+): Promise<void> {
+  const { world, a } = all;
+  const holder = new pg.Client({ connectionString: world.database.ownerUrl });
+  await holder.connect();
+  await holder.query("begin");
+  try {
+    const calls: Promise<unknown>[] = [];
+    for (const info of allOperations()) {
+      if (!info.headerParameters.includes("Idempotency-Key") || !wanted(info)) continue;
+      const isOperators = info.permission.startsWith("operator:");
+      const caller = isOperators ? world.operator : a.tenant.owner;
+      const path = info.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => pathOf(all, name, info.path));
+      await holder.query(
+        `insert into idempotency_key (organisation_id, subject, method, path, key, request_hash, status, headers)
+         values ($1, $2, $3, $4, 'busy', '', 200, '{}')`,
+        [isOperators ? "" : a.tenant.id, subjectOf(caller), info.method.toUpperCase(), `/api/v1${path}`],
+      );
+      calls.push(provoke.as(a, caller, infoOf(info.id), { headers: { "Idempotency-Key": "busy" } }));
+    }
+    await Promise.all(calls);
+  } finally {
+    await holder.query("rollback");
+    await holder.end();
+  }
+}
+
+function pathOf({ a, agentTokens }: TwoOrganisations, name: string, path: string): string {
+  if (name === "region") return "r1";
+  if (name === "token_id" && path.startsWith("/regions/")) return agentTokens.r1;
+  return (a.standing as { readonly [kind: string]: string })[name.replace(/_id$/, "")] ?? "";
+}
+
+function subjectOf({ token }: ApiCaller): string {
+  return parseToken(token ?? "")?.id ?? "";
+}
+
+/** A replica whose limits are used up by the first request of each caller. */
+export function openBusyReplica({ world }: TwoOrganisations): Promise<Replica> {
+  return openReplica(world.database, { rateLimitPerHour: 1, rateLimitBurst: 1 });
+}
+
+/** A replica whose database is not there. */
+export function openLostReplica({ world }: TwoOrganisations): Promise<Replica> {
+  const nowhere = new URL(world.database.apiUrl);
+  // The port of tcpmux, which nobody serves.
+  nowhere.port = "1";
+  nowhere.hostname = "127.0.0.1";
+  return openReplica({ ...world.database, apiUrl: nowhere.href });
+}

@@ -1,0 +1,131 @@
+import { ApiWorld } from "@kule/api/testing/api-world";
+import { ContractPairs, documentedPairs } from "@kule/api/testing/proofs/contract-pairs";
+import { Provocations } from "@kule/api/testing/proofs/provocations";
+import {
+  openBusyReplica,
+  openLostReplica,
+  provokeBusyKeys,
+  provokeConflicts,
+} from "@kule/api/testing/proofs/provoked-conflicts";
+import type { TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
+import { allOperations } from "@kule/testing/contract/contract-schema";
+import type { Row, RowRun } from "../row.ts";
+import { unprovokedPairs } from "../tenancy/unprovoked-pairs.ts";
+import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
+
+export const row: Row = {
+  id: "C11",
+  title: "Every answer that the contract names is given, and none that it does not name.",
+  minutes: 0.5,
+  mutants: [
+    {
+      name: "undocumented-status",
+      removes: "the documented status of a changed network",
+      patches: [
+        {
+          file: "apps/api/src/products/networks/update-network.ts",
+          find: "reply(200,",
+          replace: "reply(202,",
+        },
+        {
+          file: "apps/api/src/platform/test-build.ts",
+          find: "if (defect !== null) throw new Error(defect);",
+          replace: "",
+        },
+      ],
+      expects: /updateNetwork answered 202, which the contract does not name/,
+    },
+    {
+      name: "if-match-ignored",
+      removes: "the answer 412 to a change of what has changed meanwhile",
+      patches: [
+        {
+          file: "apps/api/src/platform/api-request.ts",
+          find: "if (!tags.includes(current))",
+          replace: "if (false)",
+        },
+      ],
+      expects: /updateNetwork 412 was never answered/,
+    },
+  ],
+  async run(run) {
+    const world = await ApiWorld.open();
+    try {
+      const pairs = new ContractPairs();
+      pairs.listenTo(world.app);
+      const { gone } = await withTwoOrganisations((all) => provokeAll(run, all, pairs), world);
+      const documented = documentedPairs();
+      const missing = pairs.missing();
+      const violations = [
+        ...pairs.undocumented(),
+        ...missing
+          .filter((pair) => unprovokedPairs[pair] === undefined)
+          .map((pair) => `${pair} was never answered`),
+        ...Object.keys(unprovokedPairs)
+          .filter((pair) => !missing.includes(pair))
+          .map((pair) => `${pair} can be provoked or is not documented: take it from the list`),
+        ...gone,
+      ];
+      return {
+        cases: pairs.answers,
+        violations,
+        figures: {
+          "documented pairs seen": `${documented.length - missing.length} of ${documented.length}`,
+          "coverage in %": Math.floor(((documented.length - missing.length) / documented.length) * 1000) / 10,
+          "pairs on the list of those that cannot be provoked": Object.keys(unprovokedPairs).length,
+        },
+      };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+async function provokeAll(
+  run: RowRun,
+  all: TwoOrganisations,
+  pairs: ContractPairs,
+): Promise<{ gone: string[] }> {
+  const provoke = new Provocations(all);
+  const gone: string[] = [];
+  const operations = allOperations();
+  // What cannot even be tried is a finding like any other, so that a broken API ends in sentences.
+  const attempt = (what: string, work: () => Promise<unknown>) =>
+    work().catch((error: unknown) => gone.push(`${what}: ${error instanceof Error ? error.message : error}`));
+  for (const info of operations) {
+    await attempt(`${info.id} could not be called right`, () => provoke.succeed(info));
+    for (const status of [400, 401, 403, 404, 412, 422] as const)
+      if (info.statuses.includes(status))
+        await attempt(`${info.id} ${status} could not be tried`, () => provoke.refuse(info, status));
+  }
+  run.progress(`${pairs.missing().length} pairs are left after right calls and refusals`);
+  await attempt("conflicts could not be tried", () => provokeConflicts(all, provoke));
+  run.progress(`${pairs.missing().length} pairs are left after conflicts`);
+  await attempt("busy keys could not be tried", () =>
+    provokeBusyKeys(all, provoke, (info) => info.statuses.includes(409) && !pairs.has(info.id, 409)),
+  );
+  await attempt("a claim", () => all.regions.r1.agent.post("/agent/jobs/claim", claim));
+  const busy = await openBusyReplica(all);
+  const lost = await openLostReplica(all);
+  try {
+    pairs.listenTo(busy.app);
+    pairs.listenTo(lost.app);
+    for (const info of operations) {
+      // An agent's bucket is ten times as large.
+      for (let time = 0; time < (info.tag === "agent" ? 12 : 2); time += 1)
+        await attempt(`${info.id} 429 could not be tried`, () => provoke.at(busy, info));
+      await attempt(`${info.id} 503 could not be tried`, () => provoke.at(lost, info));
+    }
+  } finally {
+    await busy.close();
+    await lost.close();
+  }
+  return { gone };
+}
+
+const claim = {
+  claim_id: "the-claim-of-this-row",
+  agent_version: "0.0.0",
+  capabilities: ["ServerCreate", "ServerStop"],
+  wait_seconds: 0,
+};
