@@ -1,7 +1,6 @@
 import type { JobKind } from "@kule/contract/schemas";
-import { effects } from "@kule/lab/effects";
 import { parseMarker } from "@kule/proxmox/marker";
-import type { RegionView } from "@kule/testing/world-check/region-invariants";
+import type { ObservedVm } from "@kule/testing/world-check/region-invariants";
 import { SCENARIOS } from "./scenarios.ts";
 import { type JobEndRow, type JobScene, latestJob, newSubject, type Subject } from "./scene.ts";
 
@@ -26,12 +25,7 @@ export function describeJob({ status, attempt, error, internal_error }: JobEndRo
 }
 
 /** What is not as it must be when a job of the kind has succeeded. */
-export async function endViolations(
-  scene: JobScene,
-  subject: Subject,
-  kind: JobKind,
-  view: RegionView,
-): Promise<string[]> {
+export async function endViolations(scene: JobScene, subject: Subject, kind: JobKind): Promise<string[]> {
   const what = `${kind} of ${subject.server}`;
   const job = await latestJob(scene, subject, kind);
   if (job === null) return [`${what}: there is no job`];
@@ -43,26 +37,28 @@ export async function endViolations(
   const found: string[] = [];
   if (rows[0]?.status !== status)
     found.push(`${what} has succeeded and the server is ${rows[0]?.status}, not ${status}`);
-  const there = powerOf(view, subject);
+  const vms = await scene.vms();
+  const there = powerOf(vms, subject);
   if (there !== vm) found.push(`${what} has succeeded and the VM is ${there}, not ${vm}`);
-  if (vm === "absent") found.push(...(await remains(scene, subject, view)).map((text) => `${what}: ${text}`));
+  if (vm === "absent") found.push(...(await remains(scene, subject)).map((text) => `${what}: ${text}`));
   return found;
 }
 
-function powerOf(view: RegionView, { server }: Subject): string {
-  const vms = vmsOf(view, server);
+function powerOf(all: readonly ObservedVm[], { server }: Subject): string {
+  const vms = vmsOf(all, server);
   if (vms.length > 1) return `there ${vms.length} times`;
   const [vm] = vms;
   return vm === undefined ? "absent" : vm.running ? "running" : "stopped";
 }
 
-function vmsOf(view: RegionView, server: string) {
-  return view.vms.filter(({ description }) => parseMarker(description)?.serverId === server);
+function vmsOf(all: readonly ObservedVm[], server: string) {
+  return all.filter(({ description }) => parseMarker(description)?.serverId === server);
 }
 
 /** What is left of a server that is gone: allocations in the database; VMs, volumes and tags in the region. */
-export async function remains(scene: JobScene, subject: Subject, view: RegionView): Promise<string[]> {
+export async function remains(scene: JobScene, subject: Subject): Promise<string[]> {
   const { server, organisation } = subject;
+  const vms = await scene.vms();
   const { rows } = await scene.owner.query<{ what: string }>(
     `select 'VM number ' || vmid || ' is still used' as what from region_vmid where server_id = $1 and state = 'used'
      union all select 'interface ' || id || ' is still there' from nic where server_id = $1
@@ -75,15 +71,13 @@ export async function remains(scene: JobScene, subject: Subject, view: RegionVie
     "select vmid from region_vmid where server_id = $1 and region = $2",
     [server, scene.region],
   );
-  const { volumes } = effects(view.journal);
+  const volumes = await Promise.all(vmids.rows.map(({ vmid }) => scene.volumes(vmid)));
   return [
     ...rows.map(({ what }) => what),
-    ...vmsOf(view, server).map(({ vmid }) => `VM ${vmid} is still there`),
-    ...view.vms
+    ...vmsOf(vms, server).map(({ vmid }) => `VM ${vmid} is still there`),
+    ...vms
       .filter(({ config }) => config?.tags?.split(";").includes(organisation))
       .map(({ vmid }) => `VM ${vmid} still carries its organisation's tag`),
-    ...vmids.rows.flatMap(({ vmid }) =>
-      [...(volumes.get(vmid) ?? [])].map((volume) => `volume ${volume} is still there`),
-    ),
+    ...volumes.flat().map((volume) => `volume ${volume} is still there`),
   ];
 }

@@ -7,10 +7,16 @@ import type { StepEvent, World } from "@kule/programs/program";
 import { type LabRegion, startLabRegion } from "@kule/programs/testing/lab-region";
 import { ProxmoxClient } from "@kule/proxmox/client";
 import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
-import { viewOfControlServer } from "@kule/testing/world-check/region-invariants";
+import { viewOfControlServer, viewOfVms } from "@kule/testing/world-check/region-invariants";
 import pg from "pg";
 import { LocalAgent, type Runner } from "./local-agent.ts";
 import { type JobEndRow, type JobScene, latestJob, type Subject } from "./scene.ts";
+
+/** For as many organisations and servers as a row may want. */
+const ROOM = {
+  vmid_range: { first: 20_000, last: 29_999 },
+  vlan_range: { first: 100, last: 3_999 },
+};
 
 export type HowToWork = {
   readonly run?: Runner;
@@ -61,7 +67,7 @@ export class LocalScene implements JobScene {
     const api = await ApiWorld.open({ removalBufferSeconds: 3600 });
     const lab = await startLabRegion({}, { controlPort: 0 });
     try {
-      const { agent } = await api.addRegion("lab1");
+      const { agent } = await api.addRegion("lab1", ROOM);
       const scene = new LocalScene(api, lab, new TestAgent(agent), worldOf(lab));
       try {
         return await work(scene);
@@ -94,6 +100,14 @@ export class LocalScene implements JobScene {
 
   view() {
     return viewOfControlServer(this.region, this.lab.lab.controlUrl ?? "");
+  }
+
+  async vms() {
+    return viewOfVms(this.lab.lab.controlUrl ?? "");
+  }
+
+  async volumes(vmid: number) {
+    return this.lab.lab.control.volumes(vmid);
   }
 
   /** Works until the subject's job of the kind is over, or has been claimed so often that it never will be. */

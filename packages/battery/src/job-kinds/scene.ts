@@ -1,6 +1,6 @@
 import type { ApiCaller } from "@kule/api/testing/api-caller";
 import type { JobKind } from "@kule/contract/schemas";
-import type { RegionView } from "@kule/testing/world-check/region-invariants";
+import type { ObservedVm, RegionView } from "@kule/testing/world-check/region-invariants";
 import { worldCheck } from "@kule/testing/world-check/world-check";
 import type pg from "pg";
 
@@ -14,8 +14,12 @@ export type JobScene = {
   readonly ownerUrl: string;
   /** Lets the removal buffer of a server end, and whatever that leads to begin. */
   endBuffer(subject: Subject): Promise<void>;
-  /** What the region really holds. */
+  /** What the region really holds, and all that ever happened there. */
   view(): Promise<RegionView>;
+  /** The VMs alone, which is quicker. */
+  vms(): Promise<readonly ObservedVm[]>;
+  /** The volumes that carry a VM number, whether there is such a VM or not. */
+  volumes(vmid: number): Promise<readonly string[]>;
 };
 
 /** One server on its way, in an organisation of its own: only an organisation's first server makes its pool. */

@@ -75,10 +75,9 @@ export const row: Row = {
             onEvent: onDetour(scene, detour, await vmidOf(scene, twice)),
           });
           cases += 1;
-          const view = await scene.view();
           violations.push(
-            ...(await endViolations(scene, once, kind, view)),
-            ...(await endViolations(scene, twice, kind, view)).map((text) =>
+            ...(await endViolations(scene, once, kind)),
+            ...(await endViolations(scene, twice, kind)).map((text) =>
               text.replace(twice.server, `${twice.server} with each step twice`),
             ),
             ...differences(await worldStateOf(scene, twice), await worldStateOf(scene, once)).map(

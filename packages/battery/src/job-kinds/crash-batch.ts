@@ -1,0 +1,79 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { JobKind } from "@kule/contract/schemas";
+import type { TestProcess } from "@kule/testing/child-process";
+import { endViolations } from "./course.ts";
+import type { CrashPlace } from "./crash-places.ts";
+import type { RegionScene } from "./region-scene.ts";
+import { SCENARIOS } from "./scenarios.ts";
+import { brokenInvariants, type Subject } from "./scene.ts";
+
+/** An agent that takes this long to a place will not get there. */
+const REACH_MILLISECONDS = 30_000;
+/** The agent's word that it is about to claim. */
+const READY = "taking jobs";
+
+export type CrashResult = {
+  readonly violations: readonly string[];
+  /** From the kill of its agent to the end of each job. */
+  readonly recoverySeconds: readonly number[];
+};
+
+export type CrashOptions = {
+  /** Lets the leases of the dead pass at once instead of waiting for them; recovery is not measured then. */
+  readonly passLeases: boolean;
+};
+
+/**
+ * Kills one agent at each of the places, each with a job of its own, and lets a healthy one finish. Every agent waits
+ * for a job before there is any, so that none is late and takes over what another one has left.
+ */
+export async function killAtEach(
+  scene: RegionScene,
+  kind: JobKind,
+  places: readonly CrashPlace[],
+  subjects: readonly Subject[],
+  { passLeases }: CrashOptions,
+): Promise<CrashResult> {
+  const agents = places.map(({ name, time }) =>
+    scene.world.startAgent({ BATTERY_CRASH: `${name}@${time}`, KULE_AGENT_CONCURRENCY: "1" }),
+  );
+  await untilReadyOrDead(agents);
+  await Promise.all(subjects.map((subject) => SCENARIOS[kind].cause(scene, subject)));
+  const killedAt = await Promise.all(agents.map(killed));
+  const violations = places.flatMap(({ name, time }, index) =>
+    killedAt[index] === null ? [`${kind}: no agent came to ${name}@${time}`] : [],
+  );
+  await Promise.all(agents.map((agent) => agent.end()));
+  if (passLeases)
+    await scene.owner.query(
+      "update job set lease_until = clock_timestamp() - interval '1 second' where status = 'running'",
+    );
+  const healer = scene.world.startAgent({ KULE_AGENT_CONCURRENCY: String(Math.max(1, subjects.length)) });
+  const jobs = await Promise.all(subjects.map((subject) => scene.work(subject, kind)));
+  await healer.end();
+  for (const subject of subjects) violations.push(...(await endViolations(scene, subject, kind)));
+  violations.push(...(await brokenInvariants(scene)));
+  const last = Math.max(...killedAt.map((at) => at ?? 0));
+  const recoverySeconds = jobs.flatMap(({ id, finished_at }) => {
+    const index = agents.findIndex((agent) => agent.output().includes(id));
+    const at = killedAt[index] ?? last;
+    // A job that was over before its agent died needed no recovery.
+    return finished_at === null ? [] : [Math.max(0, (finished_at.getTime() - at) / 1000)];
+  });
+  return { violations, recoverySeconds: passLeases ? [] : recoverySeconds };
+}
+
+/** When the agent died of SIGKILL; null when it did not in time. */
+async function killed(agent: TestProcess): Promise<number | null> {
+  const ended = await Promise.race([agent.ended, delay(REACH_MILLISECONDS, null, { ref: false })]);
+  return ended?.signal === "SIGKILL" ? Date.now() : null;
+}
+
+/** Waits until each agent asks for jobs, or has come to its place even before. */
+export async function untilReadyOrDead(agents: readonly TestProcess[]): Promise<void> {
+  const deadline = performance.now() + REACH_MILLISECONDS;
+  while (agents.some((agent) => agent.running() && !agent.output().includes(READY))) {
+    if (performance.now() > deadline) return;
+    await delay(50);
+  }
+}

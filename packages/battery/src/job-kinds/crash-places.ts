@@ -1,0 +1,107 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { JobKind } from "@kule/contract/schemas";
+import { JOB_KINDS } from "@kule/programs/registry";
+import { describeJob, subjectFor } from "./course.ts";
+import type { RegionScene } from "./region-scene.ts";
+import { SCENARIOS } from "./scenarios.ts";
+
+/** One place at which an agent is killed or stopped: a crash point's name, and which time it is reached. */
+export type CrashPlace = { readonly kind: JobKind; readonly name: string; readonly time: number };
+
+/** What an agent does again and again for one job; its other calls are made before it has one. */
+const REPORTS = /^agent\.report\./;
+
+/**
+ * The crash points that a healthy agent passes on one job of each kind, learnt from the agent itself: a new step is
+ * covered the day it is written.
+ */
+export async function traceCrashPlaces(scene: RegionScene): Promise<Map<JobKind, CrashPlace[]>> {
+  const directory = mkdtempSync(join(tmpdir(), "kule-trace-"));
+  const file = join(directory, "trace");
+  const agent = scene.world.startAgent({ BATTERY_TRACE: file, KULE_AGENT_CONCURRENCY: "1" });
+  try {
+    const places = new Map<JobKind, CrashPlace[]>();
+    for (const kind of JOB_KINDS) {
+      const subject = await subjectFor(scene, kind, (each, of) => scene.work(each, of));
+      const before = await untilIdle(file, 0);
+      await SCENARIOS[kind].cause(scene, subject);
+      const job = await scene.work(subject, kind);
+      if (job.status !== "succeeded") throw new Error(`${kind} ${describeJob(job)}\n${agent.output()}`);
+      const after = await untilIdle(file, before.length);
+      places.set(kind, placesOf(kind, before, after.slice(before.length)));
+    }
+    return places;
+  } finally {
+    await agent.end();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** An agent of one job at a time that has sent its next claim has nothing to do. */
+async function untilIdle(file: string, seen: number): Promise<string[]> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    const lines = linesOf(file);
+    if (
+      lines.length > seen &&
+      lines.findLast((line) => !line.startsWith("agent.health"))?.endsWith("claim.before-send")
+    )
+      return lines;
+    if (performance.now() > deadline)
+      throw new Error(`the agent does not come to rest: ${lines.slice(-3).join(", ")}`);
+    await delay(50);
+  }
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+  } catch {
+    return [];
+  }
+}
+
+function placesOf(kind: JobKind, before: readonly string[], during: readonly string[]): CrashPlace[] {
+  const times = new Map<string, number>();
+  const inJob = during
+    .filter((name) => name.startsWith(`${kind}.`) || REPORTS.test(name))
+    .map((name) => {
+      const time = (times.get(name) ?? 0) + 1;
+      times.set(name, time);
+      return { kind, name, time };
+    });
+  const around = new Set(
+    [...before, ...during].filter((name) => name.startsWith("agent.") && !REPORTS.test(name)),
+  );
+  return [...[...around].map((name) => ({ kind, name, time: 1 })), ...inJob];
+}
+
+/** The step that a place is in; calls of the agent that are of no step are one. */
+export function stepOf({ name }: CrashPlace): string {
+  return name.slice(0, name.lastIndexOf("."));
+}
+
+/** About a share of the places, chosen by chance, and at least one of each step. */
+export function someOfEachStep(
+  places: readonly CrashPlace[],
+  share: number,
+  random: () => number,
+): CrashPlace[] {
+  return [...Map.groupBy(places, stepOf).values()].flatMap((group) => {
+    const left = [...group];
+    const count = Math.max(1, Math.round(group.length * share));
+    return Array.from({ length: count }, () => left.splice(Math.floor(random() * left.length), 1)).flat();
+  });
+}
+
+/** Groups of at most `size` places of one kind. */
+export function batchesOf(places: readonly CrashPlace[], size: number): CrashPlace[][] {
+  return Array.from({ length: Math.ceil(places.length / size) }, (_, index) =>
+    places.slice(index * size, (index + 1) * size),
+  );
+}

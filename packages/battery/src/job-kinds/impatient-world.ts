@@ -1,0 +1,47 @@
+import type { World } from "@kule/programs/program";
+import type { LabRegion } from "@kule/programs/testing/lab-region";
+import { type CallName, type CallOptions, ProxmoxClient } from "@kule/proxmox/client";
+import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
+import type { Runtime } from "@kule/proxmox/runtime";
+
+/** Stands for the 35 s after which an agent gives a call up: the same code, a shorter time. */
+const CALL_DEADLINE_MILLISECONDS = 250;
+/** A long pause is this much longer still, so that half an hour of looking at a task is a few dozen looks. */
+const HURRY = 20;
+const LONG_PAUSE_MILLISECONDS = 1_000;
+
+class ImpatientClient extends ProxmoxClient {
+  override call<Call extends CallName>(
+    call: Call,
+    parameters: Parameters<ProxmoxClient["call"]>[1],
+    options: CallOptions = {},
+  ) {
+    const deadlineMilliseconds = CALL_DEADLINE_MILLISECONDS;
+    return super.call(call, parameters as never, { ...options, deadlineMilliseconds });
+  }
+}
+
+/** Pauses take no time and move the clock, long ones further than was asked. */
+function hurriedRuntime(): Runtime {
+  let now = Date.now();
+  return {
+    now: () => now,
+    pause: async (milliseconds, signal) => {
+      signal?.throwIfAborted();
+      now += milliseconds * (milliseconds >= LONG_PAUSE_MILLISECONDS ? HURRY : 1);
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+/** The lab's world with the real driver, whose deadlines are a test's. */
+export function impatientWorld({ lab, world }: LabRegion): World {
+  const client = new ImpatientClient({
+    endpoints: [lab.url],
+    tokenId: lab.tokenId,
+    tokenSecret: lab.tokenSecret,
+    tls: { fingerprints: [lab.fingerprint256] },
+  });
+  const runtime = hurriedRuntime();
+  return { ...world, runtime, hypervisor: new ProxmoxHypervisor(client, runtime) };
+}

@@ -1,0 +1,90 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { ApiCaller } from "@kule/api/testing/api-caller";
+import type { JobKind } from "@kule/contract/schemas";
+import { effects } from "@kule/lab/effects";
+import { readJournal } from "@kule/lab/journal";
+import { type RegionWorld, startRegionWorld, type WorldOptions } from "@kule/testing/region-world";
+import { viewOfControlServer, viewOfVms } from "@kule/testing/world-check/region-invariants";
+import pg from "pg";
+import { type JobEndRow, type JobScene, latestJob, type Subject } from "./scene.ts";
+
+const POLL_MILLISECONDS = 100;
+/** A job that takes this long will not end at all. */
+const PATIENCE_MILLISECONDS = 30_000;
+
+/** API, worker, lab and agents as processes of their own, which can be killed and stopped. */
+export class RegionScene implements JobScene {
+  readonly region = "lab1";
+  readonly image = "ubuntu-24.04";
+  readonly world: RegionWorld;
+  readonly owner: pg.Pool;
+  readonly operator: ApiCaller;
+
+  private constructor(world: RegionWorld) {
+    this.world = world;
+    this.owner = new pg.Pool({ connectionString: world.database.ownerUrl, max: 4 });
+    this.owner.on("error", () => {});
+    const { origin } = new URL(world.apiUrl);
+    const request = async (path: string, init?: RequestInit) => fetch(`${origin}${path}`, init);
+    this.operator = new ApiCaller({ request } as unknown as ApiCaller["app"], world.operatorToken);
+  }
+
+  /** Opens one for as long as the work takes. */
+  static async use<T>(options: WorldOptions, work: (scene: RegionScene) => Promise<T>): Promise<T> {
+    const world = await startRegionWorld({ removalBufferSeconds: 3600, ...options });
+    const scene = new RegionScene(world);
+    try {
+      return await work(scene);
+    } finally {
+      await scene.owner.end();
+      await world.end();
+    }
+  }
+
+  get ownerUrl(): string {
+    return this.world.database.ownerUrl;
+  }
+
+  /** The buffer is an hour; this is the hour passing. The worker does the rest. */
+  async endBuffer({ organisation, server }: Subject): Promise<void> {
+    await this.owner.query("update server set purge_at = clock_timestamp() where id = $1", [server]);
+    const payload = JSON.stringify({ organisation_id: organisation, server_id: server });
+    await this.owner.query(
+      "select kule_task_add('expire_removal_buffer', $1::json, now(), 'purge:' || $2::text)",
+      [payload, server],
+    );
+  }
+
+  view() {
+    return viewOfControlServer(this.region, this.world.labControlUrl);
+  }
+
+  vms() {
+    return viewOfVms(this.world.labControlUrl);
+  }
+
+  async volumes(vmid: number) {
+    return [...(effects(readJournal(this.world.labDirectory)).volumes.get(vmid) ?? [])];
+  }
+
+  /** Waits until the subject's job of the kind is over; answers it as it is when that takes too long. */
+  async work(subject: Subject, kind: JobKind): Promise<JobEndRow> {
+    const deadline = performance.now() + PATIENCE_MILLISECONDS;
+    for (;;) {
+      const job = await latestJob(this, subject, kind);
+      if (job !== null && (job.finished_at !== null || performance.now() > deadline)) return job;
+      if (performance.now() > deadline)
+        throw new Error(`${subject.server} has no ${kind}\n${this.world.outputs()}`);
+      await delay(POLL_MILLISECONDS);
+    }
+  }
+
+  /** Does something in the lab behind the agents' back. */
+  async control(method: "POST" | "DELETE" | "GET", path: string, body?: object): Promise<unknown> {
+    const answer = await fetch(`${this.world.labControlUrl}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return answer.json();
+  }
+}

@@ -1,0 +1,79 @@
+import type { JobKind } from "@kule/contract/schemas";
+import type { StepEvent } from "@kule/programs/program";
+import { describeJob, endViolations } from "./course.ts";
+import type { LocalScene } from "./local-scene.ts";
+import { SCENARIOS } from "./scenarios.ts";
+import { type JobEndRow, latestJob, type Subject, vmidOf } from "./scene.ts";
+import type { UpstreamFault } from "./upstream-faults.ts";
+
+/** The attempt with whose first look a fault that lasts is over. */
+const ENDS_WITH_ATTEMPT = 3;
+
+export type UpstreamCase = { readonly kind: JobKind; readonly step: string; readonly fault: UpstreamFault };
+export type UpstreamResult = {
+  readonly violations: readonly string[];
+  readonly end: "succeeded" | "failed" | "open";
+  readonly attempts: number;
+};
+
+/** One job that meets one fault at one of its steps, to its end. */
+export async function upstreamCase(
+  scene: LocalScene,
+  subject: Subject,
+  { kind, step, fault }: UpstreamCase,
+): Promise<UpstreamResult> {
+  await SCENARIOS[kind].cause(scene, subject);
+  const vmid = await vmidOf(scene, subject);
+  let looks = 0;
+  let hasBegun = false;
+  const onEvent = ({ name, status }: StepEvent) => {
+    if (status !== "running") return;
+    if (name === "observe") looks += 1;
+    if (name === "observe" && looks === ENDS_WITH_ATTEMPT) fault.end?.(scene);
+    if (name !== step || hasBegun) return;
+    hasBegun = true;
+    fault.begin(scene, step, vmid);
+  };
+  let job = await scene.work(subject, kind, { onEvent });
+  fault.end?.(scene);
+  const end = job.status === "succeeded" || job.status === "failed" ? job.status : "open";
+  const attempts = job.attempt;
+  const violations = hasBegun ? endOfJob(job, fault) : ["the step was not reached"];
+  if (end === "failed" && violations.length === 0) {
+    fault.repair?.(scene);
+    job = await triedAgain(scene, subject, kind, job);
+  }
+  await removeHalfMade(scene, subject);
+  if (violations.length === 0) violations.push(...(await endViolations(scene, subject, kind)));
+  return { violations, end, attempts };
+}
+
+function endOfJob(job: JobEndRow, { mayFailWith = [] }: UpstreamFault): string[] {
+  if (job.status === "succeeded") return [];
+  if (job.status !== "failed") return [`the job ${describeJob(job)} and does not end`];
+  if (!mayFailWith.includes(job.error?.code ?? "")) return [`the job ${describeJob(job)}`];
+  return job.error?.step === null ? ["the job does not say at which step it failed"] : [];
+}
+
+/** What failed for a reason that has passed has to succeed when its owner tries again. */
+async function triedAgain(
+  scene: LocalScene,
+  subject: Subject,
+  kind: JobKind,
+  failed: JobEndRow,
+): Promise<JobEndRow> {
+  const answer = await subject.api.post(`/jobs/${failed.id}/retry`);
+  if (answer.status !== 202) return failed;
+  await scene.work(subject, kind);
+  return (await latestJob(scene, subject, kind)) ?? failed;
+}
+
+/** A VM number in quarantine waits for an operator, who removes what is there. */
+async function removeHalfMade(scene: LocalScene, { server }: Subject): Promise<void> {
+  const { rows } = await scene.owner.query<{ vmid: number }>(
+    "select vmid from region_vmid where server_id = $1 and state = 'quarantined'",
+    [server],
+  );
+  const { control } = scene.lab.lab;
+  for (const { vmid } of rows) if (control.vm(vmid) !== undefined) control.deleteVm(vmid);
+}

@@ -1,0 +1,103 @@
+import { JOB_KINDS } from "@kule/programs/registry";
+import { killAtEach } from "../job-kinds/crash-batch.ts";
+import { batchesOf, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
+import { RegionScene } from "../job-kinds/region-scene.ts";
+import { SubjectPool } from "../job-kinds/subject-pool.ts";
+import { takeSubjects } from "../job-kinds/take-subjects.ts";
+import { percentile } from "../judgement.ts";
+import type { Row } from "../row.ts";
+
+/** Long enough that all agents of a batch come to their places before the first job may be taken over. */
+const LEASE_SECONDS = 5;
+/** Agents that are killed side by side. */
+const BATCH = 20;
+/** Of the places of each step; the sample lets leases pass by itself, too. */
+const SAMPLE_SHARE = 1 / 3;
+/** A program with fewer places than this has lost them. */
+const LEAST_PLACES = 10;
+/** A job that nobody holds is to be in hand again within two leases; the rest is for a slow machine. */
+const SLOWEST_RECOVERY_LEASES = 6;
+
+export const row: Row = {
+  id: "A1",
+  title: "An agent that is killed, wherever that is, costs a job some seconds and nothing else.",
+  minutes: 4,
+  mutants: [
+    {
+      name: "blind-clone",
+      removes: "the look at what is there before the first step, and the VM number that is the job's alone",
+      patches: [
+        {
+          file: "packages/programs/src/servers/create-server/program.ts",
+          find: "const sighting = await settledSighting(world, want.vmid, want.owner, want.templateVmid, effect);",
+          replace: `const runs: WeakSet<object> = ((globalThis as any).blindRuns ??= new WeakSet());
+    const isFirst = effect.signal !== undefined && !runs.has(effect.signal);
+    if (effect.signal !== undefined) runs.add(effect.signal);
+    const sighting = isFirst
+      ? ({ state: "absent" } as const)
+      : await settledSighting(world, want.vmid, want.owner, want.templateVmid, effect);`,
+        },
+        {
+          file: "packages/proxmox/src/proxmox-hypervisor.ts",
+          find: "newid: vmid,",
+          replace:
+            'newid: await this.#client.call("GET /cluster/nextid", { vmid }).then(() => vmid, () => vmid + 5_000),',
+        },
+      ],
+      expects: /I1 a server has one VM/,
+    },
+    {
+      name: "no-take-over",
+      removes: "the take-over of a job whose lease has passed",
+      patches: [
+        {
+          file: "packages/database/src/migrations/0003-jobs.ts",
+          find: "and kind = any (p_capabilities) and attempt < max_attempts",
+          replace: "and kind = any (p_capabilities) and attempt < 0",
+        },
+      ],
+      expects: /is (running|queued) in attempt/,
+    },
+  ],
+  run: (run) =>
+    RegionScene.use({ leaseSeconds: LEASE_SECONDS, labTimeScale: 0.01 }, async (scene) => {
+      const violations: string[] = [];
+      const recoverySeconds: number[] = [];
+      const pool = new SubjectPool(scene);
+      const all = await traceCrashPlaces(scene);
+      let cases = 0;
+      for (const kind of JOB_KINDS) {
+        const traced = all.get(kind) ?? [];
+        if (traced.length < LEAST_PLACES) violations.push(`${kind} has only ${traced.length} crash points`);
+        const places = run.scale === "full" ? traced : someOfEachStep(traced, SAMPLE_SHARE, run.random);
+        for (const batch of batchesOf(places, BATCH)) {
+          const subjects = await takeSubjects(scene, pool, kind, batch.length);
+          const result = await killAtEach(scene, kind, batch, subjects, {
+            passLeases: run.scale === "sample",
+          });
+          cases += batch.length;
+          violations.push(...result.violations);
+          recoverySeconds.push(...result.recoverySeconds);
+          run.progress(`${kind}: ${cases} kills, ${violations.length} violations`);
+          // What one batch has broken, the next ones only find again.
+          if (result.violations.length > 0) return { cases, violations, recoverySeconds };
+          pool.put(kind, subjects);
+        }
+      }
+      const slowest = Math.max(0, ...recoverySeconds) / LEASE_SECONDS;
+      if (slowest > SLOWEST_RECOVERY_LEASES)
+        violations.push(`a job took ${slowest.toFixed(1)} leases to be brought to its end`);
+      const p95 = percentile(recoverySeconds, 0.95);
+      return {
+        cases,
+        violations,
+        recoverySeconds,
+        figures: {
+          kinds: JOB_KINDS.length,
+          "crash points": [...all.values()].flat().length,
+          "lease in seconds": LEASE_SECONDS,
+          ...(p95 === null ? {} : { "p95 recovery in leases": Number((p95 / LEASE_SECONDS).toFixed(2)) }),
+        },
+      };
+    }),
+};

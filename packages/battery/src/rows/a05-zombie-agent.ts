@@ -1,0 +1,130 @@
+import type { JobKind } from "@kule/contract/schemas";
+import { JOB_KINDS } from "@kule/programs/registry";
+import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
+import { batchesOf, type CrashPlace, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
+import { RegionScene } from "../job-kinds/region-scene.ts";
+import { SubjectPool } from "../job-kinds/subject-pool.ts";
+import { takeSubjects } from "../job-kinds/take-subjects.ts";
+import { stopAtEach } from "../job-kinds/zombie-batch.ts";
+import type { Row } from "../row.ts";
+
+/** Long enough that all agents of a batch come to their places before the first job may be taken over. */
+const LEASE_SECONDS = 4;
+const BATCH = 20;
+const SAMPLE_SHARE = 0.1;
+/** If hardly any of those who came back was turned away, the row says nothing about the fence. */
+const LEAST_REFUSED_SHARE = 0.3;
+/** An agent that is stopped here has no job to come back to. */
+const WITHOUT_JOB = /^agent\.(me|health)\.|^agent\.claim\.before-send/;
+
+export const row: Row = {
+  id: "A5",
+  title: "An agent that sleeps through its lease and comes back has none of its writes accepted.",
+  minutes: 3,
+  mutants: [
+    {
+      name: "no-epoch-test",
+      removes: "the comparison of a report's epoch with the job's",
+      patches: [
+        {
+          file: "apps/api/src/agent/report-step.ts",
+          find: "if (job.epoch !== report.epoch) throw new StaleLease(job.id);",
+          replace: "",
+        },
+      ],
+      expects: /report \d+ under epoch \d+ of \S+ was answered 200/,
+    },
+  ],
+  run: (run) => {
+    const exchanges: Exchange[] = [];
+    return RegionScene.use({ leaseSeconds: LEASE_SECONDS }, async (scene) => {
+      const proxy = await HttpFaultProxy.open({
+        target: new URL(scene.world.apiUrl).origin,
+        random: run.random,
+        keepsIdleConnections: true,
+        onExchange: (exchange) => void exchanges.push(exchange),
+      });
+      try {
+        const violations: string[] = [];
+        const pool = new SubjectPool(scene);
+        const all = await traceCrashPlaces(scene);
+        let cases = 0;
+        let [writes, refused, heldJobs] = [0, 0, 0];
+        for (const { kind, successor, places } of plan(all, run.scale, run.random)) {
+          const subjects = await takeSubjects(scene, pool, kind, places.length);
+          const result = await stopAtEach(scene, {
+            kind,
+            places,
+            subjects,
+            successor,
+            leaseSeconds: LEASE_SECONDS,
+            apiOrigin: proxy.origin,
+            exchanges,
+          });
+          cases += places.length;
+          writes += result.writes;
+          refused += result.refused;
+          heldJobs += result.heldJobs;
+          violations.push(...result.violations);
+          run.progress(
+            `${kind}, successor ${successor}: ${cases} agents, ${refused} of ${writes} writes refused`,
+          );
+          if (result.violations.length > 0) break;
+          pool.put(kind, subjects);
+        }
+        if (violations.length === 0 && refused < cases * LEAST_REFUSED_SHARE)
+          violations.push(
+            `only ${refused} writes of ${cases} agents were refused: the fence was hardly tested`,
+          );
+        if (violations.length === 0 && heldJobs === 0)
+          violations.push("no successor was in the middle of its job when the others came back");
+        return {
+          cases,
+          violations,
+          figures: {
+            "writes of agents that came back": writes,
+            "of them accepted": writes - refused,
+            "of them refused": refused,
+            "successors in the middle of the job": heldJobs,
+            "lease in seconds": LEASE_SECONDS,
+          },
+        };
+      } finally {
+        await proxy.close();
+      }
+    });
+  },
+};
+
+type Planned = {
+  readonly kind: JobKind;
+  readonly successor: "done" | "in the middle";
+  readonly places: readonly CrashPlace[];
+};
+
+const SUCCESSORS = ["in the middle", "done"] as const;
+
+/**
+ * Every place of every kind; by turns the successor is done or in the middle when the stopped agent comes back. A sample
+ * has some places of each step, and one of the two for each kind.
+ */
+function plan(
+  all: ReadonlyMap<JobKind, readonly CrashPlace[]>,
+  scale: "full" | "sample",
+  random: () => number,
+): Planned[] {
+  return JOB_KINDS.flatMap((kind, turn) => {
+    const places = (all.get(kind) ?? []).filter(({ name }) => !WITHOUT_JOB.test(name));
+    if (places.length === 0) throw new Error(`${kind} has no crash points`);
+    if (scale === "sample") {
+      const some = someOfEachStep(places, SAMPLE_SHARE, random);
+      return [{ kind, successor: SUCCESSORS[turn % 2] ?? "done", places: some.slice(0, BATCH) }];
+    }
+    return SUCCESSORS.flatMap((successor, index) =>
+      batchesOf(
+        places.filter((_, place) => place % 2 === index),
+        BATCH,
+      ).map((batch) => ({ kind, successor, places: batch })),
+    );
+  });
+}

@@ -1,0 +1,113 @@
+import { JOB_KINDS } from "@kule/programs/registry";
+import { subjectFor, type Work } from "../job-kinds/course.ts";
+import { DETOURS } from "../job-kinds/detours.ts";
+import { stepsOf } from "../job-kinds/failing-steps.ts";
+import { impatientWorld } from "../job-kinds/impatient-world.ts";
+import { LocalScene } from "../job-kinds/local-scene.ts";
+import { sampleReads } from "../job-kinds/read-sampler.ts";
+import { brokenInvariants, newSubject } from "../job-kinds/scene.ts";
+import { type UpstreamCase, upstreamCase } from "../job-kinds/upstream-case.ts";
+import { UPSTREAM_FAULTS } from "../job-kinds/upstream-faults.ts";
+import type { Row, RowRun } from "../row.ts";
+
+/** The whole world is looked at after so many cases. */
+const BATCH = 10;
+/** Reads do not touch a region; one that takes this long waited for something that does. */
+const SLOW_READ_MILLISECONDS = 1_000;
+/** Faults that the row's mutants show in: a sample has them with every kind. */
+const ALWAYS = new Set(["a task that ends OK and has done nothing", "tasks that cannot get their lock"]);
+
+export const row: Row = {
+  id: "A14",
+  title: "Whatever a region answers, or does not, a job ends: done, or failed with a reason that has a name.",
+  minutes: 2.5,
+  mutants: [
+    {
+      name: "no-verify",
+      removes: "the look at the region after the last step",
+      patches: [
+        {
+          file: "packages/programs/src/run-program.ts",
+          find: 'lastPlan = trouble === null ? plan : "";',
+          replace:
+            'lastPlan = trouble === null ? plan : "";\n      if (trouble === null && !plan.includes("clone")) return { power_state: this.#program.kind === "ServerStop" || this.#program.kind === "ServerDestroy" ? "off" : "on" };',
+        },
+      ],
+      expects: /ends OK and has done nothing.*has succeeded and the VM is/,
+    },
+    {
+      name: "task-result-not-read",
+      removes: "the look at how a task ended",
+      patches: [
+        {
+          file: "packages/proxmox/src/task.ts",
+          find: 'if (exitStatus === "OK") return { warnings: null };',
+          replace: 'if (exitStatus !== "") return { warnings: null };',
+        },
+      ],
+      expects: /cannot get their lock.*not_converged/,
+    },
+  ],
+  run: (run) =>
+    LocalScene.use(async (scene) => {
+      const violations: string[] = [];
+      const cases = await plannedCases(scene, run);
+      const reader = await newSubject(scene);
+      const reads = sampleReads(() => reader.api.get("/servers"));
+      const ends = { succeeded: 0, failed: 0, open: 0 };
+      let atOnce = 0;
+      let retried = 0;
+      const work: Work = (subject, kind) => scene.work(subject, kind);
+      for (const [index, planned] of cases.entries()) {
+        const subject = await subjectFor(scene, planned.kind, work);
+        const { end, attempts, violations: found } = await upstreamCase(scene, subject, planned);
+        ends[end] += 1;
+        if (attempts > 1) retried += 1;
+        else if (end === "succeeded") atOnce += 1;
+        const what = `${planned.kind}, ${planned.fault.name} at ${planned.step}`;
+        violations.push(...found.map((text) => `${what}: ${text}`));
+        scene.lab.lab.faults.clear();
+        scene.lab.lab.faults.tasks.clear();
+        if ((index + 1) % BATCH === 0 || index + 1 === cases.length || found.length > 0) {
+          const broken = await brokenInvariants(scene);
+          violations.push(...broken.map((text) => `up to ${what}: ${text}`));
+          run.progress(`${index + 1} of ${cases.length} faults`);
+        }
+      }
+      const { count, p99Milliseconds, refused } = await reads.stop();
+      if (count < cases.length) violations.push(`only ${count} reads were made meanwhile`);
+      if (refused.length > 0) violations.push(`reads were answered ${[...new Set(refused)].join(", ")}`);
+      if (p99Milliseconds > SLOW_READ_MILLISECONDS)
+        violations.push(`the slowest of 100 reads took ${Math.round(p99Milliseconds)} ms meanwhile`);
+      return {
+        cases: cases.length,
+        violations: [...new Set(violations)],
+        figures: {
+          "kinds of fault": UPSTREAM_FAULTS.length,
+          "done in the first attempt": atOnce,
+          "tried more than once": retried,
+          "failed with a name, then done": ends.failed,
+          "reads meanwhile": count,
+          "their p99 in ms": Math.round(p99Milliseconds),
+        },
+      };
+    }, impatientWorld),
+};
+
+/** Every fault at every step of every kind; a sample has each fault once, at a step that chance decides. */
+async function plannedCases(scene: LocalScene, run: RowRun): Promise<UpstreamCase[]> {
+  const work: Work = (subject, kind) => scene.work(subject, kind);
+  const possible: UpstreamCase[] = [];
+  for (const kind of JOB_KINDS) {
+    const [plain] = DETOURS[kind];
+    if (plain === undefined) throw new Error(`${kind} has no plain course`);
+    for (const step of await stepsOf(scene, kind, plain, work))
+      for (const fault of UPSTREAM_FAULTS)
+        if (fault.meets(kind, step)) possible.push({ kind, step: step.name, fault });
+  }
+  if (run.scale === "full") return possible;
+  const groups = Map.groupBy(possible, ({ fault, kind }) =>
+    ALWAYS.has(fault.name) ? `${fault.name} ${kind}` : fault.name,
+  );
+  return [...groups.values()].flatMap((group) => group[Math.floor(run.random() * group.length)] ?? []);
+}
