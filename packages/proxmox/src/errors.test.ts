@@ -7,6 +7,7 @@ type Row = [text: string, name: keyof typeof errors, outcome: errors.ErrorOutcom
 /** Texts as qemu-server, pve-common, pve-storage and pve-guest-common have them. */
 const TEXTS: Row[] = [
   ["Configuration file 'nodes/pve1/qemu-server/20001.conf' does not exist", "ProxmoxNotFound", "permanent"],
+  ["unable to find configuration file for VM 20001 on node 'pve2'", "ProxmoxNotFound", "permanent"],
   ["VM is locked (clone)", "ProxmoxLocked", "retryable"],
   ["VM is locked (snapshot-delete)", "ProxmoxLocked", "retryable"],
   ["can't lock file '/var/lock/qemu-server/lock-20001.conf' - got timeout", "ProxmoxBusy", "retryable"],

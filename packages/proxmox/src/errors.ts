@@ -96,7 +96,11 @@ export const ERROR_TEXTS: readonly Row[] = [
     ProxmoxExists,
     "permanent",
   ),
-  row(/Configuration file '[^']*' does not exist/, ProxmoxNotFound, "permanent"),
+  row(
+    /Configuration file '[^']*' does not exist|unable to find configuration file for VM \d+/,
+    ProxmoxNotFound,
+    "permanent",
+  ),
   row(/no such task|unable to parse worker upid/i, ProxmoxTaskLost, "unknown"),
   row(
     /VM is locked \(/,
