@@ -109,9 +109,11 @@ async function observeOnNode(
   const temporary = (config.description ?? "").includes("qmclone temporary file");
   const task = firstWorking(active);
   if (lock !== null || temporary || task) {
+    // Whoever stops or destroys a server does not know its template: the config of a clone that is under way is still
+    // on the node where the clone runs.
     const clone =
-      template && (lock === "clone" || temporary)
-        ? await findClone({ client, runtime }, vmid, template, signal)
+      lock === "clone" || temporary
+        ? await findClone({ client, runtime }, vmid, template ?? { node: row.node }, signal)
         : null;
     return { state: "busy", node: row.node, lock: lock ?? (temporary ? "clone" : null), task: clone ?? task };
   }
