@@ -175,6 +175,39 @@ describe("claiming", () => {
   });
 });
 
+describe("a job whose payload cannot be rendered", () => {
+  test("does not keep the region's other jobs waiting, and fails when its attempts are used up", async () => {
+    const poisoned = await world.create();
+    const healthy = await world.create();
+    await world.owner.query("update server set image = 'forgotten-1' where id = $1", [poisoned.server.id]);
+    expect((await world.agent.claim())?.id).toBe(healthy.job.id);
+    expect(await world.job(poisoned.job.id)).toMatchObject({ status: "queued", attempt: 1 });
+    for (let attempt = 2; attempt <= 8; attempt += 1) {
+      await world.passBackoff();
+      expect(await world.agent.claim()).toBeNull();
+    }
+    expect(await world.job(poisoned.job.id)).toMatchObject({
+      status: "failed",
+      attempt: 8,
+      error: { code: "internal" },
+    });
+    await world.owner.query("update server set image = 'debian-13' where id = $1", [poisoned.server.id]);
+  });
+
+  test("or that no product settles is not handed out", async () => {
+    const server = await world.createRunning();
+    await world.owner.query(
+      `insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id)
+       values ('job_of_tomorrow', $1, 'ist1', 'LoadBalancerApply', 'server', $2, '{}', 'req_1')`,
+      [world.organisation.id, server.id],
+    );
+    expect(await world.agent.claim({ capabilities: ["LoadBalancerApply", "ServerStop"] })).toBeNull();
+    const [row] = await world.rows("select status, attempt from job where id = 'job_of_tomorrow'");
+    expect(row).toEqual({ status: "queued", attempt: 0 });
+    await world.owner.query("delete from job where id = 'job_of_tomorrow'");
+  });
+});
+
 describe("another region's agent", () => {
   test("gets none of this region's jobs and cannot report on them", async () => {
     const other = new TestAgent((await world.world.addRegion("ank1")).agent);

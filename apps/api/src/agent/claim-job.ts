@@ -1,11 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
+import pg from "pg";
 import type { ApiRequest } from "../platform/api-request.ts";
 import type { Tx } from "../platform/database.ts";
-import { violatedConstraint } from "../platform/database-errors.ts";
-import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
+import { DatabaseAway, violatedConstraint } from "../platform/database-errors.ts";
+import { handlerOf, type JobHandlers, kindsOf } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { noContent, type Reply, reply } from "../platform/reply.ts";
+import { type AttemptOutcome, endAttempt, StaleLease } from "./end-attempt.ts";
 import { regionOf } from "./region.ts";
 
 type ClaimedJob = Schemas["ClaimedJob"]["job"];
@@ -27,6 +29,10 @@ export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHan
     const bell = ringOnNews(request, region);
     try {
       const job = await claimOnce(request, region, handlers);
+      if (job instanceof Unrenderable) {
+        await giveBack(request, job, handlers);
+        continue;
+      }
       if (job !== null) return reply(200, { job });
       const leftMs = deadline - performance.now();
       if (leftMs <= 0 || gone.aborted) return noContent();
@@ -45,7 +51,7 @@ async function claimOnce(
   request: ApiRequest<"claimJob">,
   region: string,
   handlers: JobHandlers,
-): Promise<ClaimedJob | null> {
+): Promise<ClaimedJob | Unrenderable | null> {
   const look = () => request.db.transaction().execute((tx) => claim(tx, request, region, handlers));
   try {
     return await look();
@@ -60,15 +66,26 @@ async function claim(
   { caller, body, deps }: ApiRequest<"claimJob">,
   region: string,
   handlers: JobHandlers,
-): Promise<ClaimedJob | null> {
+): Promise<ClaimedJob | Unrenderable | null> {
   const { leaseSeconds } = deps.settings;
   const agentName = body.agent_name ?? caller.tokenName;
+  // A newer agent may know kinds that this build cannot settle: they wait for a newer control plane.
+  const known = kindsOf(handlers);
+  const capabilities = body.capabilities.filter((kind) => known.has(kind));
   const { rows } = await sql<JobRow>`
     select * from kule_claim_job(${region}, ${caller.tokenId}, ${agentName}, ${body.claim_id},
-                                 ${body.capabilities}::text[], ${leaseSeconds}::integer)`.execute(tx);
+                                 ${capabilities}::text[], ${leaseSeconds}::integer)`.execute(tx);
   const [job] = rows;
   if (job === undefined || job.lease_until === null) return null;
   await markInterruptedSteps(tx, job);
+  let payload: ClaimedJob["payload"];
+  try {
+    payload = await handlerOf(handlers, job).renderPayload(tx, job);
+  } catch (error) {
+    // Trouble of the database is nothing about the job.
+    if (error instanceof DatabaseAway || error instanceof pg.DatabaseError) throw error;
+    return new Unrenderable(job, error);
+  }
   return {
     id: job.id,
     kind: job.kind as Schemas["JobKind"],
@@ -77,7 +94,54 @@ async function claim(
     lease_seconds: leaseSeconds,
     lease_expires_at: job.lease_until.toISOString(),
     cancel_requested: job.cancel_requested,
-    payload: await handlerOf(handlers, job).renderPayload(tx, job),
+    payload,
+  };
+}
+
+/** A job that this build cannot say what to do for: its server's image is not in the catalogue any more, say. */
+class Unrenderable {
+  readonly job: JobRow;
+  readonly cause: unknown;
+
+  constructor(job: JobRow, cause: unknown) {
+    this.job = job;
+    this.cause = cause;
+  }
+}
+
+/**
+ * Ends the attempt of a job that nobody can be given. Were the claim just refused, every claim of the region would
+ * find this job first, for ever, and no other job would be run.
+ */
+async function giveBack(
+  { db, deps }: ApiRequest<"claimJob">,
+  { job, cause }: Unrenderable,
+  handlers: JobHandlers,
+): Promise<void> {
+  deps.log.error({ err: cause, job: job.id, kind: job.kind }, "the payload of a job cannot be rendered");
+  try {
+    await db.transaction().execute(async (tx) => {
+      await handlerOf(handlers, job).lockResource(tx, job);
+      await endAttempt(tx, job, unrenderable(cause), { handlers, settings: deps.settings });
+    });
+  } catch (error) {
+    if (!(error instanceof StaleLease)) throw error;
+  }
+}
+
+function unrenderable(cause: unknown): AttemptOutcome {
+  return {
+    status: "retry",
+    error: {
+      code: "internal",
+      message: "Something went wrong on our side; this is tried again.",
+      step: null,
+      retryable: true,
+    },
+    internal: `the payload cannot be rendered: ${cause instanceof Error ? cause.message : cause}`,
+    power: null,
+    vmidUnusable: null,
+    result: null,
   };
 }
 

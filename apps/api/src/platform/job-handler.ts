@@ -1,4 +1,4 @@
-import type { JobPayload } from "@kule/contract/schemas";
+import type { JobKind, JobPayload } from "@kule/contract/schemas";
 import type { Tx } from "./database.ts";
 import type { JobRow } from "./jobs.ts";
 import type { Settings } from "./settings.ts";
@@ -15,6 +15,8 @@ export type JobEnd = {
 
 /** What a product knows about its jobs. One for each type of resource; the queue knows nothing else of products. */
 export type JobHandler = {
+  /** The kinds it can render and settle: no other is handed out. */
+  readonly kinds: readonly JobKind[];
   /** Locks the resource's row: always before any of its jobs' rows. */
   lockResource(tx: Tx, job: JobRow): Promise<void>;
   /** Everything the agent needs, from what is wanted now. */
@@ -39,4 +41,9 @@ export function handlerOf(handlers: JobHandlers, job: JobRow): JobHandler {
   const handler = handlers[job.resource_type];
   if (handler === undefined) throw new Error(`no product settles jobs of ${job.resource_type}`);
   return handler;
+}
+
+/** All kinds of job that this build can hand out. */
+export function kindsOf(handlers: JobHandlers): ReadonlySet<string> {
+  return new Set(Object.values(handlers).flatMap(({ kinds }) => kinds));
 }

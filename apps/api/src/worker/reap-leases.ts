@@ -12,6 +12,7 @@ const reason = "the reaper looks after the jobs of all";
  * of running, and one that was tried often enough ends. A region whose agent is there takes over by itself, sooner.
  *
  * @returns how many leases were reaped
+ * @throws AggregateError of those that could not be, after all others
  */
 export async function reapLeases(
   { db, settings }: Pick<Deps, "db" | "settings">,
@@ -26,16 +27,19 @@ export async function reapLeases(
     .limit(1000)
     .execute();
   let reaped = 0;
+  const failures: unknown[] = [];
   for (const job of expired) {
     const done = await db
       .transaction()
       .execute((tx) => reap(tx, job, { handlers, settings }))
       .catch((error: unknown) => {
-        if (error instanceof StaleLease) return false;
-        throw error;
+        // One job that cannot be ended must not keep the others waiting; it is told of once they are done.
+        if (!(error instanceof StaleLease)) failures.push(error);
+        return false;
       });
     if (done) reaped += 1;
   }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} leases cannot be reaped`);
   return reaped;
 }
 

@@ -79,6 +79,23 @@ describe("the worker", () => {
     await world.agent.work();
   });
 
+  test("reaps the leases after one that cannot be reaped, and says so", async () => {
+    const { job: broken } = await world.create();
+    const { job } = await world.create();
+    await world.agent.take("ServerCreate");
+    await world.agent.take("ServerCreate");
+    await world.owner.query("update job set resource_type = 'network' where id = $1", [broken.id]);
+    await world.passLease(broken.id);
+    await world.passLease(job.id);
+    const tasks = tasksOf(world.world.replica.deps);
+    await expect(tasks.reap_leases?.({}, {} as never)).rejects.toThrow("1 leases cannot be reaped");
+    expect(await world.job(job.id)).toMatchObject({ status: "queued" });
+    await world.owner.query("update job set resource_type = 'server' where id = $1", [broken.id]);
+    await tasks.reap_leases?.({}, {} as never);
+    await world.passBackoff();
+    await world.agent.work();
+  });
+
   test("reaps a lease once, whoever looks, and never one that lives", async () => {
     const { job } = await world.create();
     await world.agent.take("ServerCreate");

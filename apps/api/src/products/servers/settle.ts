@@ -19,6 +19,7 @@ import { packageOf } from "./view.ts";
 
 /** What the queue must know about jobs of servers. */
 export const serverJobs: JobHandler = {
+  kinds: ["ServerCreate", "ServerStop", "ServerRestore", "ServerDestroy"],
   lockResource: async (tx, job) => void (await lockServer(tx, job.organisation_id, job.resource_id)),
   renderPayload: renderServerPayload,
   settle: settleServerJob,
