@@ -8,7 +8,13 @@ export type Account = {
   readonly organisationId: string;
 };
 
-export type CreateAttempt = { readonly atMs: number; readonly status: number | null };
+export type CreateAttempt = {
+  readonly atMs: number;
+  /** Null without an answer. */
+  readonly status: number | null;
+  /** The answer says that it was given before. */
+  readonly isReplay: boolean;
+};
 
 export type PersistentCreate = {
   readonly name: string;
@@ -42,7 +48,7 @@ export async function createPersistently(
   };
   while (!giveUp.aborted) {
     const answer = await post(account, name);
-    attempts.push({ atMs: performance.now(), status: answer.status });
+    attempts.push({ atMs: performance.now(), status: answer.status, isReplay: answer.isReplay });
     if (answer.status === 202) return end(answer.server);
     if (answer.hung) wrong.push(`a create of ${name} had no answer after ${PATIENCE_MS / 1000} s`);
     const isOpen = answer.status === null || answer.status === 503 || answer.status === 429;
@@ -69,6 +75,7 @@ type Posted = {
   readonly server: string | null;
   readonly text: string;
   readonly saysWhenToComeBack: boolean;
+  readonly isReplay: boolean;
   readonly hung: boolean;
 };
 
@@ -92,6 +99,7 @@ async function post({ apiUrl, token, organisationId }: Account, name: string): P
       server: server?.id ?? null,
       text,
       saysWhenToComeBack: Number(response.headers.get("retry-after")) > 0,
+      isReplay: response.headers.get("idempotency-replayed") === "true",
       hung: false,
     };
   } catch (error) {
@@ -101,6 +109,7 @@ async function post({ apiUrl, token, organisationId }: Account, name: string): P
       server: null,
       text: String(error),
       saysWhenToComeBack: false,
+      isReplay: false,
       hung: kind === "TimeoutError",
     };
   }
