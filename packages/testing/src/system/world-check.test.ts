@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RegionWorld, startRegionWorld } from "../region-world.ts";
 import { viewOfControlServer } from "../world-check/region-invariants.ts";
@@ -39,6 +40,26 @@ describe("the check of a world where servers came and went", () => {
       )
       .toEqual([]);
     expect(await check()).toEqual([]);
+  });
+
+  it("says of the database what operators are told of a running installation", async () => {
+    const report = async () =>
+      (await world.operator.GET("/operator/invariants", { params: { query: { fresh: true } } })).data;
+    expect(await report()).toMatchObject({ stale: false, violations: [] });
+    const owner = new pg.Client({ connectionString: world.database.ownerUrl });
+    await owner.connect();
+    const take = (server: string) =>
+      owner.query(`update region_vmid set server_id = ${server}
+                    where (region, vmid) in (select region, vmid from region_vmid where state = 'free' order by 1, 2 desc limit 1)`);
+    await take("'srv_nobody'");
+    const found = await check();
+    expect(found).toHaveLength(1);
+    expect((await report())?.violations).toEqual(
+      found.map((violation) => ({ ...violation, since: expect.any(String) })),
+    );
+    await take("null");
+    expect((await report())?.violations).toEqual([]);
+    await owner.end();
   });
 
   it("finds what somebody did behind the agent's back", async () => {
