@@ -361,6 +361,7 @@ export const tr = {
     vlan_exhausted: "Bölgede boş VLAN kalmadı.",
     vmid_exhausted: "Bölgede boş sanal makine numarası kalmadı.",
     address_in_use: "Bu adres kullanılıyor.",
+    quota_exceeded: "Kuruluşun sunucu sınırına ulaşıldı.",
     cidr_overlap: "Adres aralığı başka bir alt ağla çakışıyor.",
     in_use: "Hâlâ kullanılıyor.",
   },

@@ -228,7 +228,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename, suspend or resume an organisation (operators)
+         * Rename, suspend, resume or limit an organisation (operators)
          * @description A suspended organisation can read; every mutation answers 409 `organisation_suspended`.
          */
         patch: operations["updateOrganisation"];
@@ -1011,7 +1011,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "region_unavailable" | "tier_forbids_egress" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "region_unavailable" | "tier_forbids_egress" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -1158,6 +1158,9 @@ export interface components {
             name: string;
             /** @enum {string} */
             status: "active" | "suspended";
+            limits: {
+                servers: components["schemas"]["ServerLimit"];
+            };
             generation: number;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
@@ -1169,11 +1172,19 @@ export interface components {
         OrganisationCreate: {
             slug: components["schemas"]["Slug"];
             name: components["schemas"]["DisplayName"];
+            limits?: components["schemas"]["OrganisationLimitsChange"];
         };
         OrganisationUpdate: {
             name?: components["schemas"]["DisplayName"];
             /** @enum {string} */
             status?: "active" | "suspended";
+            limits?: components["schemas"]["OrganisationLimitsChange"];
+        };
+        /** @description Most servers the organisation may have, those in the removal buffer included; null is no limit */
+        ServerLimit: number | null;
+        /** @description Limits that are left out stay as they are. Lowering one below what is used takes nothing away. */
+        OrganisationLimitsChange: {
+            servers?: components["schemas"]["ServerLimit"];
         };
         Member: {
             /** @example mem_06ex2v3m8n4k6q1r5s7t9w0y2z */

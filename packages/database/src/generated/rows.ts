@@ -188,6 +188,7 @@ export interface Organisation {
   generation: Generated<number>;
   id: string;
   name: string;
+  server_limit: number | null;
   slug: string;
   status: Generated<string>;
   updated_at: Generated<Timestamp>;

@@ -5,6 +5,8 @@ create table organisation (
   slug text not null unique,
   name text not null,
   status text not null default 'active' check (status in ('active', 'suspended')),
+  -- Most servers it may have; null is no limit. Counted from the rows, under this row's lock.
+  server_limit integer check (server_limit >= 0),
   generation integer not null default 1,
   -- The last sequence number given to a usage event; its row lock orders the organisation's events.
   usage_seq bigint not null default 0,

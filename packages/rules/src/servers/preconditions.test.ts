@@ -8,6 +8,7 @@ const ready: CreateFacts = {
   nameTakenBy: null,
   subnet: { id: "sub_1", deleting: false, hasFreeAddress: true, taken: null },
   hasFreeVlan: true,
+  quota: null,
 };
 const codes = (facts: CreateFacts) => decideCreate(facts).map((refusal) => refusal.code);
 
@@ -49,9 +50,19 @@ describe("creating", () => {
       "address_in_use",
     ],
     ["no VM number", { ...ready, region: { ...ready.region, hasFreeVmid: false } }, "vmid_exhausted"],
+    ["a full quota", { ...ready, quota: { organisationId: "org_1", limit: 3, used: 3 } }, "quota_exceeded"],
+    [
+      "a quota that was lowered",
+      { ...ready, quota: { organisationId: "org_1", limit: 0, used: 3 } },
+      "quota_exceeded",
+    ],
     ["no VLAN for the default network", { ...ready, subnet: null, hasFreeVlan: false }, "vlan_exhausted"],
   ])("%s is the one refusal", (_what, facts, code) => {
     expect(codes(facts)).toEqual([code]);
+  });
+
+  test("the last server of a quota may be made", () => {
+    expect(codes({ ...ready, quota: { organisationId: "org_1", limit: 3, used: 2 } })).toEqual([]);
   });
 
   test("a VLAN is needed only for a new network, an agent key only for a sealed password", () => {

@@ -8,7 +8,8 @@ export type CreateCode =
   | "subnet_exhausted"
   | "address_in_use"
   | "vmid_exhausted"
-  | "vlan_exhausted";
+  | "vlan_exhausted"
+  | "quota_exceeded";
 
 /** What must be known of the world before a server can be placed in it. */
 export type CreateFacts = {
@@ -34,6 +35,8 @@ export type CreateFacts = {
   } | null;
   /** Whether the region has a VLAN left; asked only when a network is made. */
   readonly hasFreeVlan: boolean;
+  /** The limit of the organisation, if it has one, and how many servers count towards it. */
+  readonly quota: { readonly organisationId: string; readonly limit: number; readonly used: number } | null;
 };
 
 /** Everything that stands in the way of creating the server; an empty list lets it through. */
@@ -103,6 +106,14 @@ export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
       message: `Region ${region.slug} has no VM number left`,
       resource: region.slug,
       fix: "An operator must widen the region's vmid_range",
+    });
+  if (facts.quota !== null && facts.quota.used >= facts.quota.limit)
+    refusals.push({
+      name: "quota_servers",
+      code: "quota_exceeded",
+      message: `The organisation has ${facts.quota.used} of at most ${facts.quota.limit} servers`,
+      resource: facts.quota.organisationId,
+      fix: "Ask an operator to raise the limit; a deleted server counts until its removal is over",
     });
   return refusals;
 }

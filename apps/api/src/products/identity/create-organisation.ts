@@ -12,7 +12,12 @@ export async function createOrganisation(
   { body }: ApiRequest<"createOrganisation">,
   tx: Tx,
 ): Promise<Outcome> {
-  const values = { id: newId("org"), slug: body.slug, name: body.name };
+  const values = {
+    id: newId("org"),
+    slug: body.slug,
+    name: body.name,
+    server_limit: body.limits?.servers ?? null,
+  };
   const row = await insertOrganisation(tx, values).catch((error: unknown) => {
     if (violatedConstraint(error) !== "organisation_slug_key") throw error;
     throw conflict("name_taken", "organisation_slug_free", `an organisation ${body.slug} already exists`, {

@@ -42,7 +42,7 @@ export function listOrganisations(
 
 export function insertOrganisation(
   tx: Database | Tx,
-  values: { id: string; slug: string; name: string },
+  values: { id: string; slug: string; name: string; server_limit?: number | null },
 ): Promise<OrganisationRow> {
   return tx.insertInto("organisation").values(values).returningAll().executeTakeFirstOrThrow();
 }
@@ -50,7 +50,7 @@ export function insertOrganisation(
 export function updateOrganisationRow(
   tx: Tx,
   id: string,
-  changes: { name?: string; status?: string },
+  changes: { name?: string; status?: string; server_limit?: number | null },
 ): Promise<OrganisationRow> {
   return tx
     .updateTable("organisation")

@@ -6,7 +6,7 @@ import { type Reply, reply } from "../../platform/reply.ts";
 import { lockOrganisation, type OrganisationRow, updateOrganisationRow } from "./organisation-store.ts";
 import { viewOrganisation } from "./view.ts";
 
-/** Renames, suspends or resumes; this process knows at once, the others within a second. */
+/** Renames, suspends, resumes or limits; this process knows at once, the others within a second. */
 export async function updateOrganisation(
   request: ApiRequest<"updateOrganisation">,
   found: OrganisationRow,
@@ -20,10 +20,11 @@ async function update(request: ApiRequest<"updateOrganisation">, tx: Tx, id: str
   const organisation = await lockOrganisation(tx, id);
   if (organisation === null) throw new NotFound();
   request.checkGeneration(organisation);
-  const { name, status } = request.body;
+  const { name, status, limits } = request.body;
   const row = await updateOrganisationRow(tx, id, {
     ...(name === undefined ? {} : { name }),
     ...(status === undefined ? {} : { status }),
+    ...(limits?.servers === undefined ? {} : { server_limit: limits.servers }),
   });
   return { reply: reply(200, viewOrganisation(row)), resource: id };
 }

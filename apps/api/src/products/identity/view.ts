@@ -12,6 +12,7 @@ export function viewOrganisation(row: OrganisationRow): Schemas["Organisation"] 
     slug: row.slug,
     name: row.name,
     status: row.status === "suspended" ? "suspended" : "active",
+    limits: { servers: row.server_limit },
     generation: row.generation,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

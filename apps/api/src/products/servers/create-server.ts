@@ -20,8 +20,9 @@ import {
   sealForWindows,
 } from "./console-password.ts";
 import { type Placement, placementOf } from "./placement.ts";
+import { countServersUnderLock } from "./quota.ts";
 import { findNamesake } from "./store.ts";
-import { findSubnetFacts, lockSubnetRow, readRegionFacts } from "./surroundings.ts";
+import { findSubnetFacts, lockSubnetRow, readCreateFacts } from "./surroundings.ts";
 
 type Request = ApiRequest<"createServer">;
 
@@ -46,7 +47,11 @@ export async function createServer(request: Request, tx: Tx): Promise<Outcome> {
 
 async function decide(request: Request, tx: Tx, { region, image, subnet }: Placement) {
   const { body, organisationId } = request;
-  const facts = await readRegionFacts(tx, region.slug);
+  const facts = await readCreateFacts(tx, organisationId, region.slug);
+  const limit = facts.serverLimit;
+  // First of all that is locked: creates of an organisation with a limit go one after the other from here on.
+  const quota =
+    limit === null ? null : { organisationId, limit, used: await countServersUnderLock(tx, organisationId) };
   return decideCreate({
     region: {
       slug: region.slug,
@@ -62,6 +67,7 @@ async function decide(request: Request, tx: Tx, { region, image, subnet }: Place
         ? null
         : await findSubnetFacts(tx, organisationId, subnet, body.private_ip, request.dryRun),
     hasFreeVlan: facts.hasFreeVlan,
+    quota,
   });
 }
 

@@ -81,18 +81,23 @@ export async function findSubnets(
 
 /** What of the world may stand in the way, read in the transaction that is about to write. */
 export type CreateFactsRow = {
+  /** Most servers the organisation may have; null is no limit. */
+  readonly serverLimit: number | null;
   readonly maintenance: boolean;
   readonly agent_public_key: string | null;
   readonly hasFreeVmid: boolean;
   readonly hasFreeVlan: boolean;
 };
 
-export function readRegionFacts(tx: Tx, region: string): Promise<CreateFactsRow> {
+export function readCreateFacts(tx: Tx, organisationId: string, region: string): Promise<CreateFactsRow> {
   return tx
     .selectFrom("region")
     .select([
       "maintenance",
       "agent_public_key",
+      sql<
+        number | null
+      >`(select server_limit from organisation where organisation.id = ${organisationId})`.as("serverLimit"),
       sql<boolean>`exists (select 1 from region_vmid v where v.region = region.slug and v.state = 'free')`.as(
         "hasFreeVmid",
       ),
