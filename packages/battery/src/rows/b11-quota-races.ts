@@ -1,0 +1,149 @@
+import type { Answer } from "@kule/api/testing/api-caller";
+import { ServerWorld } from "@kule/api/testing/server-world";
+import { sweepRemovalBuffers } from "@kule/api/worker/expire-removal-buffer";
+import { answerText, tally } from "../races/answer-text.ts";
+import { worldViolations } from "../races/world-violations.ts";
+import type { Row, RowRun } from "../row.ts";
+
+const atOnce = 50;
+
+export const row: Row = {
+  id: "B11",
+  title: "Of fifty creates at one below an organisation's limit, one is accepted",
+  minutes: 0.4,
+  mutants: [
+    {
+      name: "quota-without-lock",
+      removes: "the lock on the organisation's row while its servers are counted",
+      patches: [
+        {
+          file: "apps/api/src/products/servers/quota.ts",
+          find: `
+    .forNoKeyUpdate()`,
+          replace: "",
+        },
+      ],
+      expects: /\d+ were accepted and not/,
+    },
+    {
+      name: "quota-without-removal-buffer",
+      removes: "the servers in the removal buffer from those that count",
+      patches: [
+        {
+          file: "apps/api/src/products/servers/quota.ts",
+          find: `.where("deleted_at", "is", null)`,
+          replace: `.where("status", "<>", "pending_deletion")`,
+        },
+      ],
+      expects: /in the removal buffer/,
+    },
+  ],
+
+  async run(run: RowRun) {
+    const world = await ServerWorld.open({ poolSize: 25 });
+    try {
+      const second = (await world.world.addReplica({ poolSize: 25 })).app;
+      await world.world.addRegion("wide", {
+        vmid_range: { first: 1_000, last: 9_999 },
+        vlan_range: { first: 2, last: 4_000 },
+      });
+      const violations: string[] = [];
+      const rounds = run.scale === "full" ? 12 : 2;
+      let requests = 0;
+      for (let round = 1; round <= rounds; round += 1) {
+        // How many there are already, and how many more there is room for: one, and in some rounds a few.
+        const there = Math.floor(run.random() * 4);
+        const room = round % 3 === 0 ? 1 + Math.floor(run.random() * 5) : 1;
+        violations.push(...(await raceForRoom(world, second, `round-${round}`, there, room)));
+        requests += atOnce;
+        run.progress(`round ${round} of ${rounds}`);
+      }
+      violations.push(...(await bufferCounts(world)));
+      violations.push(...(await worldViolations(world.world.database.ownerUrl, "at the end")));
+      return { cases: rounds + 3, violations, figures: { "creates at once": atOnce, requests } };
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+/** A new organisation with some servers and room for some more; its neighbour without a limit asks at the same time. */
+async function raceForRoom(
+  world: ServerWorld,
+  second: ServerWorld["world"]["app"],
+  slug: string,
+  there: number,
+  room: number,
+): Promise<string[]> {
+  const { id, owner } = await world.world.addOrganisation(slug);
+  const body = () => world.body({ region: "wide" });
+  for (let made = 0; made < there; made += 1) await world.create({ region: "wide" }, owner);
+  await limit(world, id, there + room);
+  const [answers, neighbour] = await Promise.all([
+    Promise.all(
+      Array.from({ length: atOnce }, (_, index) =>
+        untilNotBusy(() => (index % 2 === 0 ? owner : owner.at(second)).post("/servers", body())),
+      ),
+    ),
+    untilNotBusy(() => world.owned.post("/servers", body())),
+  ]);
+  const what = `${slug}, ${there} of ${there + room}`;
+  const violations: string[] = [];
+  const odd = answers.filter((answer) => !/^(202|409 quota_exceeded)$/.test(answerText(answer)));
+  if (odd.length > 0) violations.push(`${what}: answers that nothing explains: ${tally(odd)}`);
+  const accepted = answers.filter(({ status }) => status === 202).length;
+  if (accepted !== room) violations.push(`${what}: ${accepted} were accepted and not ${room}`);
+  for (const { status, body: refused } of answers)
+    if (status === 409 && refused.precondition?.name !== "quota_servers")
+      violations.push(`${what}: a refusal names ${refused.precondition?.name}`);
+  if (neighbour.status !== 202)
+    violations.push(`${what}: the neighbour without a limit got ${answerText(neighbour)}`);
+  const { items } = (await owner.get("/servers?limit=200")).body;
+  if (items.length !== there + accepted)
+    violations.push(`${what}: ${items.length} servers are there after ${there + accepted} accepted creates`);
+  const tried = (await owner.post("/servers?dry_run=true", body())).body;
+  if (tried.blockers?.[0]?.code !== "quota_exceeded")
+    violations.push(`${what}: a dry run does not name the full quota`);
+  return violations;
+}
+
+/** A server in the removal buffer keeps its room, and taking it out of the buffer needs none; a destroyed one gives it up. */
+async function bufferCounts(world: ServerWorld): Promise<string[]> {
+  const { id, owner } = await world.world.addOrganisation("buffer");
+  const { agent } = world;
+  const violations: string[] = [];
+  const { server } = await world.create({}, owner);
+  await agent.work();
+  await limit(world, id, 1);
+  await owner.delete(`/servers/${server.id}`);
+  const beside = await owner.post("/servers", world.body());
+  if (answerText(beside) !== "409 quota_exceeded")
+    violations.push(`a create beside a server in the removal buffer: ${answerText(beside)}`);
+  const restored = await owner.post(`/servers/${server.id}/cancel-deletion`);
+  if (restored.status !== 202)
+    violations.push(`taking a server out of the removal buffer: ${answerText(restored)}`);
+  await agent.work();
+  await owner.delete(`/servers/${server.id}`);
+  await agent.work();
+  await world.passBuffer(server.id);
+  await sweepRemovalBuffers(world.world.replica.deps);
+  await agent.work();
+  const after = await owner.post("/servers", world.body());
+  if (after.status !== 202) violations.push(`a create after the destroy: ${answerText(after)}`);
+  return violations;
+}
+
+async function limit(world: ServerWorld, organisationId: string, servers: number): Promise<void> {
+  const answer = await world.world.operator.patch(`/organisations/${organisationId}`, {
+    limits: { servers },
+  });
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+}
+
+/** On a machine that is short of time, fifty that wait for one lock may be told to try again. */
+async function untilNotBusy(ask: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await ask();
+    if (answer.status !== 503 || tries === 5) return answer;
+  }
+}
