@@ -80,6 +80,8 @@ function exchange(call: HttpExchange, agent: TrustedAgent, timers: Timers): Prom
       fail(new Error(`no answer in ${call.deadlineMilliseconds} ms`)),
     );
     const abort = () => fail(call.signal?.reason ?? new Error("aborted"));
+    // Before anything can end the request: destroyed, it says "socket hang up", and unheard that ends the process.
+    request.on("error", fail);
     if (call.signal?.aborted) return abort();
     call.signal?.addEventListener("abort", abort, { once: true });
 
@@ -87,7 +89,6 @@ function exchange(call: HttpExchange, agent: TrustedAgent, timers: Timers): Prom
     request.once("socket", () => {
       sent = true;
     });
-    request.on("error", fail);
     request.once("response", (response) => {
       const chunks: Buffer[] = [];
       let bytes = 0;
