@@ -7,6 +7,7 @@ import { LocalScene } from "../job-kinds/local-scene.ts";
 import { removeServer } from "../job-kinds/remove-server.ts";
 import { brokenInvariants } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
+import { uncheckedCommits } from "../pools/unchecked-commits.ts";
 import type { Row } from "../row.ts";
 
 export const row: Row = {
@@ -17,8 +18,9 @@ export const row: Row = {
   mutants: [
     {
       name: "nothing-released",
-      removes: "the release of a destroyed server's allocations",
+      removes: "the release of a destroyed server's allocations, and the refusal of such a commit",
       patches: [
+        uncheckedCommits,
         {
           file: "apps/api/src/products/servers/settle.ts",
           find: "if (settled.releasesAllocations) {",
