@@ -43,6 +43,9 @@ export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHan
   }
 }
 
+/** Who asked has closed the connection while we looked: an agent that stops, or that was ended. */
+class CallerGone extends Error {}
+
 /**
  * One look. The same claim may be asked twice at the same time, by an agent that gave up on the first connection: if both
  * find work, the index on claims lets one of them have it, and the other looks again and is answered the same.
@@ -52,7 +55,19 @@ async function claimOnce(
   region: string,
   handlers: JobHandlers,
 ): Promise<ClaimedJob | Unrenderable | null> {
-  const look = () => request.db.transaction().execute((tx) => claim(tx, request, region, handlers));
+  const look = () =>
+    request.db
+      .transaction()
+      .execute(async (tx) => {
+        const job = await claim(tx, request, region, handlers);
+        // Rolled back, it waits for the next agent; given to nobody, it would wait for its lease.
+        if (job !== null && request.context.req.raw.signal.aborted) throw new CallerGone();
+        return job;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof CallerGone) return null;
+        throw error;
+      });
   try {
     return await look();
   } catch (error) {

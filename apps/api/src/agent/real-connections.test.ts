@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { serve } from "@hono/node-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ServerWorld } from "../testing/server-world.ts";
@@ -27,9 +27,10 @@ afterAll(async () => {
 });
 
 describe("over a real connection", () => {
-  test("a parked claim whose agent went away takes no job", async () => {
+  /** A claim whose connection can be closed at will, once the API has it. */
+  async function claimOverSocket(claimId: string): Promise<Socket> {
     const body = JSON.stringify({
-      claim_id: "claim-of-the-lost",
+      claim_id: claimId,
       agent_version: "0.1.0",
       capabilities: ["ServerCreate"],
       wait_seconds: 20,
@@ -41,6 +42,35 @@ describe("over a real connection", () => {
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
     await arrived;
+    return socket;
+  }
+
+  test("a claim whose agent goes away while its job is looked for takes none", async () => {
+    const { job } = await world.create();
+    const blocker = await world.owner.connect();
+    await blocker.query("begin; lock table job in exclusive mode");
+    const socket = await claimOverSocket("claim-of-the-leaving");
+    await expect
+      .poll(() =>
+        world.rows(
+          "select relation::regclass::text from pg_locks where not granted and relation = 'job'::regclass",
+        ),
+      )
+      .toEqual([{ relation: "job" }]);
+    socket.destroy();
+    await once(socket, "close");
+    await world.owner.query("select pg_sleep(0.1)");
+    await blocker.query("commit");
+    blocker.release();
+    // Time enough for the claim to have been given the job, if it were.
+    await world.owner.query("select pg_sleep(0.3)");
+    const claimed = await world.agent.take("ServerCreate");
+    expect(claimed).toMatchObject({ id: job.id, epoch: 1, attempt: 1 });
+    await world.agent.succeed(claimed);
+  });
+
+  test("a parked claim whose agent went away takes no job", async () => {
+    const socket = await claimOverSocket("claim-of-the-lost");
     // Time enough to find nothing and park.
     await world.owner.query("select pg_sleep(0.5)");
     socket.destroy();
