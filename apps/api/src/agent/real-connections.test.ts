@@ -53,7 +53,7 @@ describe("over a real connection", () => {
     await expect
       .poll(() =>
         world.rows(
-          "select relation::regclass::text from pg_locks where not granted and relation = 'job'::regclass",
+          "select relation::regclass::text from pg_locks where not granted and relation = 'job'::regclass and database = (select oid from pg_database where datname = current_database())",
         ),
       )
       .toEqual([{ relation: "job" }]);

@@ -46,11 +46,13 @@ export async function stoppedInPeace({ journal }: Scene, told: readonly ToldAgen
   const changes = await journal.changes();
   const seconds: number[] = [];
   let cases = 0;
-  for (const { name, toldAtMs } of told)
+  for (const { agent, name, toldAtMs } of told)
     for (const handBack of handBacks(changes, name, toldAtMs)) {
       cases += 1;
       if (handBack.seconds === null)
-        violations.push(`${handBack.job} was still held by ${name} after it had ended`);
+        violations.push(
+          `${handBack.job} was still held by ${name} after it had ended; its last words: ${agent.output().slice(-800)}`,
+        );
       else seconds.push(handBack.seconds);
     }
   return { cases, violations, seconds };
