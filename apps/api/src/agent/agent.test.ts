@@ -5,6 +5,7 @@ import { jobHandlers } from "../products/job-handlers.ts";
 import { ApiCaller } from "../testing/api-caller.ts";
 import { ServerWorld } from "../testing/server-world.ts";
 import { TestAgent } from "../testing/test-agent.ts";
+import { expireRemovalBuffer } from "../worker/expire-removal-buffer.ts";
 import { reapLeases } from "../worker/reap-leases.ts";
 
 let world: ServerWorld;
@@ -431,6 +432,22 @@ describe("a holder whose lease is over", () => {
 });
 
 describe("trouble", () => {
+  test("given up although nobody asked for it is a failure: a server on its way out is not left there", async () => {
+    const server = await world.createRunning();
+    await world.owned.delete(`/servers/${server.id}`);
+    await world.agent.work();
+    await world.passBuffer(server.id);
+    expect(await expireRemovalBuffer(world.world.replica.deps, world.organisation.id, server.id)).toBe(true);
+    const destroy = await world.agent.take("ServerDestroy");
+    await world.agent.end(destroy, { status: "cancelled" });
+    expect(await world.job(destroy.id)).toMatchObject({
+      status: "failed",
+      error: { code: "given_up" },
+      retryable: true,
+    });
+    expect((await world.server(server.id)).status).toBe("deleting");
+  });
+
   test("of the moment is tried again later, up to eight times", async () => {
     const { server, job } = await world.create();
     const retry = {

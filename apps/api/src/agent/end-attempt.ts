@@ -74,6 +74,12 @@ type Next =
 
 async function decideNext(tx: Tx, job: JobRow, outcome: AttemptOutcome, replaced: boolean): Promise<Next> {
   const goesBack = outcome.status === "retry" || outcome.status === "released" || replaced;
+  // A destroy that nobody asked to stop, given up all the same, would leave its server between here and gone for ever.
+  if (!goesBack && outcome.status === "cancelled" && !job.cancel_requested)
+    return {
+      status: "failed",
+      error: outcome.error ?? ended("given_up", "The region gave the job up, though nobody had asked for it"),
+    };
   if (!goesBack) return { status: outcome.status as JobEnd["status"], error: outcome.error };
   if (job.cancel_requested)
     return { status: "cancelled", error: ended("cancelled", "The job was cancelled") };
