@@ -122,7 +122,8 @@ async function liveThrough(scene: RegionScene, subject: Subject, index: number):
   };
   const path = `/servers/${subject.server}`;
   if (!(await over("ServerCreate")) || index > 2) return found;
-  await subject.api.delete(path);
+  const removed = await subject.api.delete(path);
+  if (removed.status !== 202) return [...found, `DELETE ${path} answers ${removed.status}`];
   if (!(await over("ServerStop"))) return found;
   found.push(...(await wrongBuffer(scene, subject)));
   if (index === 0) {
@@ -130,7 +131,8 @@ async function liveThrough(scene: RegionScene, subject: Subject, index: number):
     await untilJob(scene, subject, "ServerDestroy");
     await over("ServerDestroy");
   } else if (index === 1) {
-    await subject.api.post(`${path}/cancel-deletion`);
+    const restored = await subject.api.post(`${path}/cancel-deletion`);
+    if (restored.status !== 202) return [...found, `POST ${path}/cancel-deletion answers ${restored.status}`];
     await over("ServerRestore");
   }
   return found;
@@ -234,6 +236,8 @@ async function setMidJob(
       [since],
     );
     if ((rowCount ?? 0) > 0) {
+      // The agent has its answer, so no renewal is under way that would hide what it does to the lease.
+      await delay(300);
       clocks.agents.set(skew.midJob?.agents ?? skew.atFirst.agents);
       clocks.controlPlane.set(skew.midJob?.controlPlane ?? skew.atFirst.controlPlane);
       return true;
