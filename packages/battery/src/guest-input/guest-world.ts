@@ -49,7 +49,7 @@ export class GuestWorld {
 
   static async open(): Promise<GuestWorld> {
     const world = await ApiWorld.open();
-    const { agent } = await world.addRegion(region);
+    const { agent } = await world.addRegion(region, { vlan_range: { first: 2, last: 4000 } });
     const templates = { ...SETTINGS.templates, "debian-13": { vmid: 9000 } };
     return new GuestWorld(world, await startLabRegion({ region, templates }), new TestAgent(agent));
   }

@@ -29,7 +29,7 @@ const authorise = "apps/api/src/platform/authorise.ts";
 export const row: Row = {
   id: "C12",
   title: "Nobody gets more than their share of the API, and agents get theirs whatever users do",
-  minutes: 1.2,
+  minutes: 0.8,
   mutants: [
     {
       name: "limiter-off",

@@ -5,7 +5,7 @@ import type { Row, RowResult, RowRun } from "../row.ts";
 export const row: Row = {
   id: "E1",
   title: "Whatever an owner writes, a guest's cloud-init reads what was meant and nothing else",
-  minutes: 0.8,
+  minutes: 0.7,
   mutants: [
     {
       name: "names-that-yaml-reads",

@@ -6,7 +6,7 @@ import type { Row, RowResult, RowRun } from "../row.ts";
 export const row: Row = {
   id: "E6",
   title: "Whatever an owner writes, a VM has no parameter that another has not, and its marks read back",
-  minutes: 0.8,
+  minutes: 0.7,
   mutants: [
     {
       name: "name-among-the-tags",
