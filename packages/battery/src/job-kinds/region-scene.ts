@@ -68,8 +68,8 @@ export class RegionScene implements JobScene {
   }
 
   /** Waits until the subject's job of the kind is over; answers it as it is when that takes too long. */
-  async work(subject: Subject, kind: JobKind): Promise<JobEndRow> {
-    const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  async work(subject: Subject, kind: JobKind, patience = PATIENCE_MILLISECONDS): Promise<JobEndRow> {
+    const deadline = performance.now() + patience;
     for (;;) {
       const job = await latestJob(this, subject, kind);
       if (job !== null && (job.finished_at !== null || performance.now() > deadline)) return job;
