@@ -74,6 +74,20 @@ test("a rule that reads the clock is caught", async () => {
   await expectCaught("lint and format (biome)", /rules\/src\/planted\.ts.*noRestrictedGlobals/);
 });
 
+test("time or chance from anywhere but the runtime module is caught", async () => {
+  const planted = [
+    ["packages/programs/src", "export const planted = () => Date.now();", "plugin"],
+    ["packages/proxmox/src", "export const planted = () => setTimeout(() => {}, 1);", "noRestrictedGlobals"],
+    ["packages/lab/src", 'export { randomUUID } from "node:crypto";', "noRestrictedImports"],
+    ["packages/battery/src/simulation", "export const planted = Math.random();", "plugin"],
+    ["apps/agent/src", "export const planted = () => AbortSignal.timeout(1);", "plugin"],
+  ] as const;
+  for (const [directory, text] of planted) plant(`${directory}/planted.ts`, `${text}\n`);
+  const { output } = await runCheck("lint and format (biome)");
+  for (const [directory, , rule] of planted)
+    expect(output).toMatch(new RegExp(`${directory}/planted\\.ts.*${rule}`));
+});
+
 test("an export that nobody uses is caught, in a package as well as in an app", async () => {
   plant("packages/rules/src/planted.ts", "export const plantedRule = 1;\n");
   plant("apps/api/src/planted.ts", "export const plantedInApi = 1;\n");
