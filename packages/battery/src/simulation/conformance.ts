@@ -1,0 +1,96 @@
+// Is the simulation's control plane the real one? The same random calls go to both, and every answer and what is left
+// in the end must be the same. Time passes only where a sequence says so: by SQL in the database, by hand in the model.
+
+import { ServerWorld } from "@kule/api/testing/server-world";
+import { ControlPlaneModel } from "./control-plane.ts";
+import { Dice } from "./dice.ts";
+import { RealControlPlane } from "./real-control-plane.ts";
+import { drawMove, type Move, playOnModel } from "./sequence-moves.ts";
+import { stateOfModel } from "./sequence-state.ts";
+
+export type ConformanceResult = {
+  readonly sequences: number;
+  readonly calls: number;
+  readonly violations: readonly string[];
+};
+
+const MOVES_A_SEQUENCE = 40;
+/** The whole state is compared after so many moves, and in the end. */
+const COMPARE_EVERY = 8;
+const MOST_VIOLATIONS = 20;
+/** Nothing of both comes due by itself within a sequence. */
+export const LONG_SECONDS = 7_200;
+
+export async function checkConformance(
+  sequences: number,
+  seed: number,
+  progress: (text: string) => void,
+): Promise<ConformanceResult> {
+  const world = await ServerWorld.open({ leaseSeconds: LONG_SECONDS, removalBufferSeconds: LONG_SECONDS });
+  const violations: string[] = [];
+  let calls = 0;
+  let done = 0;
+  try {
+    for (; done < sequences && violations.length < MOST_VIOLATIONS; done++) {
+      const played = await playSequence(world, done, new Dice(seed + done));
+      calls += played.calls;
+      violations.push(...played.differences.map((text) => `model and API differ: sequence ${done}: ${text}`));
+      if (done % 20 === 19) progress(`${done + 1} sequences played to the API and to the model`);
+    }
+  } finally {
+    await world.close();
+  }
+  return { sequences: done, calls, violations };
+}
+
+async function playSequence(
+  world: ServerWorld,
+  number: number,
+  dice: Dice,
+): Promise<{ calls: number; differences: string[] }> {
+  let now = Date.UTC(2026, 0, 1);
+  // Few numbers and few attempts, so that both run out now and then.
+  const maxAttempts = dice.pick([2, 8]);
+  const vmidRange = { first: 20_000, last: 20_000 + dice.pick([3, 30]) };
+  const model = new ControlPlaneModel(
+    {
+      leaseSeconds: LONG_SECONDS,
+      removalBufferSeconds: LONG_SECONDS,
+      vmidRange,
+      addresses: 200,
+      maxAttempts,
+    },
+    () => now,
+    () => 0.5,
+  );
+  const real = await RealControlPlane.open(world, `r${number}`, vmidRange, maxAttempts);
+  const moves: Move[] = [];
+  const fail = (what: string, expected: unknown, found: unknown) => ({
+    calls: moves.length,
+    differences: [
+      `${what}: the API says ${JSON.stringify(found)}, the model ${JSON.stringify(expected)} after ${moves.map(inWords).join(", ")}`,
+    ],
+  });
+  for (let count = 1; count <= MOVES_A_SEQUENCE; count++) {
+    const move = drawMove(model, dice, moves);
+    moves.push(move);
+    now += 10;
+    const expected = playOnModel(model, move);
+    const found = await real.play(move);
+    if (JSON.stringify(expected) !== JSON.stringify(found)) return fail("the last answer", expected, found);
+    if (count % COMPARE_EVERY !== 0 && count < MOVES_A_SEQUENCE) continue;
+    const wanted = stateOfModel(model.state);
+    const state = await real.state();
+    for (const part of Object.keys(wanted) as (keyof typeof wanted)[])
+      if (JSON.stringify(wanted[part]) !== JSON.stringify(state[part]))
+        return fail(part, wanted[part], state[part]);
+  }
+  await real.renewAll();
+  return { calls: moves.length, differences: [] };
+}
+
+function inWords(move: Move): string {
+  return Object.values(move)
+    .map((value) => (typeof value === "object" ? JSON.stringify(value) : String(value)))
+    .join(" ");
+}

@@ -1,0 +1,307 @@
+// The control plane's rules for jobs as plain objects: claims, reports, expiry, and what people may ask for. It is a
+// model of apps/api and its SQL; conformance.ts drives both with the same calls and compares every answer.
+
+import type { JobKind, Schemas } from "@kule/contract/schemas";
+import { decideCancel, decideRetry } from "@kule/rules/jobs/actions";
+import { nextProgress } from "@kule/rules/jobs/progress";
+import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
+import { decideServerAction } from "@kule/rules/servers/preconditions";
+import { endAttempt, retried, settle } from "./model-endings.ts";
+import { type ModelJob, type ModelServer, type ModelSettings, ModelState } from "./model-state.ts";
+
+/** An answer of the API: its status, and what the caller does something about. */
+export type ModelAnswer<Body> =
+  | { readonly status: 200 | 202 | 204; readonly body: Body }
+  | { readonly status: 404 | 409; readonly code: string };
+
+const refused = (status: 404 | 409, code: string) => ({ status, code }) as const;
+
+export class ControlPlaneModel {
+  readonly state: ModelState;
+  readonly #random: () => number;
+  /** Called when a parked claim may find something now. */
+  onNews: () => void = () => {};
+
+  constructor(settings: ModelSettings, now: () => number, random: () => number) {
+    this.state = new ModelState(settings, now);
+    this.#random = random;
+  }
+
+  // --- What agents ask. ---
+
+  /** One look: the next job, or null. */
+  claim(body: Schemas["ClaimRequest"]): Schemas["ClaimedJob"]["job"] | null {
+    const { state } = this;
+    const now = state.now();
+    const same = state.jobs.find((job) => job.claimId === body.claim_id && job.status === "running");
+    if (same !== undefined && (same.leaseUntil ?? 0) > now) return this.#claimed(same);
+    if (same !== undefined && same.attempt >= same.maxAttempts) return null;
+    const job = same ?? this.#expired(body.capabilities, now) ?? this.#waiting(body.capabilities, now);
+    if (job === null) return null;
+    job.status = "running";
+    job.epoch += 1;
+    job.attempt += 1;
+    job.lastSeq = 0;
+    job.claimId = body.claim_id;
+    job.phase = null;
+    job.errorCode = null;
+    job.leaseUntil = now + state.settings.leaseSeconds * 1000;
+    for (const step of job.steps) if (step.status === "running") step.status = "failed";
+    return this.#claimed(job);
+  }
+
+  /** When a claim may find something without anybody announcing it; null when never. */
+  nextDue(): number | null {
+    let due: number | null = null;
+    for (const job of this.state.jobs) {
+      const at = job.status === "queued" ? job.runAt : job.status === "running" ? job.leaseUntil : null;
+      if (at !== null && (due === null || at < due)) due = at;
+    }
+    return due;
+  }
+
+  report(jobId: string, report: Schemas["StepReport"]): ModelAnswer<Schemas["StepAck"]> {
+    const { state } = this;
+    const job = state.job(jobId);
+    if (job === undefined) return refused(404, "not_found");
+    if (job.epoch !== report.epoch) return refused(409, "stale_lease");
+    const isLeased = job.status === "running" && (job.leaseUntil ?? 0) > state.now();
+    if (report.seq <= job.lastSeq)
+      return isLeased || report.outcome !== undefined ? this.#acknowledged(job) : refused(409, "stale_lease");
+    if (!isLeased) return refused(409, "stale_lease");
+    job.lastSeq = report.seq;
+    job.phase = report.phase ?? job.phase;
+    job.progress = nextProgress(job.progress, job.phase, report.progress ?? null);
+    job.irreversible ||= report.irreversible === true;
+    job.leaseUntil = state.now() + state.settings.leaseSeconds * 1000;
+    if (report.step !== undefined) writeStep(job, report.step);
+    if (report.outcome !== undefined) {
+      const { status, error, observed } = report.outcome;
+      const outcome = {
+        status,
+        errorCode: error?.code ?? null,
+        power: observed?.power_state ?? null,
+        vmidUnusable: observed?.vmid_unusable ?? null,
+      };
+      endAttempt(state, job, outcome, this.#random);
+      this.onNews();
+    }
+    return this.#acknowledged(job);
+  }
+
+  // --- What people ask. ---
+
+  createServer(start = true): ModelAnswer<{ server: ModelServer; job: ModelJob }> {
+    const { state } = this;
+    const server = state.addServer(`server-${state.servers.size + 1}`, start);
+    if (state.takeVmid(server.id) === null || state.takeAddress(server.id) === null)
+      throw new Error("the model has no room for another server: give it a wider range");
+    return this.#queued(server, "ServerCreate");
+  }
+
+  deleteServer(serverId: string): ModelAnswer<{ server: ModelServer; job: ModelJob }> {
+    const { state } = this;
+    const server = state.servers.get(serverId);
+    const no = refusal("delete", server);
+    if (server === undefined || no !== null) return no ?? refused(404, "not_found");
+    const { running, queued } = state.openJobs(serverId);
+    if (queued !== null) cancelQueued(queued, "superseded");
+    if (running !== null && running.kind !== "ServerStop") running.cancelRequested = true;
+    server.restoresTo = restoresTo(
+      server.status as ServerStatus,
+      server.observedGeneration > 0,
+      server.powerState === "on",
+    );
+    server.status = "pending_deletion";
+    server.reasonCode = null;
+    server.purgeAt = state.now() + state.settings.removalBufferSeconds * 1000;
+    server.generation += 1;
+    const answer = this.#queued(server, "ServerStop");
+    state.recordUsage(["server.purge_scheduled"], serverId, answer.body.job.id);
+    return answer;
+  }
+
+  cancelDeletion(serverId: string): ModelAnswer<{ server: ModelServer; job: ModelJob }> {
+    const { state } = this;
+    const server = state.servers.get(serverId);
+    const no = refusal("cancel_deletion", server);
+    if (server === undefined || no !== null) return no ?? refused(404, "not_found");
+    const { running, queued } = state.openJobs(serverId);
+    if (queued !== null) cancelQueued(queued, "superseded");
+    if (running?.kind === "ServerStop") running.cancelRequested = true;
+    const to = server.restoresTo ?? "error";
+    const isBeingCreated = to === "error" && running?.kind === "ServerCreate";
+    server.status = isBeingCreated ? "creating" : to === "running" ? "starting" : to;
+    server.reasonCode = to === "error" && !isBeingCreated ? "create_cancelled" : null;
+    server.purgeAt = null;
+    server.generation += 1;
+    if (to !== "error") return this.#queued(server, "ServerRestore");
+    // A server that was never made has nothing in the region to be restored.
+    const job = state.addJob("ServerRestore", serverId);
+    job.status = "succeeded";
+    job.progress = 100;
+    job.ends = 1;
+    return { status: 202, body: { server, job } };
+  }
+
+  cancelJob(jobId: string): ModelAnswer<ModelJob> {
+    const job = this.state.job(jobId);
+    if (job === undefined) return refused(404, "not_found");
+    if (!decideCancel(job).allowed) return refused(409, "invalid_state");
+    if (job.status === "queued") {
+      cancelQueued(job, "cancelled");
+      settle(this.state, job, "cancelled", null);
+    } else job.cancelRequested = true;
+    return { status: 202, body: job };
+  }
+
+  retryJob(jobId: string): ModelAnswer<ModelJob> {
+    const { state } = this;
+    const job = state.job(jobId);
+    if (job === undefined) return refused(404, "not_found");
+    const server = state.serverOf(job);
+    const { running, queued } = state.openJobs(server.id);
+    const decision = decideRetry(
+      {
+        kind: job.kind,
+        status: job.status,
+        isNewestOfKind: !state.jobs.some(
+          (other) => other.serverId === server.id && other.kind === job.kind && other.number > job.number,
+        ),
+      },
+      {
+        status: server.status,
+        wasCreated: server.observedGeneration > 0,
+        hasOpenJob: running !== null || queued !== null,
+      },
+    );
+    if (!decision.allowed) return refused(409, "invalid_state");
+    Object.assign(job, {
+      status: "queued",
+      attempt: 0,
+      phase: null,
+      progress: 0,
+      runAt: state.now(),
+      irreversible: false,
+      cancelRequested: false,
+      errorCode: null,
+    });
+    retried(state, job);
+    this.onNews();
+    return { status: 202, body: job };
+  }
+
+  // --- What the worker does by itself. ---
+
+  /** Ends the server's time in the removal buffer, if it is over. True if it is on its way out because of this. */
+  expireBuffer(serverId: string): boolean {
+    const { state } = this;
+    const server = state.servers.get(serverId);
+    if (server?.status !== "pending_deletion") return false;
+    if (server.purgeAt === null || server.purgeAt > state.now()) return false;
+    const { queued } = state.openJobs(serverId);
+    if (queued !== null) cancelQueued(queued, "superseded");
+    this.#queued(server, "ServerDestroy");
+    server.status = "deleting";
+    server.reasonCode = null;
+    server.generation += 1;
+    return true;
+  }
+
+  /** Gives back the jobs whose holder let the lease pass and that nobody took over. */
+  reapLeases(): number {
+    const { state } = this;
+    const now = state.now();
+    const expired = state.jobs.filter((job) => job.status === "running" && (job.leaseUntil ?? now) < now);
+    for (const job of expired) {
+      endAttempt(
+        state,
+        job,
+        { status: "retry", errorCode: "lease_expired", power: null, vmidUnusable: null },
+        this.#random,
+      );
+      this.onNews();
+    }
+    return expired.length;
+  }
+
+  // --- In here. ---
+
+  #expired(capabilities: readonly string[], now: number): ModelJob | null {
+    let first: ModelJob | null = null;
+    for (const job of this.state.jobs) {
+      if (job.status !== "running" || job.leaseUntil === null || job.leaseUntil >= now) continue;
+      if (!capabilities.includes(job.kind) || job.attempt >= job.maxAttempts) continue;
+      if (first === null || job.leaseUntil < (first.leaseUntil ?? 0)) first = job;
+    }
+    return first;
+  }
+
+  #waiting(capabilities: readonly string[], now: number): ModelJob | null {
+    let first: ModelJob | null = null;
+    for (const job of this.state.jobs) {
+      if (job.status !== "queued" || job.runAt > now || !capabilities.includes(job.kind)) continue;
+      if (this.state.openJobs(job.serverId).running !== null) continue;
+      if (first === null || job.runAt < first.runAt) first = job;
+    }
+    return first;
+  }
+
+  #claimed(job: ModelJob): Schemas["ClaimedJob"]["job"] {
+    return {
+      id: job.id,
+      kind: job.kind,
+      attempt: job.attempt,
+      epoch: job.epoch,
+      lease_seconds: this.state.settings.leaseSeconds,
+      lease_expires_at: new Date(job.leaseUntil ?? 0).toISOString(),
+      cancel_requested: job.cancelRequested,
+      payload: this.state.payloadOf(job),
+    };
+  }
+
+  #acknowledged(job: ModelJob): ModelAnswer<Schemas["StepAck"]> {
+    const { leaseUntil, cancelRequested, status } = job;
+    const lease_expires_at = leaseUntil === null ? null : new Date(leaseUntil).toISOString();
+    return { status: 200, body: { lease_expires_at, cancel_requested: cancelRequested, status } };
+  }
+
+  #queued(server: ModelServer, kind: JobKind) {
+    const job = this.state.addJob(kind, server.id);
+    this.onNews();
+    return { status: 202, body: { server, job } } as const;
+  }
+}
+
+function refusal(
+  action: "delete" | "cancel_deletion",
+  server: ModelServer | undefined,
+): { status: 404 | 409; code: string } | null {
+  if (server === undefined || server.status === "deleted") return refused(404, "not_found");
+  const [first] = decideServerAction(action, {
+    id: server.id,
+    status: server.status,
+    deleteProtected: false,
+  });
+  return first === undefined ? null : refused(409, first.code);
+}
+
+/** Ends a job that waits: its place in the queue goes to another one, or nobody wants it any more. */
+function cancelQueued(job: ModelJob, code: string): void {
+  job.status = "cancelled";
+  job.errorCode = code;
+  job.ends += 1;
+}
+
+/** A step is one row: reported as running it begins, reported again by its name it ends. */
+function writeStep(job: ModelJob, step: NonNullable<Schemas["StepReport"]["step"]>): void {
+  const open = job.steps.filter((each) => each.epoch === job.epoch && each.status === "running");
+  const same = open.filter((each) => each.name === step.name);
+  if (same.length > 0) {
+    for (const each of same) each.status = step.status;
+    return;
+  }
+  for (const each of open) if (each.name === "observe" || each.name === "verify") each.status = "succeeded";
+  const { epoch, attempt } = job;
+  job.steps.push({ epoch, attempt, phase: job.phase ?? "observe", name: step.name, status: step.status });
+}

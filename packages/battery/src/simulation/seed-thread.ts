@@ -1,0 +1,7 @@
+// A thread that runs half of the seeds.
+
+import { parentPort, workerData } from "node:worker_threads";
+import { runSeeds, type SeedRange } from "./run-seeds.ts";
+
+const result = await runSeeds(workerData as SeedRange, (done) => parentPort?.postMessage({ done }));
+parentPort?.postMessage({ result });
