@@ -44,6 +44,7 @@ test("a text has the length that was asked for, and its end", () => {
 test("patterns are found in literals, constructors and templates, and not in strings", () => {
   const { patterns, unknown } = patternsIn(
     "a.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
     'const a = /x+/gi;\nconst b = new RegExp("y+", "u");\nconst c = RegExp(`^${a}z$`);\nconst d = "/no/"; new RegExp(d);',
   );
   expect(patterns).toEqual([

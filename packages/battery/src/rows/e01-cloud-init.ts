@@ -14,6 +14,7 @@ export const row: Row = {
         {
           file: "packages/rules/src/servers/naming.ts",
           find: "if (yamlWords.has(name))",
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
           replace: "if (yamlWords.has(`${name} `))",
         },
       ],
@@ -25,11 +26,13 @@ export const row: Row = {
       patches: [
         {
           file: "packages/rules/src/ssh-keys/parse.ts",
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
           find: "publicKey: `${algorithm} ${encoded}`,",
           replace: "publicKey: line,",
         },
         {
           file: "packages/proxmox/src/ssh-keys.ts",
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
           find: "  return `${match[1]} ${match[2]}`;",
           replace: "  return key.trim();",
         },

@@ -27,6 +27,7 @@ export const row: Row = {
         {
           file: "packages/programs/src/servers/create-server/desired-vm.ts",
           find: "      jobId: job.id,\n    }),",
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
           replace: "      jobId: job.id,\n    }).concat(`\\n${server.name}`),",
         },
       ],
