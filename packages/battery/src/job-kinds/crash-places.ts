@@ -66,7 +66,8 @@ function linesOf(file: string): string[] {
   }
 }
 
-function placesOf(kind: JobKind, before: readonly string[], during: readonly string[]): CrashPlace[] {
+/** The places of one job in a trace: its own steps and its reports by how often they are reached, other calls once. */
+export function placesOf(kind: JobKind, before: readonly string[], during: readonly string[]): CrashPlace[] {
   const times = new Map<string, number>();
   const inJob = during
     .filter((name) => name.startsWith(`${kind}.`) || REPORTS.test(name))

@@ -64,7 +64,8 @@ export async function worldStateOf(scene: LocalScene, subject: Subject): Promise
   return alike(text, subject, vmid, vlans[0]?.vlan ?? 0);
 }
 
-function alike(text: string, subject: Subject, vmid: number, vlan: number): string {
+/** The text without what tells two subjects of the same course apart. */
+export function alike(text: string, subject: Pick<Subject, "name">, vmid: number, vlan: number): string {
   const numbers = new Map<string, string>();
   return text
     .replace(/\b(?:org|srv|job|nic|net|sub|req|use|tok|aud)_[0-9a-z]{20,}/g, (id) => {
