@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { emptyWord, judgeAgentsWord, readAgentLog } from "./agents-word.ts";
+
+const line = (msg: string, epoch: number, job = "job_1") =>
+  `${JSON.stringify({ level: "info", job, epoch, msg })}\n`;
+
+test("an agent that dies and one that takes over have nothing to hide", () => {
+  const word = emptyWord();
+  readAgentLog(
+    word,
+    "one",
+    `${line("job claimed", 1)}${line("clone running", 1)}{"level":"info","job":"job_1","msg":"job cla`,
+  );
+  readAgentLog(word, "two", line("job claimed", 2) + line("job succeeded", 2));
+  expect(judgeAgentsWord(word, new Map([["job_1", 2]]))).toEqual([]);
+  expect(word.given.size).toBe(2);
+});
+
+test("two agents with one epoch, two ends, and an end by a former holder are found", () => {
+  const word = emptyWord();
+  readAgentLog(word, "one", line("job claimed", 1) + line("job succeeded", 1));
+  readAgentLog(word, "two", line("job claimed", 1) + line("job succeeded", 1) + line("job succeeded", 2));
+  const found = judgeAgentsWord(word, new Map([["job_1", 2]])).join("\n");
+  expect(found).toMatch(/given to 2 agents/);
+  expect(found).toMatch(/former holder/);
+  expect(judgeAgentsWord(word, new Map([["job_1", 1]])).join("\n")).toMatch(/double completion/);
+});
