@@ -56,16 +56,16 @@ export const row: Row = {
       expects: /members\/.*the model says 409 last_owner/,
     },
     {
-      name: "two-jobs-at-once",
-      removes: "the wait for a server's running job before the next one is claimed",
+      name: "unsettled-cancel",
+      removes: "what the cancelling of a waiting job means for its server",
       patches: [
         {
-          file: "packages/database/src/migrations/0003-jobs.ts",
-          find: "\n       and not exists (select 1 from job r where r.resource_id = j.resource_id and r.status = 'running')",
+          file: "apps/api/src/products/jobs/cancel-job.ts",
+          find: "await handlerOf(handlers, job).settle(tx, job, end, request.deps.settings);",
           replace: "",
         },
       ],
-      expects: /claim answered 500|the API says|was given/,
+      expects: /cancel: the model says 202 +, the API says 500|the API says \["creating"/,
     },
   ],
   async run(run) {
