@@ -2,6 +2,7 @@ import { batteryHook } from "@kule/crash-points/crash-hook";
 import type { Logger } from "../platform/log.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
+import { keepWorking } from "../worker/keep-working.ts";
 import { runWorker } from "../worker/run.ts";
 import { onceToldToStop } from "./stop-signal.ts";
 
@@ -16,12 +17,8 @@ export async function workerCommand(
   const stop = onceToldToStop();
   const open = await openDeps(settings, log, batteryHook(environment));
   try {
-    const running = await runWorker({ deps: open.deps, ownerUrl });
-    log.info("working");
-    const signal = await Promise.race([stop, running.ended.then(() => null)]);
-    if (signal === null) throw new Error("the worker ended by itself");
-    log.info({ signal }, "stopping");
-    await running.stop();
+    void stop.then((signal) => log.info({ signal }, "stopping"));
+    await keepWorking(() => runWorker({ deps: open.deps, ownerUrl }), stop, log);
   } finally {
     await open.close();
   }

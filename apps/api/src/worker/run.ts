@@ -33,6 +33,9 @@ export async function runWorker({
     // One more than what waits for nobody: a look at the invariants of a large installation takes seconds.
     concurrency: 3,
     pollInterval: 2_000,
+    // With batches, even of one, a task whose end cannot be written down ends the runner in order. Without them nobody
+    // handles that error, and it ends the process.
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     noHandleSignals: true,
     logger: new Logger(() => (level, message) => {
       if (level === "error") deps.log.error(message);

@@ -1,0 +1,36 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "../platform/log.ts";
+import type { RunningWorker } from "./run.ts";
+
+/**
+ * Keeps a worker running until told to stop. graphile's runner cannot begin without its database, and gives up when it
+ * cannot write down how a task ended; both pass, so another one is started after a moment.
+ */
+export async function keepWorking(
+  start: () => Promise<RunningWorker>,
+  toldToStop: Promise<unknown>,
+  log: Pick<Logger, "info" | "error">,
+  pauseMs = 1_000,
+): Promise<void> {
+  const stop = toldToStop.then(() => "stop" as const);
+  for (;;) {
+    const running = await start().catch((error: unknown) => {
+      log.error({ err: error }, "the worker cannot begin; trying again");
+      return null;
+    });
+    if (running !== null) {
+      log.info("working");
+      const why = await Promise.race([
+        stop,
+        running.ended.then(
+          () => null,
+          (error: unknown) => error,
+        ),
+      ]);
+      if (why === "stop") return running.stop();
+      log.error({ err: why }, "the worker ended by itself; starting it again");
+    }
+    const next = await Promise.race([stop, delay(pauseMs, "again" as const)]);
+    if (next === "stop") return;
+  }
+}
