@@ -42,17 +42,17 @@ export const row: Row = {
       expects: /does not name \//,
     },
     {
-      name: "body-before-path",
-      removes: "the order of checks: the path before the body",
+      name: "permission-after-path",
+      removes: "the order of checks: the permission before the path",
       patches: [
+        { file: "apps/api/src/platform/operation.ts", find: "  requirePermission(request);\n", replace: "" },
         {
           file: "apps/api/src/platform/operation.ts",
-          find: "if (found === null) {",
-          replace:
-            "if (found === null) {\n      await checkInput(request, { ...handler, check: undefined } as never, found);",
+          find: "  await checkInput(request, handler, found);",
+          replace: "  requirePermission(request);\n  await checkInput(request, handler, found);",
         },
       ],
-      expects: /expected 404, got (422|400)/,
+      expects: /expected 403, got (404|422)/,
     },
     {
       name: "refusals-unaudited",
