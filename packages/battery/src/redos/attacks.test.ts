@@ -4,11 +4,12 @@ import { patternsOf } from "./contract-patterns.ts";
 import { matchTimer } from "./match-time.ts";
 import { patternsIn } from "./source-patterns.ts";
 
-/** The longest search on texts of 3,000 characters. */
-function slowestMs(pattern: RegExp): number {
+/** The longest search on texts of 3,000 characters; of each text the quickest of some, as the machine is not ours. */
+function slowestMs(pattern: RegExp, rounds = 1): number {
   const time = matchTimer();
   const texts = attacksOn(pattern.source).map((attack) => attackText(attack, 3_000));
-  return Math.max(...time(pattern, texts));
+  const runs = Array.from({ length: rounds }, () => time(pattern, texts));
+  return Math.max(...texts.map((_, index) => Math.min(...runs.map((times) => times[index] ?? 0))));
 }
 
 test("each part of a pattern that takes a character gives one", () => {
@@ -31,7 +32,7 @@ test.each([
 test.each([/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, /^[^@]+@[^.@]+(\.[^.@]+)+$/, /={1,2}$/])(
   "%s is quick",
   (pattern) => {
-    expect(slowestMs(pattern)).toBeLessThan(2);
+    expect(slowestMs(pattern, 5)).toBeLessThan(2);
   },
 );
 
