@@ -65,7 +65,7 @@ export async function createPersistently(
     }
     if (answer.status === 503 && !answer.saysWhenToComeBack)
       wrong.push(`create ${name} was answered 503 without Retry-After`);
-    await delay(50 + random() * 400);
+    await delay(50 + random() * 500);
   }
   return end(null);
 }
