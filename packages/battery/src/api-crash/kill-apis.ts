@@ -38,7 +38,8 @@ export async function killApis(run: RowRun, mutationCases: () => MutationCase[])
   const workers = async () => {
     const lane = await WorkerLane.open(main, findings);
     try {
-      total += await lane.killAll();
+      const cases = await lane.killAll();
+      total += cases;
     } finally {
       await lane.close();
     }
