@@ -66,7 +66,10 @@ export type HttpProxyOptions = {
   readonly random: () => number;
   /** Makes it speak TLS to callers, with this certificate. */
   readonly identity?: ServerIdentity;
-  /** Idle connections stay open: a caller that slept for long finds its connection as it was. */
+  /**
+   * Idle connections of callers stay open: one that slept for long finds its connection as it was. Each call goes on
+   * over a new connection, which the target cannot have closed meanwhile.
+   */
   readonly keepsIdleConnections?: boolean;
   /** Told of each request when all of its copies have ended. */
   readonly onExchange?: (exchange: Exchange) => void;
@@ -92,7 +95,7 @@ export class HttpFaultProxy {
   private constructor(options: HttpProxyOptions) {
     this.#options = options;
     this.#rules = new FaultRules(options.random);
-    this.#forward = new HttpForward(options.target);
+    this.#forward = new HttpForward(options.target, { keepAlive: !options.keepsIdleConnections });
     const listener = (request: IncomingMessage, response: ServerResponse) => {
       const work = this.#handle(request, response).catch(() => void request.socket.destroy());
       this.#open.add(work);

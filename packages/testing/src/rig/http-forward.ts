@@ -23,18 +23,18 @@ export type HttpAnswer = {
 /** Of one connection, not of the message (RFC 9110, 7.6.1); lengths are counted anew. */
 const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "content-length", "upgrade"]);
 
-/** Sends calls to one origin, over connections that it keeps. */
+/** Sends calls to one origin, over connections that it keeps unless told otherwise. */
 export class HttpForward {
   readonly #origin: URL;
   readonly #agent: http.Agent | https.Agent;
 
-  constructor(origin: string) {
+  constructor(origin: string, { keepAlive = true }: { readonly keepAlive?: boolean } = {}) {
     this.#origin = new URL(origin);
     this.#agent =
       this.#origin.protocol === "https:"
         ? // On loopback, and to a lab whose certificate nobody has signed.
-          new https.Agent({ keepAlive: true, rejectUnauthorized: false })
-        : new http.Agent({ keepAlive: true });
+          new https.Agent({ keepAlive, rejectUnauthorized: false })
+        : new http.Agent({ keepAlive });
   }
 
   /** @throws Error when there is no whole answer */
