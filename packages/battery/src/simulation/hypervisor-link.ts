@@ -73,7 +73,7 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
         if (isChange) {
           simulation.mark(`pve ${agent.name}`, `${call.method} ${call.url.pathname.slice(10)} ${fate}`);
           simulation.witness.changeArrives(agent, vmid);
-        } else simulation.note(`pve ${agent.name} GET ${call.url.pathname.slice(10)} ${fate}`);
+        } else simulation.note(() => `pve ${agent.name} GET ${call.url.pathname.slice(10)} ${fate}`);
         void answer(simulation.region.region, handlers, {
           method: call.method,
           target: splitTarget(call.url.pathname + call.url.search),

@@ -1,8 +1,19 @@
-/** Seeds that found something, run first and every time, with what they found. */
+/**
+ * Seeds that find a defect which was mended, as long as a seed draws what it draws today: run first and every time.
+ * Each defect also has its test beside the code, which does not depend on that.
+ */
 export const REGRESSIONS: readonly { readonly seed: number; readonly found: string }[] = [
   {
-    seed: 101_112,
+    seed: 7_000_098,
     found: "an agent counted its lease from the last try of a report, the control plane from the first",
   },
-  { seed: 104_092, found: "the same, with 25 s of the lease left" },
+  {
+    seed: 7_000_249,
+    found: "no running clone was known to be our token's, so a slow one was taken for dead",
+  },
+  { seed: 7_001_778, found: "the same" },
+  {
+    seed: 7_002_564,
+    found: "a stop took the clone it interrupts for dead, since it does not know the template",
+  },
 ];

@@ -33,6 +33,7 @@ export class SimulatedAgent {
   /** VM numbers with a changing call that was not answered and not looked after since. */
   readonly unanswered = new Set<number>();
   isAlive = true;
+  /** When it last woke; 0 when it never slept. */
   wokeAt = 0;
   readonly #simulation: Simulation;
   readonly #stop = new AbortController();
@@ -107,11 +108,7 @@ export class SimulatedAgent {
     else this.#held.push(act);
   }
 
-  /** The process does something, as soon as it is awake. */
-  get isAsleep(): boolean {
-    return this.#sleepsUntil !== null;
-  }
-
+  /** SIGKILL. */
   kill(): void {
     if (!this.isAlive) return;
     this.isAlive = false;

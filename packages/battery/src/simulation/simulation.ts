@@ -169,9 +169,9 @@ export class Simulation {
   }
 
   /** For the trace only. */
-  note(text: string): void {
+  note(text: () => string): void {
     if (this.#trace !== null)
-      this.#trace(`${((this.clock.now() - START) / 1000).toFixed(3).padStart(10)} (${text})`);
+      this.#trace(`${((this.clock.now() - START) / 1000).toFixed(3).padStart(10)} (${text()})`);
   }
 
   agentLog(name: string): object {
