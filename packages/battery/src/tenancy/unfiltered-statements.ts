@@ -5,30 +5,37 @@
 export const unfilteredUses: { readonly [use: string]: string } = {
   "delete idempotency_key by created_at": "the clean-up is of no one organisation",
   "delete region_organisation by region": "operators say which organisations see a region",
+  "select address by id, nic_id, position, server_id, state, subnet_id in a function":
+    "the check at commit looks at the one server whose rows changed",
   "select audit by ": "operators see the whole audit trail",
-  "select job by attempt, kind, lease_until, max_attempts, p_capabilities, p_region, region, status":
+  "select job by attempt, kind, lease_until, max_attempts, p_capabilities, p_region, region, status in a function":
     "a claim is of a region",
-  "select job by claim_id, p_claim_id, p_region, region, status": "a claim is of a region",
-  "select job by id, p_job_id": "the queue's functions take a job by its id",
-  "select job by id, p_job_id, status": "the queue's functions take a job by its id",
+  "select job by claim_id, p_claim_id, p_region, region, status in a function": "a claim is of a region",
+  "select job by id, p_job_id in a function": "the queue's functions take a job by its id",
+  "select job by id, p_job_id, status in a function": "the queue's functions take a job by its id",
   "select job by id, region": "an agent's job is found by its region",
-  "select job by id, v_id": "a claim is of a region",
-  "select job by kind, p_capabilities, p_region, region, run_at, status": "a claim is of a region",
+  "select job by id, v_id in a function": "a claim is of a region",
+  "select job by kind, p_capabilities, p_region, region, run_at, status in a function":
+    "a claim is of a region",
   "select job by lease_until, status": "the reaper looks after the jobs of all",
   "select job by region, slug, status": "operators see how many jobs a region has",
-  "select job by resource_id, status": "a claim is of a region",
+  "select job by resource_id, status in a function": "a claim is of a region",
   "select member by id, kind, organisation_id, revoked_at, user_id":
     "a token says itself which organisation it is of",
   "select member by id, organisation_id, user_id": "a login finds the organisations of its user",
+  "select nic by id, nic_id, position, server_id, state, subnet_id in a function":
+    "the check at commit looks at the one server whose rows changed",
+  "select nic by id, server_id in a function":
+    "the check at commit looks at the one server whose rows changed",
   "select region_organisation by region, slug": "operators see which organisations see a region",
+  "select server by id in a function": "the check at commit looks at the one server whose rows changed",
   "select server by purge_at, status": "the sweep looks into all removal buffers",
   "select token by created_at, id, kind, region": "agent and operator tokens are of no organisation",
   "select token by id, kind, organisation_id, revoked_at, user_id":
     "a token says itself which organisation it is of",
   "select token by id, kind, region": "agent and operator tokens are of no organisation",
   "select token by kind, region": "agent and operator tokens are of no organisation",
-  "update job by id, v_id": "a claim is of a region",
-  "update server by id": "the test turns the clock",
+  "update job by id, v_id in a function": "a claim is of a region",
   "update token by id": "a token that was found by its owner is ended by its id",
   "update token by id, last_used_at": "a token's use is noted by its id",
   "update token by id, revoked_at": "a token that was found by its owner is ended by its id",
