@@ -21,7 +21,7 @@ const SLOWEST_RECOVERY_LEASES = 6;
 export const row: Row = {
   id: "A1",
   title: "An agent that is killed, wherever that is, costs a job some seconds and nothing else.",
-  minutes: 4,
+  minutes: 3.5,
   mutants: [
     {
       name: "blind-clone",

@@ -20,7 +20,7 @@ const WITHOUT_JOB = /^agent\.(me|health)\.|^agent\.claim\.before-send/;
 export const row: Row = {
   id: "A5",
   title: "An agent that sleeps through its lease and comes back has none of its writes accepted.",
-  minutes: 3,
+  minutes: 3.5,
   mutants: [
     {
       name: "no-epoch-test",
