@@ -17,7 +17,7 @@ const inSample = /nobody|admin of A|agent of A/;
 export const row: Row = {
   id: "C1",
   title: "What belongs to another organisation answers byte for byte like what never was.",
-  minutes: 0.5,
+  minutes: 0.4,
   mutants: unfilteredProducts,
   run: (run) =>
     withTwoOrganisations(async (all) => {

@@ -19,7 +19,7 @@ const ATTEMPTS = 3;
 export const row: Row = {
   id: "C2",
   title: "What belongs to another organisation takes as long to be absent as what never was.",
-  minutes: 2,
+  minutes: 1,
   alone: true,
   mutants: [
     {

@@ -15,7 +15,7 @@ const mutant = (name: string, child: string, find: string, replace: string): Mut
 export const row: Row = {
   id: "C6",
   title: "No row of an organisation can hang under a row of another one.",
-  minutes: 0.2,
+  minutes: 0.1,
   mutants: [
     mutant(
       "bare-key-address-nic",

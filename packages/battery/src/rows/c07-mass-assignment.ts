@@ -5,7 +5,7 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 export const row: Row = {
   id: "C7",
   title: "No body sets what it does not name, and no answer shows what the contract does not name.",
-  minutes: 0.4,
+  minutes: 0.2,
   mutants: [
     {
       name: "unknown-fields-pass",

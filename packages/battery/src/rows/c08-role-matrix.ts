@@ -15,7 +15,7 @@ const inSample = /nobody|owner of A|viewer of A|agent of A/;
 export const row: Row = {
   id: "C8",
   title: "Every operation serves exactly those who may, and no route escapes the checks.",
-  minutes: 0.4,
+  minutes: 0.2,
   mutants: [
     {
       name: "permission-not-asked",

@@ -16,7 +16,7 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 export const row: Row = {
   id: "C11",
   title: "Every answer that the contract names is given, and none that it does not name.",
-  minutes: 0.5,
+  minutes: 0.3,
   mutants: [
     {
       name: "undocumented-status",
