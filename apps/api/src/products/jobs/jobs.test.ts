@@ -110,7 +110,9 @@ describe("GET /jobs/{id}", () => {
     expect(performance.now() - startedAt).toBeLessThan(3_000);
   });
 
-  test("with wait gathers small steps, and answers in time when nothing happens", async () => {
+  test("with wait gathers small steps, and answers in time when nothing happens", {
+    timeout: 60_000,
+  }, async () => {
     const { job } = await world.create();
     const startedAt = performance.now();
     const quiet = await world.owned.get(`/jobs/${job.id}?wait=1`);
