@@ -2,7 +2,7 @@ import { type ModelRuns, runModel } from "../model/model-runs.ts";
 import type { Row } from "../row.ts";
 
 /** Worlds of their own, since each run leaves two organisations and a region behind. */
-const plan = { full: { worlds: 5, runs: 180 }, sample: { worlds: 1, runs: 25 } };
+const plan = { full: { worlds: 7, runs: 200 }, sample: { worlds: 1, runs: 25 } };
 
 /** Answers that the sequences must come to; without them the model would agree with anything. */
 const often = ["200", "201", "202", "204", "404", "invalid_state", "resource_deleting"];
