@@ -202,6 +202,18 @@ describe("The driver", () => {
     expect((await hypervisor.leftoverVolumes(vmid)).map((each) => each.volume)).toEqual([volume]);
   });
 
+  it("sees what a task has changed that has ended by the time no task is seen", async () => {
+    const vmid = await newVm();
+    lab.faults.add({
+      method: "GET",
+      path: "/tasks$",
+      action: "world-before",
+      do: "editConfig",
+      args: [vmid, { tags: "changed" }],
+    });
+    expect((await present(vmid)).tags).toEqual(["changed"]);
+  });
+
   it("sees a clone that died as busy without a task, and does not touch it", async () => {
     const vmid = nextVmid;
     lab.faults.tasks.add({ type: "qmclone", action: "killed", stage: "disk:scsi0" });

@@ -89,11 +89,17 @@ async function observeOnNode(
   signal: AbortSignal | undefined,
 ): Promise<VmSighting> {
   const path = { node: row.node, vmid };
-  const [raw, status, pending, active] = await Promise.all([
+  // The tasks first: what a task has changed that is not running any more is then in what is read after it. The other
+  // way round, a task that ends between the two looks like no task and no change.
+  const active = await client.call(
+    "GET /nodes/{node}/tasks",
+    { node: row.node, source: "active", vmid },
+    { signal },
+  );
+  const [raw, status, pending] = await Promise.all([
     client.call("GET /nodes/{node}/qemu/{vmid}/config", path, { signal }),
     client.call("GET /nodes/{node}/qemu/{vmid}/status/current", path, { signal }),
     client.call("GET /nodes/{node}/qemu/{vmid}/pending", path, { signal }),
-    client.call("GET /nodes/{node}/tasks", { node: row.node, source: "active", vmid }, { signal }),
   ]);
   const config = normalConfig(raw);
   const lock = row.lock ?? config.lock ?? null;
