@@ -16,7 +16,7 @@ export const row: Row = {
   id: "A19",
   title:
     "Whatever a seed makes crash, sleep, get lost or arrive twice, I1 to I9 hold and every job comes to its end",
-  minutes: 10,
+  minutes: 12,
   alone: true,
   mutants: [
     {

@@ -62,8 +62,9 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
     const send = () => {
       if (!agent.isAlive || isOver) return;
       isSent = true;
-      if (vmid !== null) simulation.witness.aboutToChange(agent, vmid, call.method, call.url.pathname);
-      else if (call.url.pathname.endsWith("/cluster/resources")) agent.unanswered.clear();
+      const run =
+        vmid === null ? null : simulation.witness.aboutToChange(agent, vmid, call.method, call.url.pathname);
+      if (call.url.pathname.endsWith("/cluster/resources")) agent.unanswered.clear();
       simulation.counts.hypervisorCalls += 1;
       const faults = simulation.isTroubled ? plan.hypervisor : QUIET;
       const fate = simulation.isTroubled ? drawFate(faults, dice) : "through";
@@ -72,7 +73,7 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
       const arrive = (reply: (outgoing: Outgoing) => void) => {
         if (isChange) {
           simulation.mark(`pve ${agent.name}`, `${call.method} ${call.url.pathname.slice(10)} ${fate}`);
-          simulation.witness.changeArrives(agent, vmid);
+          if (run !== null) simulation.witness.changeArrives(run);
         } else simulation.note(() => `pve ${agent.name} GET ${call.url.pathname.slice(10)} ${fate}`);
         void answer(simulation.region.region, handlers, {
           method: call.method,
@@ -91,7 +92,10 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
         switch (fate) {
           case "lostBefore":
             // Refused before anything was sent, or broken on the way: the client may go to another endpoint only once.
-            if (dice.chance(SHARE_BEFORE)) isSent = false;
+            if (dice.chance(SHARE_BEFORE)) {
+              isSent = false;
+              if (vmid !== null && !isOver) agent.refused.add(vmid);
+            }
             return broken();
           case "silentBefore":
             return;

@@ -32,6 +32,8 @@ export class SimulatedAgent {
   readonly runs = new Map<number, SeenRun>();
   /** VM numbers with a changing call that was not answered and not looked after since. */
   readonly unanswered = new Set<number>();
+  /** VM numbers with a changing call that an endpoint refused before anything of it was sent. */
+  readonly refused = new Set<number>();
   isAlive = true;
   /** When it last woke; 0 when it never slept. */
   wokeAt = 0;

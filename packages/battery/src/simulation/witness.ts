@@ -3,7 +3,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Effect } from "@kule/lab/journal";
 import { parseMarker } from "@kule/proxmox/marker";
-import type { SimulatedAgent } from "./simulated-agent.ts";
+import type { SeenRun, SimulatedAgent } from "./simulated-agent.ts";
 import type { Simulation } from "./simulation.ts";
 
 type Held = { readonly epoch: number; readonly claimId: string; until: number; seq: number };
@@ -71,15 +71,17 @@ export class Witness {
   }
 
   /** An agent is about to send a changing call. */
-  aboutToChange(agent: SimulatedAgent, vmid: number, method: string, path: string): void {
+  aboutToChange(agent: SimulatedAgent, vmid: number, method: string, path: string): SeenRun | null {
     const { clock, settings } = this.#simulation;
     const note = (text: string) =>
       this.#simulation.violation(`${text}: ${agent.name}, VM ${vmid}, ${method} ${path}`);
     const run = agent.runs.get(vmid);
     if (run === undefined) {
       note("a VM was changed that no job of the agent is about");
-      return;
+      return null;
     }
+    // Refused before anything was sent: the same call goes to another endpoint, and was looked at before the first.
+    if (agent.refused.delete(vmid)) return run;
     if (run.isTold) note("an effect was begun although the job was known to be somebody else's");
     const left = (this.#leases.get(`${run.jobId}/${run.epoch}`)?.until ?? 0) - clock.now();
     const enough = settings.leaseSeconds * 1000 * LEASE_SHARE_FOR_EFFECTS;
@@ -92,11 +94,11 @@ export class Witness {
       );
     if (agent.unanswered.has(vmid)) note("a call followed one whose answer was lost, without a look between");
     agent.unanswered.delete(vmid);
+    return run;
   }
 
-  changeArrives(agent: SimulatedAgent, vmid: number | null): void {
-    const run = vmid === null ? undefined : agent.runs.get(vmid);
-    if (vmid === null || run === undefined) return;
+  /** @param run of the job that has sent it */
+  changeArrives({ vmid, ...run }: SeenRun): void {
     const held = this.#held.get(run.jobId);
     if (held !== undefined && held.epoch === run.epoch && held.until > this.#simulation.clock.now()) return;
     this.#simulation.counts.lateChanges += 1;
