@@ -7,7 +7,7 @@ export class Fleet {
   readonly #world: RegionWorld;
   readonly #random: () => number;
   readonly #env: Readonly<Record<string, string>>;
-  #running: TestProcess[] = [];
+  readonly #running: TestProcess[] = [];
   readonly all: TestProcess[] = [];
   readonly #asleep = new Set<TestProcess>();
   stopped = 0;
@@ -23,9 +23,14 @@ export class Fleet {
     return this.#running.length;
   }
 
+  /** Ends all but so many in peace. */
+  async shrink(count: number): Promise<void> {
+    await Promise.all(this.#running.splice(count).map((agent) => agent.end("SIGTERM")));
+  }
+
   /** Every agent has had a job. */
   areAllAtWork(): boolean {
-    return this.all.every((agent) => agent.output().includes('"job claimed"'));
+    return this.#running.every((agent) => agent.output().includes('"job claimed"'));
   }
 
   grow(count: number): void {
@@ -71,7 +76,6 @@ export class Fleet {
 
   /** Ends all of them in peace. */
   async end(): Promise<void> {
-    await Promise.all(this.#running.map((agent) => agent.end("SIGTERM")));
-    this.#running = [];
+    await this.shrink(0);
   }
 }

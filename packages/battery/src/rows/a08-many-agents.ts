@@ -20,10 +20,13 @@ const sizes = {
   },
 } as const;
 /** Far more than they take; what is not done by then is a violation. */
-const limits = { sample: 60, full: 840 } as const;
+const limits = { sample: 60, full: 1_200 } as const;
 
-/** Twenty agents on two cores switch between processes more than one does; less than this is a loss, not noise. */
-const leastOfOne = 0.75;
+/**
+ * Here the agents run on the cores of the control plane, and twenty processes cost more of them than one: measured on
+ * two cores, 95 jobs/s and 112, while the API needs as much CPU a job for the one as for the other. Less is a loss.
+ */
+const leastOfOne = 0.7;
 
 export const row: Row = {
   id: "A8",
@@ -82,10 +85,11 @@ export const row: Row = {
     const [calm, over] = [new AbortController(), new AbortController()];
     try {
       const violations: string[] = [];
-      fleet.grow(1);
-      const ofOne = await rate(scene, run, fleet, size.calmSeconds);
-      fleet.grow(size.agents - 1);
+      fleet.grow(size.agents);
       const ofAll = await rate(scene, run, fleet, size.calmSeconds);
+      if (size.calmSeconds > 0) await fleet.shrink(1);
+      const ofOne = await rate(scene, run, fleet, size.calmSeconds);
+      fleet.grow(size.agents - fleet.size);
       if (ofOne !== null && ofAll !== null && ofAll < ofOne * leastOfOne)
         violations.push(
           `${size.agents} agents do ${ofAll.toFixed(1)} jobs/s, and one does ${ofOne.toFixed(1)}`,
@@ -146,10 +150,14 @@ async function feedUntil(
   }
 }
 
-/** Jobs that end in a second while the queue is never empty and every agent is at work; null when nobody measures. */
+/**
+ * Jobs that end in a second while the queue is never empty and every agent has worked for as long as that already, so
+ * that none is slow because it is new; null when nobody measures.
+ */
 async function rate(scene: Scene, run: RowRun, fleet: Fleet, seconds: number): Promise<number | null> {
   if (seconds === 0) return null;
   await feedUntil(scene, run, async () => fleet.areAllAtWork(), 120);
+  await feedUntil(scene, run, async () => false, seconds);
   const [before, startedAt] = [await scene.ended(), performance.now()];
   await feedUntil(scene, run, async () => false, seconds);
   const found = ((await scene.ended()) - before) / ((performance.now() - startedAt) / 1000);
