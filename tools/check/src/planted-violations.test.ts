@@ -59,7 +59,7 @@ async function expectCaught(name: string, trace: RegExp): Promise<void> {
   expect(result.succeeded).toBe(false);
 }
 
-test("a type error is caught", async () => {
+test("a type error is caught", { timeout: 120_000 }, async () => {
   plant("packages/rules/src/planted.ts", 'export const planted: number = "text";\n');
   await expectCaught("types (tsc)", /packages\/rules\/src\/planted\.ts.*TS2322/);
 });
