@@ -4,24 +4,26 @@ import { emptyWord, judgeAgentsWord, readAgentLog } from "./agents-word.ts";
 const line = (msg: string, epoch: number, job = "job_1") =>
   `${JSON.stringify({ level: "info", job, epoch, msg })}\n`;
 
-test("an agent that dies and one that takes over have nothing to hide", () => {
+test("agents that die, hand back and take over have nothing to hide", () => {
   const word = emptyWord();
   readAgentLog(
     word,
     "one",
     `${line("job claimed", 1)}${line("clone running", 1)}{"level":"info","job":"job_1","msg":"job cla`,
   );
-  readAgentLog(word, "two", line("job claimed", 2) + line("job succeeded", 2));
-  expect(judgeAgentsWord(word, new Map([["job_1", 2]]))).toEqual([]);
-  expect(word.given.size).toBe(2);
+  readAgentLog(word, "two", line("job claimed", 2) + line("job ended: released", 2));
+  readAgentLog(word, "three", line("job claimed", 3) + line("job succeeded", 3));
+  expect(judgeAgentsWord(word, new Set(["job_1/2", "job_1/3"]))).toEqual([]);
+  expect(word.given.size).toBe(3);
 });
 
 test("two agents with one epoch, two ends, and an end by a former holder are found", () => {
   const word = emptyWord();
   readAgentLog(word, "one", line("job claimed", 1) + line("job succeeded", 1));
   readAgentLog(word, "two", line("job claimed", 1) + line("job succeeded", 1) + line("job succeeded", 2));
-  const found = judgeAgentsWord(word, new Map([["job_1", 2]])).join("\n");
+  const found = judgeAgentsWord(word, new Set(["job_1/2"])).join("\n");
   expect(found).toMatch(/given to 2 agents/);
-  expect(found).toMatch(/former holder/);
-  expect(judgeAgentsWord(word, new Map([["job_1", 1]])).join("\n")).toMatch(/double completion/);
+  expect(found).toMatch(/under epoch 1: a former holder's word counted/);
+  expect(found).not.toMatch(/under epoch 2/);
+  expect(judgeAgentsWord(word, new Set(["job_1/1"])).join("\n")).toMatch(/double completion/);
 });

@@ -23,25 +23,26 @@ export function readAgentLog(word: AgentsWord, agent: string, output: string): v
   }
 }
 
-/** One agent for each claim, one accepted end for each job, and that under the epoch which ended it. */
-export function judgeAgentsWord(word: AgentsWord, endedUnder: ReadonlyMap<string, number | null>): string[] {
+/**
+ * One agent for each claim, and each end that an agent was told yes to is one that the job's history knows, once: also
+ * the end of an attempt whose job went back into the queue.
+ *
+ * @param attemptsEnded `job/epoch` of every attempt that a report ended
+ */
+export function judgeAgentsWord(word: AgentsWord, attemptsEnded: ReadonlySet<string>): string[] {
   const violations: string[] = [];
   for (const [key, agents] of word.given)
     if (agents.size > 1)
       violations.push(`${key} was given to ${agents.size} agents: ${[...agents].join(", ")}`);
-  for (const [job, epochs] of word.ended) {
-    // A retry ends an attempt and not the job, so only a job's last word is held against its end.
-    const last = endedUnder.get(job);
-    const late = epochs.filter((epoch) => last != null && epoch > last);
-    if (late.length > 0)
-      violations.push(`${job} ended under epoch ${last}, and agents were told yes under ${late}`);
-    const times = epochs.filter((epoch) => epoch === last).length;
-    if (times > 1)
-      violations.push(`${job} was ended ${times} times under epoch ${last}: a double completion`);
-    const early = epochs.filter((epoch) => last != null && epoch < last).length;
-    if (early > 0 && times > 0)
-      violations.push(`${job} was ended under epoch ${epochs.join(" and ")}: a former holder's word counted`);
-  }
+  for (const [job, epochs] of word.ended)
+    for (const [epoch, times] of Map.groupBy(epochs, (each) => each)) {
+      if (!attemptsEnded.has(`${job}/${epoch}`))
+        violations.push(
+          `an agent was told yes for ${job} under epoch ${epoch}: a former holder's word counted`,
+        );
+      if (times.length > 1)
+        violations.push(`${job} was ended ${times.length} times under epoch ${epoch}: a double completion`);
+    }
   return violations;
 }
 

@@ -23,7 +23,7 @@ test("a job that is claimed, lost, taken over and ended has nothing wrong", () =
     ended({ at: 9_000, fromEpoch: 2, epoch: 2 }),
   ]);
   expect(found).toMatchObject({ violations: [], done: 1, takenOver: 1 });
-  expect(found.endedUnder.get("job_1")).toBe(2);
+  expect([...found.attemptsEnded]).toEqual(["job_1/2"]);
 });
 
 test.each<[string, Change[], RegExp]>([

@@ -55,19 +55,20 @@ export type HistoryFindings = {
   readonly done: number;
   /** Claims of a job whose holder had let its lease pass. */
   readonly takenOver: number;
-  /** The epoch under which each job ended; null for one that ended while nobody held it. */
-  readonly endedUnder: ReadonlyMap<string, number | null>;
+  /** `job/epoch` of every attempt that ended, for good or back into the queue. */
+  readonly attemptsEnded: ReadonlySet<string>;
 };
 
 /** One holder at a time, epochs that count every claim, and one end for each job. */
 export function judgeHistory(changes: readonly Change[]): HistoryFindings {
   const violations: string[] = [];
-  const endedUnder = new Map<string, number | null>();
+  const ended = new Set<string>();
+  const attemptsEnded = new Set<string>();
   let takenOver = 0;
   const running = new Map<string, string>();
   for (const change of changes) {
     const { job, from, to, at, epoch, fromEpoch, leaseUntil, resource } = change;
-    if (endedUnder.has(job)) violations.push(`${job} had ended and went from ${from} to ${to}`);
+    if (ended.has(job)) violations.push(`${job} had ended and went from ${from} to ${to}`);
     if (to === "running") {
       if (epoch !== fromEpoch + 1)
         violations.push(`${job} was claimed and went from epoch ${fromEpoch} to ${epoch}`);
@@ -87,7 +88,8 @@ export function judgeHistory(changes: readonly Change[]): HistoryFindings {
         violations.push(`${job} went to ${to} and from epoch ${fromEpoch} to ${epoch}`);
       if (running.get(resource) === job) running.delete(resource);
     }
-    if (isTerminal(to)) endedUnder.set(job, from === "running" ? epoch : null);
+    if (isTerminal(to)) ended.add(job);
+    if (from === "running" && to !== "running") attemptsEnded.add(`${job}/${epoch}`);
   }
-  return { violations, done: endedUnder.size, takenOver, endedUnder };
+  return { violations, done: ended.size, takenOver, attemptsEnded };
 }

@@ -104,7 +104,7 @@ export async function judge(scene: Scene, fleet: Fleet): Promise<Judgement> {
   const history = judgeHistory(await readJobHistory(owner));
   const word = emptyWord();
   for (const [index, agent] of fleet.all.entries()) readAgentLog(word, `agent ${index}`, agent.output());
-  const violations = [...history.violations, ...judgeAgentsWord(word, history.endedUnder)];
+  const violations = [...history.violations, ...judgeAgentsWord(word, history.attemptsEnded)];
   if (word.given.size === 0 || word.ended.size === 0) violations.push("the agents' logs say nothing of jobs");
 
   const { rows: lost } = await owner.query<{ id: string }>(

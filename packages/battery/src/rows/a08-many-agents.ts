@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { customers } from "../many-agents/customers.ts";
 import { Fleet } from "../many-agents/fleet.ts";
 import { judge, openScene, type Scene, untilQuiet } from "../many-agents/scene.ts";
+import { measureWork, type WorkRate } from "../many-agents/work-rate.ts";
 import type { Row, RowRun } from "../row.ts";
 
 const jobsMigration = "packages/database/src/migrations/0003-jobs.ts";
@@ -23,16 +24,17 @@ const sizes = {
 const limits = { sample: 60, full: 1_200 } as const;
 
 /**
- * Here the agents run on the cores of the control plane, and twenty processes cost more of them than one: measured on
- * two cores, 95 jobs/s and 112, while the API needs as much CPU a job for the one as for the other. Less is a loss.
+ * Here the agents run on the cores of the control plane, so how fast twenty of them are beside one is mostly a matter of
+ * what twenty processes cost. What the promise is about is the control plane: a job may not cost it much more when
+ * many ask for jobs. Measured on two quiet cores: 9.2 ms and 12.0 ms a job, at 112 and 95 jobs a second.
  */
-const leastOfOne = 0.7;
+const mostOfOne = 2;
 
 export const row: Row = {
   id: "A8",
   title: "Twenty agents with one region's token hold each job one at a time, and end it once",
   minutes: 6,
-  // What twenty agents do is compared with what one does, and both take all there is of the machine.
+  // It takes all there is of the machine.
   alone: true,
   mutants: [
     {
@@ -90,9 +92,9 @@ export const row: Row = {
       if (size.calmSeconds > 0) await fleet.shrink(1);
       const ofOne = await rate(scene, run, fleet, size.calmSeconds);
       fleet.grow(size.agents - fleet.size);
-      if (ofOne !== null && ofAll !== null && ofAll < ofOne * leastOfOne)
+      if (ofOne !== null && ofAll !== null && ofAll.cpuMsPerJob > ofOne.cpuMsPerJob * mostOfOne)
         violations.push(
-          `${size.agents} agents do ${ofAll.toFixed(1)} jobs/s, and one does ${ofOne.toFixed(1)}`,
+          `a job of ${size.agents} agents costs the control plane ${ofAll.cpuMsPerJob.toFixed(1)} ms of CPU, and one of a lone agent ${ofOne.cpuMsPerJob.toFixed(1)} ms`,
         );
 
       const shopping = customers(scene.world, size.customers, scene.subnetId, run.random, over.signal);
@@ -113,8 +115,8 @@ export const row: Row = {
         violations: [...violations, ...judged.violations],
         figures: {
           agents: size.agents,
-          ...(ofOne === null ? {} : { "jobs/s of one agent": ofOne.toFixed(1) }),
-          ...(ofAll === null ? {} : { "jobs/s of all": ofAll.toFixed(1) }),
+          ...(ofOne === null ? {} : { "one agent": shown(ofOne) }),
+          ...(ofAll === null ? {} : { "all agents": shown(ofAll) }),
           "asked through the API": judged.done - scene.feeder.fed,
           "servers made": shopped.servers,
           "agents stopped": fleet.stopped,
@@ -154,13 +156,14 @@ async function feedUntil(
  * Jobs that end in a second while the queue is never empty and every agent has worked for as long as that already, so
  * that none is slow because it is new; null when nobody measures.
  */
-async function rate(scene: Scene, run: RowRun, fleet: Fleet, seconds: number): Promise<number | null> {
+async function rate(scene: Scene, run: RowRun, fleet: Fleet, seconds: number): Promise<WorkRate | null> {
   if (seconds === 0) return null;
   await feedUntil(scene, run, async () => fleet.areAllAtWork(), 120);
   await feedUntil(scene, run, async () => false, seconds);
-  const [before, startedAt] = [await scene.ended(), performance.now()];
-  await feedUntil(scene, run, async () => false, seconds);
-  const found = ((await scene.ended()) - before) / ((performance.now() - startedAt) / 1000);
-  run.progress(`${fleet.size} agents: ${found.toFixed(1)} jobs/s`);
+  const found = await measureWork(scene, () => feedUntil(scene, run, async () => false, seconds));
+  run.progress(`${fleet.size} agents: ${shown(found)}`);
   return found;
 }
+
+const shown = ({ jobsPerSecond, cpuMsPerJob }: WorkRate) =>
+  `${jobsPerSecond.toFixed(0)} jobs/s at ${cpuMsPerJob.toFixed(1)} ms`;
