@@ -20,20 +20,19 @@ export type SeedsResult = {
   readonly seeds: number;
   readonly bad: readonly BadSeed[];
   readonly counts: Counts;
-  /** Simulated, of every seed or of every nth. */
+  /** Simulated, of every tenth seed. */
   readonly recoverySeconds: readonly number[];
   readonly repeated: number;
 };
 
 /** A seed runs twice this often: everything in it must happen again in the same way. */
 const REPEAT_EVERY = 400;
-const RECOVERIES_KEPT = 5_000;
+const RECOVERY_EVERY = 10;
 
 /** Runs one seed after the other. `progress` is told every now and then how many are done. */
 export async function runSeeds(range: SeedRange, progress: (done: number) => void): Promise<SeedsResult> {
   const bad: BadSeed[] = [];
   const recoverySeconds: number[] = [];
-  const keepEvery = Math.max(1, Math.ceil(range.count / RECOVERIES_KEPT));
   let counts = noCounts();
   let repeated = 0;
   let done = 0;
@@ -50,18 +49,22 @@ export async function runSeeds(range: SeedRange, progress: (done: number) => voi
       bad.push({ seed, violations });
       Atomics.add(range.badCount, 0, 1);
     }
-    if (done % keepEvery === 0) recoverySeconds.push(result.recoverySeconds);
+    if (done % RECOVERY_EVERY === 0) recoverySeconds.push(result.recoverySeconds);
     counts = added(counts, result.counts);
     if (done % 100 === 99) progress(done + 1);
   }
   return { seeds: done, bad, counts, recoverySeconds, repeated };
 }
 
-/** What two parts of the work found, together. */
+export function noSeeds(): SeedsResult {
+  return { seeds: 0, bad: [], counts: noCounts(), recoverySeconds: [], repeated: 0 };
+}
+
+/** What two parts of the work found, together, in the order of the seeds. */
 export function merged(one: SeedsResult, other: SeedsResult): SeedsResult {
   return {
     seeds: one.seeds + other.seeds,
-    bad: [...one.bad, ...other.bad],
+    bad: [...one.bad, ...other.bad].sort((a, b) => a.seed - b.seed),
     counts: added(one.counts, other.counts),
     recoverySeconds: [...one.recoverySeconds, ...other.recoverySeconds],
     repeated: one.repeated + other.repeated,

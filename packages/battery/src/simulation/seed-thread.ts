@@ -1,4 +1,4 @@
-// A thread that runs half of the seeds.
+// A thread that runs some thousands of the seeds.
 
 import { parentPort, workerData } from "node:worker_threads";
 import { runSeeds, type SeedRange } from "./run-seeds.ts";
