@@ -29,8 +29,8 @@ type Options = {
 export async function runTasks(tasks: readonly Task[], options: Options): Promise<DoneTask[]> {
   const done: DoneTask[] = [];
   const sorted = [...tasks].sort((one, other) => weight(other) - weight(one));
-  const shared = sorted.filter(({ row }) => !row.alone);
-  const lone = sorted.filter(({ row }) => row.alone);
+  const shared = sorted.filter((task) => !wantsItAlone(task));
+  const lone = sorted.filter(wantsItAlone);
   const work = async (queue: Task[]) => {
     for (let task = queue.shift(); task !== undefined && !options.stopped.aborted; task = queue.shift())
       done.push(await runTask(task, options));
@@ -40,6 +40,8 @@ export async function runTasks(tasks: readonly Task[], options: Options): Promis
   return done;
 }
 
+/** With a mutant a row need not come to its figures, only to a violation. */
+const wantsItAlone = ({ row, mutant }: Task) => row.alone === true && mutant === null;
 const weight = ({ row, mutant }: Task) => (mutant === null ? row.minutes : 0);
 
 async function runTask(task: Task, { seed, say, stopped }: Options): Promise<DoneTask> {
