@@ -29,7 +29,7 @@ const { values } = parseArgs({
     mutant: { type: "string" },
     "no-mutants": { type: "boolean", default: false },
     sample: { type: "boolean", default: false },
-    lanes: { type: "string", default: "2" },
+    lanes: { type: "string", default: String(availableParallelism() + 1) },
   },
 });
 const seed = Number(values.seed ?? randomInt(2 ** 31));
