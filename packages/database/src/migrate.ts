@@ -8,6 +8,7 @@ import { resources } from "./migrations/0002-resources.ts";
 import { jobs } from "./migrations/0003-jobs.ts";
 import { rights } from "./migrations/0004-rights.ts";
 import { commitChecks } from "./migrations/0005-commit-checks.ts";
+import { usageAndQuotas } from "./migrations/0010-usage-quotas.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -16,6 +17,7 @@ const migrations: Record<string, Migration> = {
   "0003-jobs": step(jobs),
   "0004-rights": step(rights),
   "0005-commit-checks": step(commitChecks),
+  "0010-usage-quotas": step(usageAndQuotas),
 };
 
 export type MigrateOptions = {

@@ -25,6 +25,8 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "server_secret", column: "server_id", parent: "server", region: false },
   { child: "job_step", column: "job_id", parent: "job", region: false },
   { child: "usage_event", column: "job_id", parent: "job", region: true },
+  { child: "usage_segment", column: "opened_by", parent: "usage_event", region: true },
+  { child: "usage_segment", column: "closed_by", parent: "usage_event", region: true },
   // These have no constraint: one may refer to one of several tables, the other is only shown.
   {
     child: "job",

@@ -47,6 +47,33 @@ export const recordChecks: readonly Check[] = [
   },
   {
     invariant: "I9",
+    check: "usage segments are what the events say",
+    // The database derives them event by event; here they are made of all events at once. A resize divides what is
+    // open and leaves alone what is not.
+    sql: `with turns as (
+              select resource_id, 'compute' as kind, at, seq, kind = 'server.started' as opens, kind <> 'server.resized' as turns
+                from usage_event where kind in ('server.started', 'server.stopped', 'server.resized')
+              union all
+              select resource_id, 'disk', at, seq, kind = 'disk.allocated', kind <> 'server.resized'
+                from usage_event where kind in ('disk.allocated', 'disk.released', 'server.resized')
+              union all
+              select resource_id, 'public_ip', at, seq, kind = 'public_ip.allocated', true
+                from usage_event where kind in ('public_ip.allocated', 'public_ip.released')),
+            numbered as (select *, count(*) filter (where turns) over (partition by resource_id, kind order by seq) as turn from turns),
+            states as (select resource_id, kind, at, lead(at) over (partition by resource_id, kind order by seq) as until,
+                              bool_or(opens) over (partition by resource_id, kind, turn) and turn > 0 as is_open from numbered),
+            due as (select resource_id, kind, at as started_at, until as ended_at from states where is_open and until is distinct from at),
+            have as (select resource_id, kind, started_at, ended_at from usage_segment where ended_at is distinct from started_at)
+          select coalesce(due.resource_id, have.resource_id) || ' ' || coalesce(due.kind, have.kind)
+                 || case when have.started_at is null then ' has no segment from ' || due.started_at
+                         when due.started_at is null then ' has a segment from ' || have.started_at || ' that no event opened'
+                         else ' has a segment from ' || have.started_at || ' that ends at ' || coalesce(have.ended_at::text, 'no time')
+                              || ' and not at ' || coalesce(due.ended_at::text, 'no time') end as subject
+            from due full join have using (resource_id, kind, started_at)
+           where due.started_at is null or have.started_at is null or due.ended_at is distinct from have.ended_at`,
+  },
+  {
+    invariant: "I9",
     check: "the numbers of usage events have no gap",
     sql: `select o.id || ' counts ' || o.usage_seq || ', has ' || coalesce(u.n, 0)
                  || ' up to ' || coalesce(u.top, 0) as subject from organisation o

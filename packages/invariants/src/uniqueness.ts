@@ -48,6 +48,12 @@ export const uniqueFacts: readonly UniqueFact[] = [
     columns: ["job_id", "resource_id", "kind"],
     where: "job_id is not null",
   },
+  {
+    what: "open segments of",
+    table: "usage_segment",
+    columns: ["resource_id", "kind"],
+    where: "ended_at is null",
+  },
   { what: "member", table: "member", columns: ["organisation_id", "user_id"] },
   { what: "e-mail", table: "app_user", columns: ["email_key"] },
   { what: "organisation", table: "organisation", columns: ["slug"] },

@@ -1,5 +1,5 @@
 import { migrate } from "@kule/database/migrate";
-import { TENANT_TABLES } from "@kule/database/migrations/0004-rights";
+import { tenantTables } from "@kule/database/tenant-tables";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { freshDatabase } from "./database.ts";
@@ -56,7 +56,7 @@ describe("the database", () => {
       const { rows: protectedTables } = await owner.query(
         "select relname from pg_class where relforcerowsecurity and relnamespace = 'public'::regnamespace",
       );
-      expect(protectedTables.map((row) => row.relname).sort()).toEqual([...TENANT_TABLES].sort());
+      expect(protectedTables.map((row) => row.relname).sort()).toEqual([...tenantTables].sort());
     });
   });
 
@@ -100,12 +100,19 @@ describe("the database", () => {
     });
   });
 
-  it("lets the API append to the audit trail and to usage, and change neither", async () => {
+  it("lets the API append to the audit trail and to usage, change neither, and write no segment", async () => {
     await withBoth(async (_owner, api) => {
       for (const table of ["audit", "usage_event"]) {
         await expect(api.query(`delete from ${table}`)).rejects.toMatchObject({ code: "42501" });
         await expect(api.query(`update ${table} set id = 'x'`)).rejects.toMatchObject({ code: "42501" });
       }
+      for (const write of [
+        "delete from usage_segment",
+        "update usage_segment set ended_at = now()",
+        "insert into usage_segment (id) values ('seg_1')",
+        "select kule_usage_derive(null)",
+      ])
+        await expect(api.query(write)).rejects.toMatchObject({ code: "42501" });
     });
   });
 

@@ -95,6 +95,15 @@ export async function insertOldInstallation(owner: pg.Client, servers: number): 
               (5, case s.status when 'deleted' then 'disk.released' else 'server.started' end, 3),
               (6, case s.status when 'deleted' then 'server.purged' end, 3)) e (position, kind, job)
       where s.id like 'srv_old%' and e.kind is not null`,
+    // Triggers are off here: what they would derive is written along.
+    `insert into usage_segment (id, organisation_id, region, resource_type, resource_id, resource_name, kind, quantity,
+                                labels, started_at, ended_at, opened_by, closed_by)
+     select 'seg_' || substr(id, 5), organisation_id, region, resource_type, resource_id, resource_name,
+            case kind when 'server.started' then 'compute' else 'disk' end, quantity, labels, at, until, id, closed_by
+       from (select *, lead(at) over turns as until, lead(id) over turns as closed_by from usage_event
+              where resource_id like 'srv_old%' and kind <> 'server.purge_scheduled' and kind <> 'server.purged'
+             window turns as (partition by resource_id, kind like 'server.%' order by seq)) turn
+      where kind in ('server.started', 'disk.allocated')`,
     `update organisation o set usage_seq = (select count(*) from usage_event u where u.organisation_id = o.id)
       where o.id like 'org_old%'`,
     "reset session_replication_role",

@@ -18,6 +18,7 @@ const tables = [
   "job_step",
   "audit",
   "usage_event",
+  "usage_segment",
 ];
 const rounds = 3;
 

@@ -1,4 +1,4 @@
-import { TENANT_TABLES } from "@kule/database/migrations/0004-rights";
+import { tenantTables } from "@kule/database/tenant-tables";
 import type { KyselyPlugin, OperationNode, RootOperationNode } from "kysely";
 
 /*
@@ -8,7 +8,7 @@ import type { KyselyPlugin, OperationNode, RootOperationNode } from "kysely";
  */
 
 /** Row-level security does not cover these two, since some of their rows are of no organisation. */
-const guardedTables: ReadonlySet<string> = new Set([...TENANT_TABLES, "token", "audit"]);
+const guardedTables: ReadonlySet<string> = new Set([...tenantTables, "token", "audit"]);
 
 // The nodes of Kysely's tree are walked by kind; their exact types differ in more ways than matter here.
 // biome-ignore lint/suspicious/noExplicitAny: see above

@@ -49,6 +49,11 @@ const questions: readonly Question[] = [
            where has_table_privilege('kule_api', name, 'update, delete, truncate')`,
   },
   {
+    finding: (name) => `${name}, which is derived, can be written by kule_api`,
+    sql: `select name as subject from unnest(array['usage_segment']) name
+           where has_table_privilege('kule_api', name, 'insert, update, delete, truncate')`,
+  },
+  {
     finding: (name) => `${name} passes row-level security: it is a view with its owner's rights`,
     sql: `select relname::text as subject from pg_class
            where relnamespace = 'public'::regnamespace and relkind in ('v', 'm')

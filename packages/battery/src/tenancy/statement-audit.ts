@@ -1,10 +1,10 @@
-import { TENANT_TABLES } from "@kule/database/migrations/0004-rights";
+import { tenantTables } from "@kule/database/tenant-tables";
 import type { LoggedStatement } from "./statement-log.ts";
 import { unfilteredUses } from "./unfiltered-statements.ts";
 import { tableUses } from "./unfiltered-tables.ts";
 
 /** Every table with organisation_id, also those that row-level security leaves out. */
-const ownedTables = new Set([...TENANT_TABLES, "token", "audit", "idempotency_key", "region_organisation"]);
+const ownedTables = new Set([...tenantTables, "token", "audit", "idempotency_key", "region_organisation"]);
 
 export type StatementAudit = {
   readonly seen: number;

@@ -1738,7 +1738,20 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         /** @enum {string} */
-        UsageKind: "server.started" | "server.stopped" | "server.purge_scheduled" | "server.purged" | "disk.allocated" | "disk.released";
+        UsageKind: "server.started" | "server.stopped" | "server.resized" | "server.purge_scheduled" | "server.purged" | "disk.allocated" | "disk.released" | "public_ip.allocated" | "public_ip.released";
+        UsageResource: {
+            /** @enum {string} */
+            type: "server" | "public_ip";
+            id: string;
+            /** @description As it was then */
+            name: string;
+        };
+        UsageQuantity: {
+            vcpu?: number;
+            memory_mb?: number;
+            disk_gb?: number;
+            count?: number;
+        };
         UsageEvent: {
             /** @example use_06ex2v3m8n4k6q1r5s7t9w0y2z */
             id: string;
@@ -1747,20 +1760,17 @@ export interface components {
             kind: components["schemas"]["UsageKind"];
             at: components["schemas"]["Time"];
             region: string;
-            resource: {
-                /** @enum {string} */
-                type: "server";
-                id: string;
-                name: string;
-            };
+            resource: components["schemas"]["UsageResource"];
             package: string | null;
-            quantity: {
-                vcpu?: number;
-                memory_mb?: number;
-                disk_gb?: number;
-            };
+            quantity: components["schemas"]["UsageQuantity"];
+            /** @description The resource's labels at that time */
             labels: components["schemas"]["Labels"];
             job_id: string | null;
+            /**
+             * @description verify: the end of a job; reconcile: what the region was seen to do by itself; request: a call that changes nothing in a region
+             * @enum {string}
+             */
+            source: "verify" | "reconcile" | "request";
         };
         UsageList: {
             items: components["schemas"]["UsageEvent"][];

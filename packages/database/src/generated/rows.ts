@@ -185,14 +185,22 @@ export interface Nic {
 
 export interface Organisation {
   created_at: Generated<Timestamp>;
+  disk_gb_limit: number | null;
   generation: Generated<number>;
   id: string;
+  memory_mb_limit: number | null;
   name: string;
+  network_limit: number | null;
+  public_ip_limit: number | null;
   server_limit: number | null;
   slug: string;
+  ssh_key_limit: number | null;
   status: Generated<string>;
+  subnet_limit: number | null;
   updated_at: Generated<Timestamp>;
+  usage_at: Generated<Timestamp>;
   usage_seq: Generated<Int8>;
+  vcpu_limit: number | null;
 }
 
 export interface Region {
@@ -340,6 +348,24 @@ export interface UsageEvent {
   resource_name: string;
   resource_type: string;
   seq: Int8;
+  source: Generated<string>;
+}
+
+export interface UsageSegment {
+  closed_by: string | null;
+  ended_at: Timestamp | null;
+  id: string;
+  kind: string;
+  labels: Json;
+  opened_by: string;
+  organisation_id: string;
+  package: string | null;
+  quantity: Json;
+  region: string;
+  resource_id: string;
+  resource_name: string;
+  resource_type: string;
+  started_at: Timestamp;
 }
 
 export interface DB {
@@ -367,4 +393,5 @@ export interface DB {
   subnet: Subnet;
   token: Token;
   usage_event: UsageEvent;
+  usage_segment: UsageSegment;
 }

@@ -3,7 +3,7 @@
  * belongs to them. No check finds anything in it.
  */
 export const quietWorld = `
-insert into organisation (id, slug, name, usage_seq) values ('org_a', 'a', 'A', 2), ('org_b', 'b', 'B', 2);
+insert into organisation (id, slug, name, usage_seq) values ('org_a', 'a', 'A', 2), ('org_b', 'b', 'B', 4);
 insert into app_user (id, email, name, password_hash) values ('usr_1', 'one@example.org', 'One', 'x');
 insert into member (id, organisation_id, user_id, role) values ('mem_1', 'org_a', 'usr_1', 'owner');
 insert into ssh_key (id, organisation_id, name, public_key, fingerprint_sha256, fingerprint_md5, type, bits, comment) values
@@ -68,5 +68,7 @@ insert into usage_event (id, organisation_id, seq, kind, region, resource_type, 
   ('use_1', 'org_a', 1, 'disk.allocated', 'r1', 'server', 'srv_run', 'run', '{}', 'job_run'),
   ('use_2', 'org_a', 2, 'server.started', 'r1', 'server', 'srv_run', 'run', '{}', 'job_run'),
   ('use_3', 'org_b', 1, 'server.purge_scheduled', 'r1', 'server', 'srv_stop', 'stop', '{}', 'job_stop'),
-  ('use_4', 'org_b', 2, 'server.purged', 'r1', 'server', 'srv_gone', 'gone', '{}', 'job_gone');
+  ('use_4', 'org_b', 2, 'server.purged', 'r1', 'server', 'srv_gone', 'gone', '{}', 'job_gone'),
+  ('use_5', 'org_b', 3, 'public_ip.allocated', 'r1', 'public_ip', 'pip_gone', 'gone', '{}', null),
+  ('use_6', 'org_b', 4, 'public_ip.released', 'r1', 'public_ip', 'pip_gone', 'gone', '{}', null);
 `;

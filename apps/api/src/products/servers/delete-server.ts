@@ -9,7 +9,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { recordUsage } from "../usage/record.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
-import { packageOf } from "./view.ts";
+import { serverUsage } from "./usage-note.ts";
 
 /**
  * Marks a server for removal. Whatever was under way for it gives way to the stop: a create that waits is cancelled,
@@ -44,16 +44,7 @@ export async function deleteServer(
     requestedBy: request.caller.actor,
     requestId: request.id,
   });
-  const { vcpu, memory_mb, disk_gb } = packageOf(server.package);
-  await recordUsage(tx, ["server.purge_scheduled"], {
-    organisationId: server.organisation_id,
-    region: server.region,
-    server,
-    package: server.package,
-    quantity: { vcpu, memory_mb, disk_gb },
-    labels: server.labels as object,
-    jobId: job.id,
-  });
+  await recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job.id, "request"));
   return changed(request, tx, server.id, job);
 }
 

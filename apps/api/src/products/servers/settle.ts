@@ -15,7 +15,7 @@ import { openUsage, recordUsage } from "../usage/record.ts";
 import { releaseAddresses, restVmid, takeVmid, useVmidAgain } from "./allocations.ts";
 import { renderServerPayload } from "./payload.ts";
 import { lockServer, type ServerRow } from "./store.ts";
-import { packageOf } from "./view.ts";
+import { serverUsage } from "./usage-note.ts";
 
 /** What the queue must know about jobs of servers. */
 export const serverJobs: JobHandler = {
@@ -48,16 +48,7 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
     await releaseAddresses(tx, server, settings.addressQuarantineSeconds);
     await restVmid(tx, server, "tombstone");
   }
-  const { vcpu, memory_mb, disk_gb } = packageOf(server.package);
-  await recordUsage(tx, settled.usage, {
-    organisationId: server.organisation_id,
-    region: server.region,
-    server,
-    package: server.package,
-    quantity: { vcpu, memory_mb, disk_gb },
-    labels: server.labels as object,
-    jobId: job.id,
-  });
+  await recordUsage(tx, settled.usage, serverUsage(server, job.id));
 }
 
 function wantsRunning(job: JobRow, server: ServerRow): boolean {

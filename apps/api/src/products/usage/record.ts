@@ -8,24 +8,30 @@ export type UsageKind = Schemas["UsageKind"];
 export type UsageNote = {
   readonly organisationId: string;
   readonly region: string;
-  readonly server: { readonly id: string; readonly name: string };
-  readonly package: string;
-  readonly quantity: Schemas["UsageEvent"]["quantity"];
+  readonly resource: Schemas["UsageResource"];
+  readonly package: string | null;
+  readonly quantity: Schemas["UsageQuantity"];
   readonly labels: object;
-  readonly jobId: string;
+  readonly jobId: string | null;
+  readonly source: Schemas["UsageEvent"]["source"];
 };
 
 /**
- * Appends usage events in the order given. The organisation's row hands out their numbers, so they have no gaps and
- * are in the order of the commits; it is locked until then, so call this late in the transaction.
+ * Appends usage events in the order given, all at one moment by Postgres' clock; the database derives the segments
+ * from them in this transaction. The organisation's row hands out the numbers and the time, so numbers have no gaps and
+ * both are in the order of the commits; it is locked until then, so call this late in the transaction.
  */
 export async function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: UsageNote): Promise<void> {
   if (kinds.length === 0) return;
-  const { usage_seq } = await tx
+  const { usage_seq, at } = await tx
     .updateTable("organisation")
-    .set({ usage_seq: sql<bigint>`usage_seq + ${kinds.length}::integer` })
+    .set({
+      usage_seq: sql<bigint>`usage_seq + ${kinds.length}::integer`,
+      usage_at: sql<Date>`greatest(usage_at, clock_timestamp())`,
+    })
     .where("id", "=", note.organisationId)
-    .returning("usage_seq")
+    // As text, so that no microsecond is lost on the way back.
+    .returning(["usage_seq", sql<string>`usage_at::text`.as("at")])
     .executeTakeFirstOrThrow();
   const first = Number(usage_seq) - kinds.length + 1;
   await tx
@@ -36,39 +42,34 @@ export async function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: Usa
         organisation_id: note.organisationId,
         seq: first + index,
         kind,
+        at: sql<Date>`${at}::timestamptz`,
         region: note.region,
-        resource_type: "server",
-        resource_id: note.server.id,
-        resource_name: note.server.name,
+        resource_type: note.resource.type,
+        resource_id: note.resource.id,
+        resource_name: note.resource.name,
         package: note.package,
         quantity: JSON.stringify(note.quantity),
         labels: JSON.stringify(note.labels),
         job_id: note.jobId,
+        source: note.source,
       })),
     )
     .execute();
 }
 
-/** Which of a server's usage is open: a start without its stop, a disk without its release. */
+/** Which of a server's usage is open: a run that has not ended, a disk that was not released. */
 export async function openUsage(
   tx: Tx,
   organisationId: string,
   serverId: string,
 ): Promise<{ readonly runIsCounted: boolean; readonly diskIsCounted: boolean }> {
-  const last = (kinds: readonly UsageKind[]) =>
-    tx
-      .selectFrom("usage_event")
-      .select("kind")
-      .where("organisation_id", "=", organisationId)
-      .where("resource_id", "=", serverId)
-      .where("kind", "in", kinds)
-      .orderBy("seq", "desc")
-      .limit(1);
-  const { run, disk } = await tx
-    .selectNoFrom([
-      last(["server.started", "server.stopped"]).as("run"),
-      last(["disk.allocated", "disk.released"]).as("disk"),
-    ])
-    .executeTakeFirstOrThrow();
-  return { runIsCounted: run === "server.started", diskIsCounted: disk === "disk.allocated" };
+  const open = await tx
+    .selectFrom("usage_segment")
+    .select("kind")
+    .where("organisation_id", "=", organisationId)
+    .where("resource_id", "=", serverId)
+    .where("ended_at", "is", null)
+    .execute();
+  const kinds = open.map((segment) => segment.kind);
+  return { runIsCounted: kinds.includes("compute"), diskIsCounted: kinds.includes("disk") };
 }

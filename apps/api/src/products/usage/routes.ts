@@ -42,10 +42,15 @@ function viewUsage(row: Selectable<DB["usage_event"]>): Schemas["UsageEvent"] {
     kind: row.kind as Schemas["UsageKind"],
     at: row.at.toISOString(),
     region: row.region,
-    resource: { type: "server", id: row.resource_id, name: row.resource_name },
+    resource: {
+      type: row.resource_type as Schemas["UsageResource"]["type"],
+      id: row.resource_id,
+      name: row.resource_name,
+    },
     package: row.package,
     quantity: row.quantity as Schemas["UsageEvent"]["quantity"],
     labels: row.labels as Record<string, string>,
     job_id: row.job_id,
+    source: row.source as Schemas["UsageEvent"]["source"],
   };
 }

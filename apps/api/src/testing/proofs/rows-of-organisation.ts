@@ -1,4 +1,4 @@
-import { TENANT_TABLES } from "@kule/database/migrations/0004-rights";
+import { tenantTables } from "@kule/database/tenant-tables";
 import pg from "pg";
 
 /** Every row that belongs to the organisation, in text, by table. */
@@ -10,7 +10,7 @@ export async function rowsOfOrganisation(
   await owner.connect();
   try {
     const rows = new Map<string, readonly string[]>();
-    for (const table of TENANT_TABLES) {
+    for (const table of tenantTables) {
       const found = await owner.query<{ row: string }>(
         `select t::text as row from ${table} t where organisation_id = $1 order by 1`,
         [organisationId],
