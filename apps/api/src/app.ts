@@ -13,6 +13,7 @@ import { jobHandlers } from "./products/job-handlers.ts";
 import { mountJobs } from "./products/jobs/routes.ts";
 import { mountMeta } from "./products/meta/routes.ts";
 import { mountNetworks } from "./products/networks/routes.ts";
+import { mountQuotas } from "./products/quotas/routes.ts";
 import { mountRegions } from "./products/regions/routes.ts";
 import { mountServers } from "./products/servers/routes.ts";
 import { mountSshKeys } from "./products/ssh-keys/routes.ts";
@@ -34,6 +35,7 @@ export function createApp(deps: Deps): Hono {
   mountServers(api);
   mountJobs(api, jobHandlers);
   mountUsage(api);
+  mountQuotas(api);
   mountInvariants(api);
   mountAgent(api, jobHandlers);
 

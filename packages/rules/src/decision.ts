@@ -1,3 +1,5 @@
+import type { QuotaFigures } from "./quotas/names.ts";
+
 /** One reason why the world is not ready for what was asked: the contract's precondition, in our words. */
 export type Refusal<Code extends string = string> = {
   /** What must hold, such as `server_not_protected`. */
@@ -8,4 +10,6 @@ export type Refusal<Code extends string = string> = {
   readonly resource: string | null;
   /** What would make it hold. */
   readonly fix: string | null;
+  /** Of a full quota: its figures. */
+  readonly quota?: QuotaFigures;
 };

@@ -45,6 +45,10 @@ export class ApiCaller {
     return this.send("PATCH", path, body, headers);
   }
 
+  put(path: string, body: unknown, headers: HeaderList = {}): Promise<Answer> {
+    return this.send("PUT", path, body, headers);
+  }
+
   delete(path: string, headers: HeaderList = {}): Promise<Answer> {
     return this.send("DELETE", path, undefined, headers);
   }

@@ -6,10 +6,19 @@ import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
 
 const atOnce = 50;
+const sizes = ["vcpu", "memory_mb", "disk_gb"] as const;
+type Quota = "servers" | (typeof sizes)[number];
+/** What one server of the package `m` takes. */
+const perServer: { readonly [quota in Quota]: number } = {
+  servers: 1,
+  vcpu: 2,
+  memory_mb: 4096,
+  disk_gb: 80,
+};
 
 export const row: Row = {
   id: "B11",
-  title: "Of fifty creates at one below an organisation's limit, one is accepted",
+  title: "Of fifty creates at one below an organisation's limit, of whatever, one is accepted",
   minutes: 0.4,
   mutants: [
     {
@@ -17,7 +26,7 @@ export const row: Row = {
       removes: "the lock on the organisation's row while its servers are counted",
       patches: [
         {
-          file: "apps/api/src/products/servers/quota.ts",
+          file: "apps/api/src/products/quotas/limits.ts",
           find: `
     .forNoKeyUpdate()`,
           replace: "",
@@ -30,12 +39,36 @@ export const row: Row = {
       removes: "the servers in the removal buffer from those that count",
       patches: [
         {
-          file: "apps/api/src/products/servers/quota.ts",
+          file: "apps/api/src/products/quotas/used.ts",
           find: `.where("deleted_at", "is", null)`,
           replace: `.where("status", "<>", "pending_deletion")`,
         },
       ],
       expects: /in the removal buffer/,
+    },
+    {
+      name: "quota-of-vcpus-not-counted",
+      removes: "a server's vCPUs from what is counted",
+      patches: [
+        {
+          file: "packages/rules/src/quotas/quotas.ts",
+          find: "vcpu: size.vcpu, memory_mb",
+          replace: "memory_mb",
+        },
+      ],
+      expects: /of \d+ vcpu: \d+ were accepted and not/,
+    },
+    {
+      name: "cancel-without-quota",
+      removes: "the second look at the quotas when a server is taken out of the removal buffer",
+      patches: [
+        {
+          file: "apps/api/src/products/servers/cancel-server-deletion.ts",
+          find: "state.length > 0",
+          replace: "state.length >= 0",
+        },
+      ],
+      expects: /were given back to servers taken out of the removal buffer/,
     },
   ],
 
@@ -54,13 +87,16 @@ export const row: Row = {
         // How many there are already, and how many more there is room for: one, and in some rounds a few.
         const there = Math.floor(run.random() * 4);
         const room = round % 3 === 0 ? 1 + Math.floor(run.random() * 5) : 1;
-        violations.push(...(await raceForRoom(world, second, `round-${round}`, there, room)));
+        // Every second round is about servers; the others take turns.
+        const quota = round % 2 === 1 ? "servers" : sizes[(round / 2 - 1) % sizes.length];
+        violations.push(...(await raceForRoom(world, second, `round-${round}`, there, room, quota ?? "servers")));
         requests += atOnce;
         run.progress(`round ${round} of ${rounds}`);
       }
       violations.push(...(await bufferCounts(world)));
+      violations.push(...(await cancelsRace(world)));
       violations.push(...(await worldViolations(world.world.database.ownerUrl, "at the end")));
-      return { cases: rounds + 3, violations, figures: { "creates at once": atOnce, requests } };
+      return { cases: rounds + 4, violations, figures: { "creates at once": atOnce, requests } };
     } finally {
       await world.close();
     }
@@ -74,11 +110,12 @@ async function raceForRoom(
   slug: string,
   there: number,
   room: number,
+  quota: Quota,
 ): Promise<string[]> {
   const { id, owner } = await world.world.addOrganisation(slug);
-  const body = () => world.body({ region: "wide" });
-  for (let made = 0; made < there; made += 1) await world.create({ region: "wide" }, owner);
-  await limit(world, id, there + room);
+  const body = () => world.body({ region: "wide", package: "m" });
+  for (let made = 0; made < there; made += 1) await world.create({ region: "wide", package: "m" }, owner);
+  await limit(world, id, quota, (there + room) * perServer[quota]);
   const [answers, neighbour] = await Promise.all([
     Promise.all(
       Array.from({ length: atOnce }, (_, index) =>
@@ -87,14 +124,14 @@ async function raceForRoom(
     ),
     untilNotBusy(() => world.owned.post("/servers", body())),
   ]);
-  const what = `${slug}, ${there} of ${there + room}`;
+  const what = `${slug}, ${there} of ${there + room} ${quota}`;
   const violations: string[] = [];
   const odd = answers.filter((answer) => !/^(202|409 quota_exceeded)$/.test(answerText(answer)));
   if (odd.length > 0) violations.push(`${what}: answers that nothing explains: ${tally(odd)}`);
   const accepted = answers.filter(({ status }) => status === 202).length;
   if (accepted !== room) violations.push(`${what}: ${accepted} were accepted and not ${room}`);
   for (const { status, body: refused } of answers)
-    if (status === 409 && refused.precondition?.name !== "quota_servers")
+    if (status === 409 && refused.precondition?.name !== `quota_${quota}`)
       violations.push(`${what}: a refusal names ${refused.precondition?.name}`);
   if (neighbour.status !== 202)
     violations.push(`${what}: the neighbour without a limit got ${answerText(neighbour)}`);
@@ -114,7 +151,7 @@ async function bufferCounts(world: ServerWorld): Promise<string[]> {
   const violations: string[] = [];
   const { server } = await world.create({}, owner);
   await agent.work();
-  await limit(world, id, 1);
+  await limit(world, id, "servers", 1);
   await owner.delete(`/servers/${server.id}`);
   const beside = await owner.post("/servers", world.body());
   if (answerText(beside) !== "409 quota_exceeded")
@@ -133,9 +170,49 @@ async function bufferCounts(world: ServerWorld): Promise<string[]> {
   return violations;
 }
 
-async function limit(world: ServerWorld, organisationId: string, servers: number): Promise<void> {
-  const answer = await world.world.operator.patch(`/organisations/${organisationId}`, {
-    limits: { servers },
+/**
+ * Servers in the removal buffer gave up their vCPUs, and others took them; of cancels and creates at the same time only
+ * as many are let through as there is room for, and the rest has a way out.
+ */
+async function cancelsRace(world: ServerWorld): Promise<string[]> {
+  const { id, owner } = await world.world.addOrganisation("cancels");
+  const violations: string[] = [];
+  const leaving: string[] = [];
+  for (let made = 0; made < 8; made += 1) {
+    const { server } = await world.create({ region: "wide", package: "m" }, owner);
+    leaving.push(server.id);
+  }
+  for (const server of leaving) await owner.delete(`/servers/${server}`);
+  const room = 3;
+  await limit(world, id, "vcpu", room * perServer.vcpu);
+  const answers = await Promise.all(
+    leaving.flatMap((server) => [
+      untilNotBusy(() => owner.post(`/servers/${server}/cancel-deletion`)),
+      untilNotBusy(() => owner.post("/servers", world.body({ region: "wide", package: "m" }))),
+    ]),
+  );
+  const odd = answers.filter((answer) => !/^(202|409 quota_exceeded)$/.test(answerText(answer)));
+  if (odd.length > 0) violations.push(`cancels and creates: answers that nothing explains: ${tally(odd)}`);
+  const { items } = (await owner.get("/quotas")).body;
+  const { used } = items.find(({ name }: { name: string }) => name === "vcpu");
+  if (used !== room * perServer.vcpu)
+    violations.push(
+      `${used} of ${room * perServer.vcpu} vCPUs were given back to servers taken out of the removal buffer, or to new ones`,
+    );
+  for (const { status, body } of answers)
+    if (status === 409 && !body.precondition?.fix?.includes("delete another server"))
+      violations.push(`a refused cancel or create names no way out: ${body.precondition?.fix}`);
+  return violations;
+}
+
+async function limit(
+  world: ServerWorld,
+  organisationId: string,
+  quota: Quota,
+  most: number,
+): Promise<void> {
+  const answer = await world.world.operator.put(`/organisations/${organisationId}/quotas`, {
+    limits: { [quota]: most },
   });
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
 }

@@ -32,6 +32,7 @@ export type OperationId =
   | "createOrganisation"
   | "getOrganisationById"
   | "updateOrganisation"
+  | "setQuotas"
   | "listMembers"
   | "addMember"
   | "getMember"
@@ -79,6 +80,7 @@ export type OperationId =
   | "cancelJob"
   | "retryJob"
   | "listUsage"
+  | "listQuotas"
   | "getInvariants"
   | "claimJob"
   | "reportStep"
@@ -101,6 +103,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   createOrganisation: {"id":"createOrganisation","method":"post","path":"/organisations","tag":"identity","permission":"operator:organisations","audit":"organisation.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getOrganisationById: {"id":"getOrganisationById","method":"get","path":"/organisations/{organisation_id}","tag":"identity","permission":"operator:organisations","audit":null,"pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
   updateOrganisation: {"id":"updateOrganisation","method":"patch","path":"/organisations/{organisation_id}","tag":"identity","permission":"operator:organisations","audit":"organisation.update","pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":["Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  setQuotas: {"id":"setQuotas","method":"put","path":"/organisations/{organisation_id}/quotas","tag":"quotas","permission":"operator:organisations","audit":"organisation.set_quotas","pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   listMembers: {"id":"listMembers","method":"get","path":"/members","tag":"identity","permission":"member:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   addMember: {"id":"addMember","method":"post","path":"/members","tag":"identity","permission":"member:manage","audit":"member.add","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getMember: {"id":"getMember","method":"get","path":"/members/{member_id}","tag":"identity","permission":"member:read","audit":null,"pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
@@ -148,6 +151,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   cancelJob: {"id":"cancelJob","method":"post","path":"/jobs/{job_id}/cancel","tag":"jobs","permission":"job:cancel","audit":"job.cancel","pathParameters":["job_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[202,401,403,404,409,422,429,503]},
   retryJob: {"id":"retryJob","method":"post","path":"/jobs/{job_id}/retry","tag":"jobs","permission":"job:retry","audit":"job.retry","pathParameters":["job_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[202,401,403,404,409,422,429,503]},
   listUsage: {"id":"listUsage","method":"get","path":"/usage","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","resource","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  listQuotas: {"id":"listQuotas","method":"get","path":"/quotas","tag":"quotas","permission":"quota:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getInvariants: {"id":"getInvariants","method":"get","path":"/operator/invariants","tag":"invariants","permission":"operator:invariants","audit":null,"pathParameters":[],"queryParameters":["fresh"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   claimJob: {"id":"claimJob","method":"post","path":"/agent/jobs/claim","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,204,400,401,403,422,429,503]},
   reportStep: {"id":"reportStep","method":"post","path":"/agent/jobs/{job_id}/steps","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":["job_id"],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},

@@ -234,6 +234,29 @@ export interface paths {
         patch: operations["updateOrganisation"];
         trace?: never;
     };
+    "/organisations/{organisation_id}/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: components["parameters"]["OrganisationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Limit what an organisation may have (operators)
+         * @description Limits that are left out stay as they are, null takes one away. Lowering one below what is used takes nothing
+         *     away; it only refuses what would take more.
+         */
+        put: operations["setQuotas"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/members": {
         parameters: {
             query?: never;
@@ -902,6 +925,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How much the organisation may have of everything, and has
+         * @description `used` is counted from what is there. A server in the removal buffer keeps its place and its disk (`reserved`
+         *     says how much of `used` that is); its vCPUs and its memory are free at once, and cancelling the deletion needs
+         *     room for them again.
+         */
+        get: operations["listQuotas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/operator/invariants": {
         parameters: {
             query?: never;
@@ -1043,6 +1088,14 @@ export interface components {
              * @example PATCH /servers/srv_… {"protection":{"delete":false}}
              */
             fix: string | null;
+            /** @description The figures of the full quota (409 quota_exceeded) */
+            quota?: {
+                name: components["schemas"]["QuotaName"];
+                limit: number;
+                used: number;
+                /** @description How much more this request needs */
+                asked: number;
+            };
         };
         /** @description RFC 9457 problem details */
         Problem: {
@@ -1185,6 +1238,35 @@ export interface components {
         /** @description Limits that are left out stay as they are. Lowering one below what is used takes nothing away. */
         OrganisationLimitsChange: {
             servers?: components["schemas"]["ServerLimit"];
+        };
+        /** @enum {string} */
+        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys";
+        /** @description Most of it; null is no limit */
+        QuotaLimit: number | null;
+        Quota: {
+            name: components["schemas"]["QuotaName"];
+            limit: components["schemas"]["QuotaLimit"];
+            /** @description May be above a limit that was lowered */
+            used: number;
+            /** @description The part of used that servers in the removal buffer hold */
+            reserved: number;
+            /** @enum {string} */
+            unit: "count" | "MB" | "GB";
+        };
+        QuotaList: {
+            items: components["schemas"]["Quota"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        QuotasSet: {
+            limits: {
+                servers?: components["schemas"]["QuotaLimit"];
+                vcpu?: components["schemas"]["QuotaLimit"];
+                memory_mb?: components["schemas"]["QuotaLimit"];
+                disk_gb?: components["schemas"]["QuotaLimit"];
+                networks?: components["schemas"]["QuotaLimit"];
+                subnets?: components["schemas"]["QuotaLimit"];
+                ssh_keys?: components["schemas"]["QuotaLimit"];
+            };
         };
         Member: {
             /** @example mem_06ex2v3m8n4k6q1r5s7t9w0y2z */
@@ -2584,6 +2666,56 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setQuotas: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                organisation_id: components["parameters"]["OrganisationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "limits": {
+                 *         "servers": 20,
+                 *         "vcpu": 32,
+                 *         "memory_mb": 131072,
+                 *         "disk_gb": 2000
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["QuotasSet"];
+            };
+        };
+        responses: {
+            /** @description All quotas as they are now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuotaList"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];
@@ -4507,6 +4639,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listQuotas: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuotaList"];
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -11,6 +11,7 @@ export type Validator = ((data: unknown) => boolean) & { errors?: readonly Valid
 export const login: Validator;
 export const createOrganisation: Validator;
 export const updateOrganisation: Validator;
+export const setQuotas: Validator;
 export const addMember: Validator;
 export const updateMember: Validator;
 export const createToken: Validator;

@@ -18,7 +18,12 @@ describe("roles", () => {
   });
 
   test("billing sees what is ordered and used, and no infrastructure", () => {
-    expect([...permissionsOf("billing")].sort()).toEqual(["catalog:read", "organisation:read", "usage:read"]);
+    expect([...permissionsOf("billing")].sort()).toEqual([
+      "catalog:read",
+      "organisation:read",
+      "quota:read",
+      "usage:read",
+    ]);
   });
 
   test("a viewer changes nothing", () => {

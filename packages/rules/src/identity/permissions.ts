@@ -5,7 +5,7 @@ export type OrganisationRole = (typeof organisationRoles)[number];
 /** Roles that are not of one organisation: the installation's operators and the regions' agents. */
 export type CallerRole = OrganisationRole | "operator" | "agent";
 
-const billing = ["catalog:read", "organisation:read", "usage:read"] as const;
+const billing = ["catalog:read", "organisation:read", "quota:read", "usage:read"] as const;
 const viewer = [
   ...billing,
   "job:read",

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { type CreateFacts, decideCreate, decideServerAction } from "./preconditions.ts";
 
+const fullQuota: CreateFacts["fullQuotas"][number] = {
+  name: "quota_vcpu",
+  code: "quota_exceeded",
+  message: "full",
+  resource: "org_1",
+  fix: null,
+  quota: { name: "vcpu", limit: 3, used: 3, asked: 1 },
+};
 const ready: CreateFacts = {
   region: { slug: "ist1", maintenance: false, hasFreeVmid: true, hasAgentKey: true },
   needsSealedPassword: false,
@@ -8,7 +16,7 @@ const ready: CreateFacts = {
   nameTakenBy: null,
   subnet: { id: "sub_1", deleting: false, hasFreeAddress: true, taken: null },
   hasFreeVlan: true,
-  quota: null,
+  fullQuotas: [],
 };
 const codes = (facts: CreateFacts) => decideCreate(facts).map((refusal) => refusal.code);
 
@@ -50,19 +58,10 @@ describe("creating", () => {
       "address_in_use",
     ],
     ["no VM number", { ...ready, region: { ...ready.region, hasFreeVmid: false } }, "vmid_exhausted"],
-    ["a full quota", { ...ready, quota: { organisationId: "org_1", limit: 3, used: 3 } }, "quota_exceeded"],
-    [
-      "a quota that was lowered",
-      { ...ready, quota: { organisationId: "org_1", limit: 0, used: 3 } },
-      "quota_exceeded",
-    ],
+    ["a full quota", { ...ready, fullQuotas: [fullQuota] }, "quota_exceeded"],
     ["no VLAN for the default network", { ...ready, subnet: null, hasFreeVlan: false }, "vlan_exhausted"],
   ])("%s is the one refusal", (_what, facts, code) => {
     expect(codes(facts)).toEqual([code]);
-  });
-
-  test("the last server of a quota may be made", () => {
-    expect(codes({ ...ready, quota: { organisationId: "org_1", limit: 3, used: 2 } })).toEqual([]);
   });
 
   test("a VLAN is needed only for a new network, an agent key only for a sealed password", () => {

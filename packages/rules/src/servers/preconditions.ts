@@ -1,4 +1,5 @@
 import type { Refusal } from "../decision.ts";
+import type { QuotaRefusal } from "../quotas/quotas.ts";
 import { type ActionCode, decideAction, type ServerAction, type ServerState } from "./lifecycle.ts";
 
 export type CreateCode =
@@ -35,8 +36,8 @@ export type CreateFacts = {
   } | null;
   /** Whether the region has a VLAN left; asked only when a network is made. */
   readonly hasFreeVlan: boolean;
-  /** The limit of the organisation, if it has one, and how many servers count towards it. */
-  readonly quota: { readonly organisationId: string; readonly limit: number; readonly used: number } | null;
+  /** The quotas that have no room for it. */
+  readonly fullQuotas: readonly QuotaRefusal[];
 };
 
 /** Everything that stands in the way of creating the server; an empty list lets it through. */
@@ -107,15 +108,7 @@ export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
       resource: region.slug,
       fix: "An operator must widen the region's vmid_range",
     });
-  if (facts.quota !== null && facts.quota.used >= facts.quota.limit)
-    refusals.push({
-      name: "quota_servers",
-      code: "quota_exceeded",
-      message: `The organisation has ${facts.quota.used} of at most ${facts.quota.limit} servers`,
-      resource: facts.quota.organisationId,
-      fix: "Ask an operator to raise the limit; a deleted server counts until its removal is over",
-    });
-  return refusals;
+  return [...refusals, ...facts.fullQuotas];
 }
 
 const preconditionNames: { readonly [code in ActionCode]: string } = {

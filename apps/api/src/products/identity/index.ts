@@ -1,6 +1,14 @@
 /** What other products and commands may use of identity. */
 export { endToken, replaceToken } from "./end-token.ts";
 export { findUserByEmail, insertMember, insertUser, listMemberships } from "./member-store.ts";
-export { findOrganisationBySlug, insertOrganisation, unknownOrganisations } from "./organisation-store.ts";
+export {
+  findOrganisation,
+  findOrganisationBySlug,
+  insertOrganisation,
+  lockOrganisation,
+  type OrganisationRow,
+  unknownOrganisations,
+  updateOrganisationRow,
+} from "./organisation-store.ts";
 export { findToken, issueToken, listTokens } from "./token-store.ts";
 export { viewToken } from "./view.ts";

@@ -1,6 +1,6 @@
 import type { RequestQuery } from "@kule/contract/schemas";
 import type { Organisation } from "@kule/database/generated/rows";
-import { type Selectable, sql } from "kysely";
+import { type Selectable, sql, type Updateable } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { isId } from "../../platform/ids.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
@@ -50,7 +50,7 @@ export function insertOrganisation(
 export function updateOrganisationRow(
   tx: Tx,
   id: string,
-  changes: { name?: string; status?: string; server_limit?: number | null },
+  changes: Updateable<Organisation>,
 ): Promise<OrganisationRow> {
   return tx
     .updateTable("organisation")

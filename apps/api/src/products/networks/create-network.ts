@@ -6,6 +6,7 @@ import { Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { takeQuota } from "../quotas/index.ts";
 import { chooseRegion, listVisibleRegions } from "../regions/index.ts";
 import { networkNameTaken, regionInMaintenance } from "./conflicts.ts";
 import { networkCidrErrors, nextNetworkRange } from "./ranges.ts";
@@ -29,6 +30,7 @@ export async function createNetwork(request: ApiRequest<"createNetwork">, tx: Tx
   if ("error" in chosen) throw new Invalid([chosen.error]);
   const { slug, maintenance } = chosen.region;
   if (maintenance) throw regionInMaintenance(slug);
+  await takeQuota(tx, organisationId, { networks: 1 });
   const network = await insertNetwork(tx, {
     id: newId("net"),
     organisation_id: organisationId,

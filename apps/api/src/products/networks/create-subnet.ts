@@ -8,6 +8,7 @@ import { NotFound } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { takeQuota } from "../quotas/index.ts";
 import { cidrOverlap, networkFull, subnetNameTaken, vlanExhausted } from "./conflicts.ts";
 import { blockOf, nextSubnetRange, subnetCidrErrors } from "./ranges.ts";
 import { lockNetwork, type NetworkDetails, type NetworkRow } from "./store.ts";
@@ -28,6 +29,8 @@ export async function createSubnet(
   found: NetworkDetails,
 ): Promise<Outcome> {
   const { body, organisationId, caller } = request;
+  // Before the network's lock, as a server's create has it that makes a network along.
+  await takeQuota(tx, organisationId, { subnets: 1 });
   const network = await lockNetwork(tx, organisationId, found.id);
   if (network === null) throw new NotFound();
   const row = await addSubnet(tx, network, body);

@@ -49,6 +49,11 @@ export async function ensureDefaultNetwork(
   };
 }
 
+/** Whether ensureDefaultNetwork would find what it makes. */
+export async function hasDefaultNetwork(tx: Tx, organisationId: string, region: string): Promise<boolean> {
+  return (await findDefaultSubnet(tx, organisationId, region)) !== null;
+}
+
 /** Id of the subnet `app` of the network `default`, which another transaction has just made. */
 async function findDefaultSubnet(tx: Tx, organisationId: string, region: string): Promise<string | null> {
   const row = await tx

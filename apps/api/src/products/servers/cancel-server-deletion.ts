@@ -1,3 +1,4 @@
+import { takenByRestore } from "@kule/rules/quotas/quotas";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
@@ -14,6 +15,7 @@ import {
   recordDoneJob,
 } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
+import { quotaOfPackage, quotaRefusals } from "../quotas/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 
@@ -28,11 +30,16 @@ export async function cancelServerDeletion(
 ): Promise<Outcome> {
   const server = await lockServer(tx, found.organisation_id, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
-  const refusals = decideServerAction("cancel_deletion", {
+  const state = decideServerAction("cancel_deletion", {
     id: server.id,
     status: server.status as ServerStatus,
     deleteProtected: server.protect_delete,
   });
+  // Its vCPUs and its memory were given up with the delete, and may have been taken by another server since.
+  const refusals =
+    state.length > 0
+      ? state
+      : await quotaRefusals(tx, server.organisation_id, takenByRestore(quotaOfPackage(server.package)));
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals, server.status);
 

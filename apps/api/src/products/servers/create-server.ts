@@ -10,7 +10,13 @@ import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
-import { allocateAddress, type DefaultNetwork, ensureDefaultNetwork } from "../networks/index.ts";
+import {
+  allocateAddress,
+  type DefaultNetwork,
+  ensureDefaultNetwork,
+  hasDefaultNetwork,
+} from "../networks/index.ts";
+import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeVmid } from "./allocations.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
 import {
@@ -20,7 +26,6 @@ import {
   sealForWindows,
 } from "./console-password.ts";
 import { type Placement, placementOf } from "./placement.ts";
-import { countServersUnderLock } from "./quota.ts";
 import { findNamesake } from "./store.ts";
 import { findSubnetFacts, lockSubnetRow, readCreateFacts } from "./surroundings.ts";
 
@@ -45,13 +50,18 @@ export async function createServer(request: Request, tx: Tx): Promise<Outcome> {
   }
 }
 
-async function decide(request: Request, tx: Tx, { region, image, subnet }: Placement) {
+async function decide(request: Request, tx: Tx, { region, image, plan, subnet }: Placement) {
   const { body, organisationId } = request;
   const facts = await readCreateFacts(tx, organisationId, region.slug);
-  const limit = facts.serverLimit;
   // First of all that is locked: creates of an organisation with a limit go one after the other from here on.
-  const quota =
-    limit === null ? null : { organisationId, limit, used: await countServersUnderLock(tx, organisationId) };
+  const fullQuotas = facts.isLimited
+    ? await quotaRefusalsUnderLock(tx, organisationId, async () => ({
+        ...quotaOfPackage(plan.slug),
+        ...(subnet === null && !(await hasDefaultNetwork(tx, organisationId, region.slug))
+          ? { networks: 1, subnets: 1 }
+          : {}),
+      }))
+    : [];
   return decideCreate({
     region: {
       slug: region.slug,
@@ -67,7 +77,7 @@ async function decide(request: Request, tx: Tx, { region, image, subnet }: Place
         ? null
         : await findSubnetFacts(tx, organisationId, subnet, body.private_ip, request.dryRun),
     hasFreeVlan: facts.hasFreeVlan,
-    quota,
+    fullQuotas,
   });
 }
 

@@ -81,8 +81,8 @@ export async function findSubnets(
 
 /** What of the world may stand in the way, read in the transaction that is about to write. */
 export type CreateFactsRow = {
-  /** Most servers the organisation may have; null is no limit. */
-  readonly serverLimit: number | null;
+  /** The organisation has some quota: what it takes is counted under its lock. */
+  readonly isLimited: boolean;
   readonly maintenance: boolean;
   readonly agent_public_key: string | null;
   readonly hasFreeVmid: boolean;
@@ -95,9 +95,10 @@ export function readCreateFacts(tx: Tx, organisationId: string, region: string):
     .select([
       "maintenance",
       "agent_public_key",
-      sql<
-        number | null
-      >`(select server_limit from organisation where organisation.id = ${organisationId})`.as("serverLimit"),
+      sql<boolean>`(select coalesce(server_limit, vcpu_limit, memory_mb_limit, disk_gb_limit, network_limit,
+          subnet_limit) is not null from organisation where organisation.id = ${organisationId})`.as(
+        "isLimited",
+      ),
       sql<boolean>`exists (select 1 from region_vmid v where v.region = region.slug and v.state = 'free')`.as(
         "hasFreeVmid",
       ),

@@ -9,6 +9,7 @@ import { fieldError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { takeQuota } from "../quotas/index.ts";
 import { duplicateKey, nameTaken } from "./conflicts.ts";
 import { findSshKeyLike, insertSshKey } from "./store.ts";
 import { viewSshKey } from "./view.ts";
@@ -28,6 +29,7 @@ export async function createSshKey(request: ApiRequest<"createSshKey">, tx: Tx):
   const parsed = parseSshPublicKey(body.public_key);
   if (!parsed.ok) throw new Error(`checkCreateSshKey let this pass: ${parsed.message}`);
   const fingerprint = sha256Fingerprint(parsed.blob);
+  await takeQuota(tx, organisationId, { ssh_keys: 1 });
   const namesake = await findSshKeyLike(tx, organisationId, "name", body.name);
   if (namesake !== null) throw nameTaken(body.name, namesake);
   const twin = await findSshKeyLike(tx, organisationId, "fingerprint_sha256", fingerprint);

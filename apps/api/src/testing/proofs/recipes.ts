@@ -128,6 +128,11 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   cancelJob: { path: async (side) => ({ job_id: (await side.tenant.addServer(inSubnet(side))).jobId }) },
   retryJob: { path: async (side) => ({ job_id: await side.tenant.addFailedJob(inSubnet(side)) }) },
   listUsage: {},
+  listQuotas: {},
+  setQuotas: {
+    path: (side) => ({ organisation_id: side.tenant.id }),
+    body: () => ({ limits: { vcpu: null } }),
+  },
   getInvariants: {},
   claimJob: {
     body: () => ({ claim_id: newId("job"), agent_version: "0.0.0", capabilities: [], wait_seconds: 0 }),

@@ -1,0 +1,46 @@
+import type { DB } from "@kule/database/generated/rows";
+import { type QuotaName, quotaNames } from "@kule/rules/quotas/names";
+import type { QuotaLimits } from "@kule/rules/quotas/quotas";
+import type { Database, Tx } from "../../platform/database.ts";
+
+type LimitColumn = Extract<keyof DB["organisation"], `${string}_limit`>;
+
+/** Where each limit is kept: in the organisation's own row, which is what everybody who takes something locks. */
+export const limitColumns: { readonly [name in QuotaName]: LimitColumn } = {
+  servers: "server_limit",
+  vcpu: "vcpu_limit",
+  memory_mb: "memory_mb_limit",
+  disk_gb: "disk_gb_limit",
+  networks: "network_limit",
+  subnets: "subnet_limit",
+  ssh_keys: "ssh_key_limit",
+};
+
+const columns = quotaNames.map((name) => limitColumns[name]);
+
+function limitsOf(row: { readonly [column in LimitColumn]?: number | null }): QuotaLimits {
+  return Object.fromEntries(quotaNames.map((name) => [name, row[limitColumns[name]] ?? null])) as QuotaLimits;
+}
+
+export async function readLimits(db: Database | Tx, organisationId: string): Promise<QuotaLimits> {
+  const row = await db
+    .selectFrom("organisation")
+    .select(columns)
+    .where("id", "=", organisationId)
+    .executeTakeFirstOrThrow();
+  return limitsOf(row);
+}
+
+/**
+ * The limits under the organisation's row lock. Of those who take something at the same time each sees the ones before
+ * it. The lock lets references to the organisation pass.
+ */
+export async function lockLimits(tx: Tx, organisationId: string): Promise<QuotaLimits> {
+  const row = await tx
+    .selectFrom("organisation")
+    .select(columns)
+    .where("id", "=", organisationId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+  return limitsOf(row);
+}

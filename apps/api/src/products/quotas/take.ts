@@ -1,0 +1,46 @@
+import { type QuotaName, quotaNames } from "@kule/rules/quotas/names";
+import {
+  decideQuotas,
+  type QuotaAmounts,
+  type QuotaLimits,
+  type QuotaRefusal,
+} from "@kule/rules/quotas/quotas";
+import type { Tx } from "../../platform/database.ts";
+import { Conflict } from "../../platform/errors.ts";
+import { lockLimits, readLimits } from "./limits.ts";
+import { countUse } from "./used.ts";
+
+/** What is asked for; as a function, it is asked once the organisation's row is locked. */
+export type Asked = QuotaAmounts | (() => Promise<QuotaAmounts>);
+
+/**
+ * Which quotas have no room for what this transaction is about to take. Call it before anything else is locked that
+ * others lock behind the organisation: from here on those who take something of it go one after the other. An
+ * organisation without a limit takes no lock.
+ */
+export async function quotaRefusals(tx: Tx, organisationId: string, asked: Asked): Promise<QuotaRefusal[]> {
+  const limits = await readLimits(tx, organisationId);
+  const concerns = (name: QuotaName) =>
+    limits[name] !== null && (typeof asked === "function" || (asked[name] ?? 0) > 0);
+  return quotaNames.some(concerns) ? quotaRefusalsUnderLock(tx, organisationId, asked) : [];
+}
+
+/** The same for a caller that knows that there are limits. */
+export async function quotaRefusalsUnderLock(
+  tx: Tx,
+  organisationId: string,
+  asked: Asked,
+): Promise<QuotaRefusal[]> {
+  const limits: QuotaLimits = await lockLimits(tx, organisationId);
+  const amounts = typeof asked === "function" ? await asked() : asked;
+  const names = quotaNames.filter((name) => limits[name] !== null && (amounts[name] ?? 0) > 0);
+  if (names.length === 0) return [];
+  const { used } = await countUse(tx, organisationId, names);
+  return decideQuotas(organisationId, limits, used, amounts);
+}
+
+/** @throws Conflict `quota_exceeded` */
+export async function takeQuota(tx: Tx, organisationId: string, asked: Asked): Promise<void> {
+  const [first] = await quotaRefusals(tx, organisationId, asked);
+  if (first !== undefined) throw new Conflict({ ...first });
+}

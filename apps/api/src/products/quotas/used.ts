@@ -1,0 +1,76 @@
+import { findPackage } from "@kule/rules/catalog/packages";
+import type { QuotaName } from "@kule/rules/quotas/names";
+import { addQuota, heldInRemoval, type QuotaAmounts, serverQuota } from "@kule/rules/quotas/quotas";
+import { sql } from "kysely";
+import type { Database, Tx } from "../../platform/database.ts";
+
+export type QuotaUse = {
+  readonly used: QuotaAmounts;
+  /** Of that, what servers on their way out still hold. */
+  readonly reserved: QuotaAmounts;
+};
+
+const ofServers: readonly QuotaName[] = ["servers", "vcpu", "memory_mb", "disk_gb"];
+
+/** How much the organisation has of these, counted from the rows. */
+export async function countUse(
+  db: Database | Tx,
+  organisationId: string,
+  names: readonly QuotaName[],
+): Promise<QuotaUse> {
+  const wants = (...some: QuotaName[]) => some.some((name) => names.includes(name));
+  const servers = wants(...ofServers) ? await countServers(db, organisationId) : { used: {}, reserved: {} };
+  return {
+    used: {
+      ...servers.used,
+      ...(wants("networks") ? { networks: await count(db, "network", organisationId) } : {}),
+      ...(wants("subnets") ? { subnets: await count(db, "subnet", organisationId) } : {}),
+      ...(wants("ssh_keys") ? { ssh_keys: await count(db, "ssh_key", organisationId) } : {}),
+    },
+    reserved: servers.reserved,
+  };
+}
+
+async function countServers(db: Database | Tx, organisationId: string): Promise<QuotaUse> {
+  const groups = await db
+    .selectFrom("server")
+    .select([
+      "package",
+      sql<boolean>`status in ('pending_deletion', 'deleting')`.as("is_leaving"),
+      sql<number>`count(*)::integer`.as("servers"),
+    ])
+    .where("organisation_id", "=", organisationId)
+    .where("deleted_at", "is", null)
+    .groupBy(["package", "is_leaving"])
+    .execute();
+  let use: QuotaUse = { used: {}, reserved: {} };
+  for (const group of groups) {
+    const one = quotaOfPackage(group.package);
+    const held = group.is_leaving ? heldInRemoval(one) : one;
+    use = {
+      used: addQuota(use.used, held, group.servers),
+      reserved: group.is_leaving ? addQuota(use.reserved, held, group.servers) : use.reserved,
+    };
+  }
+  return use;
+}
+
+/** What a server of the package takes. */
+export function quotaOfPackage(slug: string): QuotaAmounts {
+  const found = findPackage(slug);
+  if (found === undefined) throw new Error(`there is no package ${slug}`);
+  return serverQuota(found);
+}
+
+async function count(
+  db: Database | Tx,
+  table: "network" | "subnet" | "ssh_key",
+  organisationId: string,
+): Promise<number> {
+  const { rows } = await db
+    .selectFrom(table)
+    .select(sql<number>`count(*)::integer`.as("rows"))
+    .where("organisation_id", "=", organisationId)
+    .executeTakeFirstOrThrow();
+  return rows;
+}

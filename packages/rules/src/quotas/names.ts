@@ -1,0 +1,19 @@
+/** What an operator can limit, in the order in which a refusal names them. */
+export const quotaNames = [
+  "servers",
+  "vcpu",
+  "memory_mb",
+  "disk_gb",
+  "networks",
+  "subnets",
+  "ssh_keys",
+] as const;
+export type QuotaName = (typeof quotaNames)[number];
+
+/** Of a quota that has no room. */
+export type QuotaFigures = {
+  readonly name: QuotaName;
+  readonly limit: number;
+  readonly used: number;
+  readonly asked: number;
+};

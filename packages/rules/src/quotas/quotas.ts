@@ -1,0 +1,80 @@
+import type { Refusal } from "../decision.ts";
+import { type QuotaFigures, type QuotaName, quotaNames } from "./names.ts";
+
+/** How much of each; what is left out is nothing. */
+export type QuotaAmounts = { readonly [name in QuotaName]?: number };
+
+/** Most of each; null is no limit. */
+export type QuotaLimits = { readonly [name in QuotaName]: number | null };
+
+export type QuotaRefusal = Refusal<"quota_exceeded"> & { readonly quota: QuotaFigures };
+
+const words: { readonly [name in QuotaName]: string } = {
+  servers: "servers",
+  vcpu: "vCPUs",
+  memory_mb: "MB of memory",
+  disk_gb: "GB of disk",
+  networks: "networks",
+  subnets: "subnets",
+  ssh_keys: "SSH keys",
+};
+
+/** What makes room without an operator. */
+const waysOut: { readonly [name in QuotaName]: string } = {
+  servers: "delete a server, which counts until its removal is over",
+  vcpu: "delete another server, which frees its vCPUs at once",
+  memory_mb: "delete another server, which frees its memory at once",
+  disk_gb: "delete a server, whose disk counts until its removal is over",
+  networks: "delete a network that is not needed",
+  subnets: "delete a subnet that is not needed",
+  ssh_keys: "delete a key that is not needed; servers made with it keep it",
+};
+
+/** Every quota that has no room for what is asked. Taking less than nothing needs no room, however full it is. */
+export function decideQuotas(
+  organisationId: string,
+  limits: QuotaLimits,
+  used: QuotaAmounts,
+  asked: QuotaAmounts,
+): QuotaRefusal[] {
+  return quotaNames.flatMap((name): QuotaRefusal[] => {
+    const limit = limits[name];
+    const wanted = asked[name] ?? 0;
+    const taken = used[name] ?? 0;
+    if (limit === null || wanted <= 0 || taken + wanted <= limit) return [];
+    return [
+      {
+        name: `quota_${name}`,
+        code: "quota_exceeded",
+        message: `The organisation has ${taken} of at most ${limit} ${words[name]}; ${wanted} more ${wanted === 1 ? "is" : "are"} asked for`,
+        resource: organisationId,
+        fix: `Ask an operator to raise the limit, or make room: ${waysOut[name]}`,
+        quota: { name, limit, used: taken, asked: wanted },
+      },
+    ];
+  });
+}
+
+/** What a server takes of its package. */
+export function serverQuota(size: {
+  readonly vcpu: number;
+  readonly memoryMb: number;
+  readonly diskGb: number;
+}): QuotaAmounts {
+  return { servers: 1, vcpu: size.vcpu, memory_mb: size.memoryMb, disk_gb: size.diskGb };
+}
+
+/** Of that, what it still takes on its way out: it keeps its disk until it is destroyed, and runs no more. */
+export function heldInRemoval(amounts: QuotaAmounts): QuotaAmounts {
+  return { servers: amounts.servers ?? 0, disk_gb: amounts.disk_gb ?? 0 };
+}
+
+/** What it takes again when it is taken out of the removal buffer. */
+export function takenByRestore(amounts: QuotaAmounts): QuotaAmounts {
+  return { vcpu: amounts.vcpu ?? 0, memory_mb: amounts.memory_mb ?? 0 };
+}
+
+/** One and the other; less the other with `-1`. */
+export function addQuota(one: QuotaAmounts, other: QuotaAmounts, times = 1): QuotaAmounts {
+  return Object.fromEntries(quotaNames.map((name) => [name, (one[name] ?? 0) + times * (other[name] ?? 0)]));
+}
