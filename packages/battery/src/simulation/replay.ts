@@ -1,8 +1,8 @@
 /**
  * One simulated seed with everything that happened in it:
  *
- *   node packages/battery/src/simulation/replay.ts 4711
- *   node packages/battery/src/simulation/replay.ts 4711 --count 200   that many seeds from it on, violations only
+ *   node_modules/.bin/node packages/battery/src/simulation/replay.ts 4711
+ *   node_modules/.bin/node packages/battery/src/simulation/replay.ts 4711 --count 200   that many seeds from it on, violations only
  */
 import { parseArgs } from "node:util";
 import { Simulation } from "./simulation.ts";
