@@ -151,7 +151,9 @@ async function runRow(run: RowRun): Promise<RowResult> {
 }
 
 function inWords({ seed, violations }: BadSeed): string[] {
-  return violations.map((text) => `${text} (node_modules/.bin/node packages/battery/src/simulation/replay.ts ${seed})`);
+  return violations.map(
+    (text) => `${text} (node_modules/.bin/node packages/battery/src/simulation/replay.ts ${seed})`,
+  );
 }
 
 function figuresOf({ seeds, counts, repeated }: SeedsResult): Record<string, number> {
