@@ -116,6 +116,7 @@ export class RunningJob {
         if (this.#stopping) throw new Released();
         this.#reporter.throwIfCancelled();
       },
+      throwIfCancelled: () => this.#reporter.throwIfCancelled(),
       crashPoint: this.#dependencies.crashPoint,
     };
   }

@@ -123,7 +123,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
       state.servers.push({
         ...server,
         status,
-        protection: { delete: index === 0 },
+        protection: { delete: index === 0, rebuild: false },
         created_at: new Date(Date.now() - (8 - index) * 7.3 * 3600_000).toISOString(),
       });
       const job = fakeJob("ServerCreate", server.id, index === 3 ? "ci" : "Ada Lovelace");

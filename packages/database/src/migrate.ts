@@ -8,6 +8,7 @@ import { resources } from "./migrations/0002-resources.ts";
 import { jobs } from "./migrations/0003-jobs.ts";
 import { rights } from "./migrations/0004-rights.ts";
 import { commitChecks } from "./migrations/0005-commit-checks.ts";
+import { serverOperations } from "./migrations/0006-server-operations.ts";
 import { usageAndQuotas } from "./migrations/0010-usage-quotas.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
@@ -17,6 +18,7 @@ const migrations: Record<string, Migration> = {
   "0003-jobs": step(jobs),
   "0004-rights": step(rights),
   "0005-commit-checks": step(commitChecks),
+  "0006-server-operations": step(serverOperations),
   "0010-usage-quotas": step(usageAndQuotas),
 };
 

@@ -33,7 +33,7 @@ export const allocationChecks: readonly Check[] = [
     // A destroy that failed keeps the server's allocations on purpose.
     sql: `with adrift as materialized (
             select s.id from server s
-             where s.status in ('creating', 'starting', 'stopping', 'deleting')
+             where s.status in ('creating', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'deleting')
                and not exists (select 1 from job j where j.resource_id = s.id and (j.${isOpen} or j.status = 'failed')))
           select host(a.address) || ' of ' || s.id as subject
             from adrift s join nic n on n.server_id = s.id join address a on a.nic_id = n.id where a.state = 'used'

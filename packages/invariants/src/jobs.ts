@@ -41,17 +41,29 @@ export const jobChecks: readonly Check[] = [
                when 'ServerRestore' then s.status in ('starting', 'stopped')
                when 'ServerStop' then s.status = 'pending_deletion' or s.status = 'deleting' and j.status = 'running'
                when 'ServerDestroy' then s.status = 'deleting'
+               when 'ServerPower' then s.status in ('starting', 'stopping', 'rebooting')
+               when 'ServerResize' then s.status = 'resizing'
                else true end`,
   },
   {
     invariant: "I5",
     check: "a server on its way has the job that takes it there",
     sql: `select s.id || ' is ' || s.status as subject from server s
-           where s.status in ('creating', 'starting', 'stopping', 'deleting') and not case s.status
+           where s.status in ('creating', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'deleting')
+             and not case s.status
              when 'creating' then ${openJobOf("s.id", "'ServerCreate'")}
+             when 'rebooting' then ${openJobOf("s.id", "'ServerPower'")}
+             when 'resizing' then ${openJobOf("s.id", "'ServerResize'")}
+             when 'rebuilding' then ${openJobOf("s.id", "'ServerRebuild'")}
              when 'deleting' then ${openJobOf("s.id", "'ServerDestroy'")} or exists (
                select 1 from job j where j.resource_id = s.id and j.kind = 'ServerDestroy' and j.status = 'failed')
-             else ${openJobOf("s.id", "'ServerRestore', 'ServerStop'")} end`,
+             else ${openJobOf("s.id", "'ServerRestore', 'ServerStop', 'ServerPower'")} end`,
+  },
+  {
+    invariant: "I5",
+    check: "what a resize takes along is of a resize that is open",
+    sql: `select s.id || ' takes ' || s.resize_package || ' along' as subject from server s
+           where s.resize_package is not null and not ${openJobOf("s.id", "'ServerResize'")}`,
   },
   onItsWay("network"),
   onItsWay("subnet"),
@@ -59,7 +71,8 @@ export const jobChecks: readonly Check[] = [
     invariant: "I5",
     check: "a server that is marked for removal knows when, and goes then",
     sql: `select id as subject from server
-           where status = 'pending_deletion' and (purge_at is null or purge_at < clock_timestamp() - interval '10 minutes')`,
+           where status = 'pending_deletion' and (purge_at is null or purge_at < clock_timestamp() - interval '10 minutes')
+             and locked_at is null`,
   },
   {
     invariant: "I5",

@@ -1,5 +1,8 @@
 // How a job can end badly. The first three say something about the job; the others end a run
-// without doing so.
+// without doing so. Those that end a job may have a last look at the VM with them: what is so is so, however it ended.
+
+/** What was read back of the VM when the run was over. */
+export type LastLook = { readonly power_state: "on" | "off" };
 
 export type ProgramErrorFacts = {
   /** Closed vocabulary of the job's error: `template_missing`, `vmid_taken` ... */
@@ -14,6 +17,7 @@ export type ProgramErrorFacts = {
 export class RetryLater extends Error {
   readonly facts: ProgramErrorFacts;
   step: string | null = null;
+  seen: LastLook | null = null;
   constructor(facts: ProgramErrorFacts, options?: ErrorOptions) {
     super(`${facts.code}: ${facts.internal}`, options);
     this.name = "RetryLater";
@@ -27,6 +31,7 @@ export class Failed extends Error {
   /** The VMID of the job can never be used for this server; the control plane takes another. */
   readonly vmidUnusable: "taken" | "quarantined" | null;
   step: string | null = null;
+  seen: LastLook | null = null;
   constructor(facts: ProgramErrorFacts, options?: ErrorOptions & { vmidUnusable?: "taken" | "quarantined" }) {
     super(`${facts.code}: ${facts.internal}`, options);
     this.name = "Failed";
@@ -38,6 +43,7 @@ export class Failed extends Error {
 /** We are wrong, not the region. */
 export class Bug extends Error {
   step: string | null = null;
+  seen: LastLook | null = null;
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "Bug";
@@ -54,6 +60,7 @@ export class StaleLease extends Error {
 
 /** The job's owner has called it off. */
 export class Cancelled extends Error {
+  seen: LastLook | null = null;
   constructor(message = "the job was cancelled") {
     super(message);
     this.name = "Cancelled";

@@ -9,6 +9,7 @@ import {
   ProxmoxError,
   ProxmoxExists,
   ProxmoxForbidden,
+  ProxmoxGuestIgnores,
   ProxmoxLocked,
   ProxmoxNotFound,
   ProxmoxNotOurs,
@@ -88,6 +89,15 @@ export function classifyFailure(
       },
       { cause: error },
     );
+  if (error instanceof ProxmoxGuestIgnores)
+    return new Failed(
+      {
+        code: "guest_ignored",
+        message: "The guest did not shut down in time. It can be switched off instead.",
+        internal,
+      },
+      { cause: error },
+    );
   if (error.outcome !== "permanent" || meansLookAgain(error)) return retryLater(error);
   return new Failed(
     {
@@ -108,8 +118,9 @@ const INTERNAL_CHARACTERS = 20_000;
 export function outcomeOfFailure(error: unknown): Schemas["JobOutcome"] | null {
   const failure = classifyFailure(error);
   if (failure instanceof StaleLease) return null;
-  if (failure instanceof Cancelled) return { status: "cancelled" };
   if (failure instanceof Released) return { status: "released" };
+  const observed = failure.seen === null ? {} : { observed: { ...failure.seen } };
+  if (failure instanceof Cancelled) return { status: "cancelled", ...observed };
   const { step } = failure;
   if (failure instanceof Bug) {
     const internal = failure.message.slice(0, INTERNAL_CHARACTERS);
@@ -122,14 +133,18 @@ export function outcomeOfFailure(error: unknown): Schemas["JobOutcome"] | null {
         step,
         retryable: true,
       },
+      ...observed,
     };
   }
   const { code, message, internal } = failure.facts;
   const shown = { code, message, internal: internal.slice(0, INTERNAL_CHARACTERS), step };
-  if (failure instanceof RetryLater) return { status: "retry", error: { ...shown, retryable: true } };
+  if (failure instanceof RetryLater)
+    return { status: "retry", error: { ...shown, retryable: true }, ...observed };
   return {
     status: "failed",
     error: { ...shown, retryable: failure.vmidUnusable !== null },
-    ...(failure.vmidUnusable === null ? {} : { observed: { vmid_unusable: failure.vmidUnusable } }),
+    ...(failure.vmidUnusable === null
+      ? observed
+      : { observed: { ...failure.seen, vmid_unusable: failure.vmidUnusable } }),
   };
 }

@@ -6,6 +6,7 @@ import type { JobKind, PayloadOf, Schemas } from "@kule/contract/schemas";
 import type { CrashHook } from "@kule/crash-points/crash-hook";
 import type { EffectContext, Hypervisor } from "@kule/proxmox/hypervisor";
 import type { Runtime } from "@kule/proxmox/runtime";
+import type { LastLook } from "./errors.ts";
 import type { RegionSettings } from "./region-settings.ts";
 
 /** A step is plain data: it can be logged, compared in a test, and carried out again. */
@@ -52,6 +53,10 @@ export type Program<Kind extends JobKind, Seen, S extends Step> = {
   observed(job: Job<PayloadOf<Kind>>, seen: Seen): Observed;
   /** From the first of these steps on, cancelling is too late. */
   readonly irreversible?: ReadonlySet<S["do"]>;
+  /** Steps whose wait for a task is given up when the job is called off: whoever comes next looks at what became of it. */
+  readonly interruptible?: ReadonlySet<S["do"]>;
+  /** Reads once, without waiting, what there is when the run did not succeed; null when that cannot be told. */
+  lastLook?(job: Job<PayloadOf<Kind>>, world: World, signal?: AbortSignal): Promise<LastLook | null>;
 };
 
 /** One line of a job's progress. */
@@ -81,5 +86,7 @@ export type Host = {
   readonly signal?: AbortSignal;
   /** Asked before each effect; what it throws ends the run. The signal also ends calls that are under way. */
   readonly beforeEffect?: () => void;
+  /** Asked while something interruptible is waited for: throws Cancelled when the job was called off. */
+  readonly throwIfCancelled?: () => void;
   readonly crashPoint?: CrashHook;
 };

@@ -6,6 +6,8 @@ import type { Host, Job, Observed, Program, Step, World } from "./program.ts";
 import { runProgram } from "./run-program.ts";
 import { createServer } from "./servers/create-server/program.ts";
 import { destroyServer } from "./servers/destroy-server/program.ts";
+import { powerServer } from "./servers/power-server/program.ts";
+import { resizeServer } from "./servers/resize-server/program.ts";
 import { restoreServer } from "./servers/restore-server/program.ts";
 import { stopServer } from "./servers/stop-server/program.ts";
 
@@ -24,6 +26,8 @@ const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
   ServerStop: runnerOf(stopServer),
   ServerRestore: runnerOf(restoreServer),
   ServerDestroy: runnerOf(destroyServer),
+  ServerPower: runnerOf(powerServer),
+  ServerResize: runnerOf(resizeServer),
 };
 
 /** What an agent tells the control plane it can run. */

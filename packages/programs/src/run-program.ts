@@ -4,7 +4,7 @@ import type { JobKind, PayloadOf } from "@kule/contract/schemas";
 import { noCrash } from "@kule/crash-points/crash-hook";
 import type { EffectContext } from "@kule/proxmox/hypervisor";
 import type { CrashPoint } from "./crash-points.ts";
-import { Failed, RetryLater, StaleLease } from "./errors.ts";
+import { Bug, Cancelled, Failed, RetryLater, StaleLease } from "./errors.ts";
 import { classifyFailure, meansLookAgain, retryLater } from "./outcome.ts";
 import type { Host, Job, Observed, Program, Step, StepEvent, World } from "./program.ts";
 
@@ -43,6 +43,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
   readonly #mutation: EngineMutation;
   #progress = 0;
   #irreversible = false;
+  #hasBegun = false;
   /** What the crash hook threw. It must reach the caller as it is, through code that handles errors. */
   #crash: { readonly reason: unknown } | null = null;
 
@@ -61,6 +62,30 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
   }
 
   async toTheEnd(): Promise<Observed> {
+    try {
+      return await this.#rounds();
+    } catch (error) {
+      await this.#lookOnceMore(error);
+      throw error;
+    }
+  }
+
+  /** A job that did not succeed may have changed something all the same; what there is now goes with its end. */
+  async #lookOnceMore(error: unknown): Promise<void> {
+    const { lastLook } = this.#program;
+    if (lastLook === undefined || this.#crash !== null || !this.#hasBegun) return;
+    if (
+      !(error instanceof Failed) &&
+      !(error instanceof RetryLater) &&
+      !(error instanceof Bug) &&
+      !(error instanceof Cancelled)
+    )
+      return;
+    // A region that does not answer now has nothing to say; the error is what matters.
+    error.seen = await lastLook(this.#job, this.#world, this.#host.signal).catch(() => null);
+  }
+
+  async #rounds(): Promise<Observed> {
     let lastPlan = "";
     let looksAgain = 0;
     for (let round = 1; round <= MAX_ROUNDS; round++) {
@@ -106,6 +131,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
     for (const step of steps) {
       if (this.#program.irreversible?.has(step.do)) this.#irreversible = true;
       await this.#mayGoOn(step.do);
+      this.#hasBegun = true;
       await this.#report("apply", step.do, "running", null);
       try {
         await this.#applyOne(step);
@@ -151,6 +177,8 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
       beforeCall: async () => {
         await this.#mayGoOn(name, phase);
         await this.#at(name, "before-send");
+        // A process that was asleep until here has lost its lease: some effects cannot be told from a wish of now.
+        await this.#mayGoOn(name, phase);
       },
       answered: () => this.#at(name, "effect-done"),
       taskStarted: async (upid) => {
@@ -160,6 +188,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
       },
       stillRunning: async (milliseconds) => {
         this.#host.signal?.throwIfAborted();
+        if (this.#program.interruptible?.has(name as S["do"])) this.#host.throwIfCancelled?.();
         if (this.#host.lease.remainingFraction() < LEASE_FRACTION_FOR_RENEWAL)
           await this.#report(phase, name, "running", `for ${Math.round(milliseconds / 1000)} s`);
       },

@@ -32,6 +32,8 @@ function sameValue(key: string, wanted: string, seen: string): boolean {
     case "nameserver":
     case "searchdomain":
       return wanted.split(/[\s,;]+/).join(" ") === seen.split(/[\s,;]+/).join(" ");
+    case "description":
+      return wanted.trim() === seen.trim();
     case "name":
       return wanted.toLowerCase() === seen.toLowerCase();
     default:

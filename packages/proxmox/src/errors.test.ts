@@ -40,6 +40,8 @@ const TEXTS: Row[] = [
   ["VM 20001 not running", "ProxmoxAlready", "permanent"],
   ["you can't convert a template to a template", "ProxmoxAlready", "permanent"],
   ["shrinking disks is not supported", "ProxmoxAlready", "permanent"],
+  ["VM quit/powerdown failed - got timeout", "ProxmoxGuestIgnores", "permanent"],
+  ["VM is paused - cannot shutdown", "ProxmoxGuestIgnores", "permanent"],
   ["VM 20001 is running - destroy failed", "ProxmoxRunning", "retryable"],
   ["can't remove VM 20001 - protection mode enabled", "ProxmoxProtected", "permanent"],
   ["cluster not ready - no quorum?", "ProxmoxQuorum", "retryable"],

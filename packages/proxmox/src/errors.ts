@@ -49,6 +49,8 @@ export class ProxmoxExists extends ProxmoxError {}
 export class ProxmoxAlready extends ProxmoxError {}
 export class ProxmoxQuorum extends ProxmoxError {}
 export class ProxmoxAgentUnavailable extends ProxmoxError {}
+/** The guest was asked to shut down and has not done so in time. */
+export class ProxmoxGuestIgnores extends ProxmoxError {}
 export class ProxmoxCapacity extends ProxmoxError {}
 export class ProxmoxWorkerUnavailable extends ProxmoxError {}
 export class ProxmoxProtected extends ProxmoxError {}
@@ -135,6 +137,7 @@ export const ERROR_TEXTS: readonly Row[] = [
     ProxmoxAlready,
     "permanent",
   ),
+  row(/VM quit\/powerdown failed|VM is paused - cannot shutdown/, ProxmoxGuestIgnores, "permanent"),
   row(/is running - destroy failed/, ProxmoxRunning, "retryable"),
   row(/protection mode enabled/, ProxmoxProtected, "permanent"),
   row(

@@ -18,6 +18,8 @@ export type Vm = {
   readonly pool: string | null;
   /** "paused" is anything that is neither running nor stopped for the guest: paused, prelaunch, io-error. */
   readonly power: "running" | "stopped" | "paused";
+  /** Which process the guest runs in, with its node; another one after every cold start. Null when there is none. */
+  readonly process: string | null;
   readonly highlyAvailable: boolean;
   /** The config as it will be after the next start. Secrets read as a mask. */
   readonly config: Readonly<Record<string, string>>;
@@ -98,15 +100,19 @@ export type Hypervisor = {
   /** `bytes` is the size wanted, never the growth. */
   resizeDisk(vmid: number, owner: Owner, disk: string, bytes: number, effect: EffectContext): Promise<void>;
   start(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
-  /** Power off at once. */
-  stop(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
-  /** Asks the guest; with `force`, powers off when it has not obeyed in time. */
+  /** Power off at once. With `process`, only that one: a guest that was started since is left alone. */
+  stop(vmid: number, owner: Owner, effect: EffectContext, process?: string | null): Promise<void>;
+  /** Asks the guest; with `force`, powers off when it has not obeyed in time. `process` as for stop. */
   shutdown(
     vmid: number,
     owner: Owner,
-    how: { timeoutSeconds: number; force: boolean },
+    how: { timeoutSeconds: number; force: boolean; process?: string | null },
     effect: EffectContext,
   ): Promise<void>;
+  /** The last reset that succeeded, by its task; null when none is known. */
+  lastReset(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<string | null>;
+  /** The guest begins anew in the same process. Does nothing when a reset has succeeded after `after`. */
+  reset(vmid: number, owner: Owner, after: string | null, effect: EffectContext): Promise<void>;
   /** Deletes a stopped, unprotected VM and its disks. */
   destroy(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
   /** Volumes that carry the VMID although no VM has it. */

@@ -33,7 +33,7 @@ import {
   readVmFirewall,
   type SeenFirewall,
 } from "./vm-firewall.ts";
-import { observeVm } from "./vm-observation.ts";
+import { observeVm, processOf } from "./vm-observation.ts";
 
 const CLONE_TIMEOUT_SECONDS = 30 * 60;
 const CONFIGURE_TIMEOUT_SECONDS = 120;
@@ -41,6 +41,8 @@ const RESIZE_TIMEOUT_SECONDS = 120;
 const START_TIMEOUT_SECONDS = 5 * 60;
 const STOP_TIMEOUT_SECONDS = 3 * 60;
 const DESTROY_TIMEOUT_SECONDS = 10 * 60;
+/** Enough to find one that succeeded among those that did not. */
+const RESETS_LOOKED_AT = 20;
 /** Slow storage answers more clones at a time with lock timeouts. */
 const CLONES_PER_STORAGE = 2;
 
@@ -185,15 +187,21 @@ export class ProxmoxHypervisor implements Hypervisor {
 
   async start(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
     const { node } = await this.#own(vmid, owner, effect);
-    await this.#power(vmid, "running", START_TIMEOUT_SECONDS, effect, () =>
+    await this.#power(vmid, "running", START_TIMEOUT_SECONDS, effect, always, () =>
       this.#client.call("POST /nodes/{node}/qemu/{vmid}/status/start", { node, vmid }, callOptions(effect)),
     );
   }
 
-  async stop(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
+  async stop(
+    vmid: number,
+    owner: Owner,
+    effect: EffectContext,
+    process: string | null = null,
+  ): Promise<void> {
     const { node } = await this.#own(vmid, owner, effect);
     const managed = await isHighlyAvailable(this.#client, { node, vmid }, effect.signal);
-    await this.#power(vmid, "stopped", STOP_TIMEOUT_SECONDS, effect, () =>
+    const isStill = () => this.#isProcess(node, vmid, process, effect);
+    await this.#power(vmid, "stopped", STOP_TIMEOUT_SECONDS, effect, isStill, () =>
       this.#client.call(
         "POST /nodes/{node}/qemu/{vmid}/status/stop",
         // Ends our own shutdown that still waits for the guest; the resource manager does not allow it.
@@ -206,17 +214,39 @@ export class ProxmoxHypervisor implements Hypervisor {
   async shutdown(
     vmid: number,
     owner: Owner,
-    how: { timeoutSeconds: number; force: boolean },
+    how: { timeoutSeconds: number; force: boolean; process?: string | null },
     effect: EffectContext,
   ): Promise<void> {
     const { node } = await this.#own(vmid, owner, effect);
-    await this.#power(vmid, "stopped", how.timeoutSeconds + STOP_TIMEOUT_SECONDS, effect, () =>
+    const isStill = () => this.#isProcess(node, vmid, how.process ?? null, effect);
+    await this.#power(vmid, "stopped", how.timeoutSeconds + STOP_TIMEOUT_SECONDS, effect, isStill, () =>
       this.#client.call(
         "POST /nodes/{node}/qemu/{vmid}/status/shutdown",
         { node, vmid, timeout: how.timeoutSeconds, forceStop: how.force },
         callOptions(effect),
       ),
     );
+  }
+
+  async lastReset({ vmid, node }: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<string | null> {
+    const tasks = await this.#client.call(
+      "GET /nodes/{node}/tasks",
+      { node, vmid, typefilter: "qmreset", source: "all", limit: RESETS_LOOKED_AT },
+      { signal },
+    );
+    return tasks.find(({ status }) => status === "OK")?.upid ?? null;
+  }
+
+  async reset(vmid: number, owner: Owner, after: string | null, effect: EffectContext): Promise<void> {
+    const { node } = await this.#own(vmid, owner, effect);
+    await effect.beforeCall();
+    if ((await this.lastReset({ vmid, node }, effect.signal)) !== after) return;
+    const upid = await this.#client.call(
+      "POST /nodes/{node}/qemu/{vmid}/status/reset",
+      { node, vmid },
+      callOptions(effect),
+    );
+    await this.#started(upid, effect, STOP_TIMEOUT_SECONDS);
   }
 
   async destroy(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
@@ -259,14 +289,30 @@ export class ProxmoxHypervisor implements Hypervisor {
     return requireOwnVm({ client: this.#client, runtime: this.#runtime }, vmid, owner, effect.signal);
   }
 
+  /** True when the guest still runs in the process that was meant, or any was meant. */
+  async #isProcess(
+    node: string,
+    vmid: number,
+    process: string | null,
+    { signal }: EffectContext,
+  ): Promise<boolean> {
+    if (process === null) return true;
+    const path = { node, vmid };
+    const status = await this.#client.call("GET /nodes/{node}/qemu/{vmid}/status/current", path, { signal });
+    return processOf(node, status) === process;
+  }
+
   async #power(
     vmid: number,
     wanted: "running" | "stopped",
     timeoutSeconds: number,
     effect: EffectContext,
+    isDue: () => Promise<boolean>,
     send: () => Promise<string>,
   ): Promise<void> {
     await effect.beforeCall();
+    // As late as possible: whoever slept here may wake up when the guest has long been started again.
+    if (!(await isDue())) return;
     try {
       const upid = await send();
       await this.#started(upid, effect, timeoutSeconds);
@@ -295,6 +341,8 @@ export class ProxmoxHypervisor implements Hypervisor {
     if (warnings !== null) effect.note(warnings);
   }
 }
+
+const always = async () => true;
 
 function callOptions(effect: EffectContext): CallOptions & { answered: () => Promise<void> } {
   return { signal: effect.signal, answered: () => effect.answered() };

@@ -132,6 +132,7 @@ async function observeOnNode(
     tags: parseTags(config.tags),
     pool: row.pool,
     power: powerOf(status.status, status.qmpstatus),
+    process: processOf(row.node, status),
     highlyAvailable: readBoolean((status.ha as { managed?: number | string } | undefined)?.managed),
     config,
     pendingKeys: pending.flatMap(({ key, pending: value, delete: removal }) =>
@@ -140,6 +141,11 @@ async function observeOnNode(
     digest: config.digest ?? "",
   };
   return { state: "present", vm };
+}
+
+/** A VM that moved to another node runs in another process there, though its guest noticed nothing. */
+export function processOf(node: string, status: { status: string; pid?: number | string }): string | null {
+  return status.status === "running" && status.pid !== undefined ? `${node}:${status.pid}` : null;
 }
 
 function powerOf(status: string, qmpStatus: string | undefined): Vm["power"] {

@@ -15,6 +15,8 @@ export type NewJob = {
   readonly resourceId: string;
   readonly requestedBy: Schemas["Actor"];
   readonly requestId: string;
+  /** What was asked for and is written down nowhere else. Never secrets. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
 };
 
 /** Why a job ended without success, as the job shows it. */
@@ -91,6 +93,7 @@ async function insertJob(tx: Tx, job: NewJob, ended: Ended): Promise<JobRow> {
       resource_id: job.resourceId,
       requested_by: JSON.stringify(job.requestedBy),
       request_id: job.requestId,
+      parameters: JSON.stringify(job.parameters ?? {}),
       ...ended,
     })
     .returningAll()

@@ -5,7 +5,14 @@ import type { Answer, ApiCaller } from "./api-caller.ts";
 export type ClaimedJob = Schemas["ClaimedJob"]["job"];
 export type Outcome = NonNullable<Schemas["StepReport"]["outcome"]>;
 
-const capabilities = ["ServerCreate", "ServerStop", "ServerRestore", "ServerDestroy"];
+const capabilities = [
+  "ServerCreate",
+  "ServerStop",
+  "ServerRestore",
+  "ServerDestroy",
+  "ServerPower",
+  "ServerResize",
+];
 
 /** A region agent reduced to its three calls: it claims and reports, and does nothing in between. */
 export class TestAgent {
@@ -79,9 +86,23 @@ export class TestAgent {
     for (;;) {
       const job = await this.claim();
       if (job === null) return done;
-      const starts = job.payload.kind === "ServerCreate" || job.payload.kind === "ServerRestore";
-      await this.succeed(job, starts && (job.payload as { start: boolean }).start ? "on" : "off");
+      await this.succeed(job, powerAfter(job.payload));
       done.push(job);
     }
+  }
+}
+
+/** How a VM is left by a job that succeeds. */
+function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" {
+  switch (payload.kind) {
+    case "ServerCreate":
+    case "ServerRestore":
+      return payload.start ? "on" : "off";
+    case "ServerPower":
+      return payload.action === "shutdown" || payload.action === "stop" ? "off" : "on";
+    case "ServerResize":
+      return payload.run ? "on" : "off";
+    default:
+      return "off";
   }
 }

@@ -98,6 +98,9 @@ export const en = {
       stopped: "stopped",
       starting: "starting",
       stopping: "stopping",
+      rebooting: "rebooting",
+      resizing: "resizing",
+      rebuilding: "rebuilding",
       pending_deletion: "pending removal",
       deleting: "deleting",
       error: "error",
@@ -290,6 +293,8 @@ export const en = {
       ServerStop: "Stop server",
       ServerRestore: "Restore server",
       ServerDestroy: "Destroy server",
+      ServerPower: "Power",
+      ServerResize: "Resize server",
     } as Readonly<Record<string, string>>,
     status: {
       queued: "queued",

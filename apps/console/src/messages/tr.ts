@@ -90,6 +90,9 @@ export const tr = {
       stopped: "durduruldu",
       starting: "başlatılıyor",
       stopping: "durduruluyor",
+      rebooting: "yeniden başlatılıyor",
+      resizing: "yeniden boyutlandırılıyor",
+      rebuilding: "yeniden kuruluyor",
       pending_deletion: "silinecek",
       deleting: "siliniyor",
       error: "hatalı",
@@ -278,6 +281,8 @@ export const tr = {
       ServerStop: "Sunucu durdurma",
       ServerRestore: "Sunucu geri alma",
       ServerDestroy: "Sunucu yok etme",
+      ServerPower: "Güç",
+      ServerResize: "Sunucuyu yeniden boyutlandırma",
     },
     status: {
       queued: "sırada",

@@ -97,7 +97,9 @@ function registerServers(operation: Operation, state: FakeState): void {
       if (server === undefined) return fail(404, "not_found", "There is no such server");
       return {
         status: 200,
-        body: state.changeServer(server.id, { protection: body.protection ?? server.protection }),
+        body: state.changeServer(server.id, {
+          protection: { ...server.protection, ...body.protection },
+        }),
       };
     },
   );

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Schemas } from "@kule/contract/schemas";
+import { actionsOf } from "@kule/rules/servers/lifecycle";
 
 /** An identifier as the API makes them. */
 export function fakeId(prefix: string): string {
@@ -54,28 +55,17 @@ export const fakeCatalog: Schemas["Catalog"] = (() => {
   };
 })();
 
-const allowed: Schemas["ActionState"] = { allowed: true, code: null, reason: null };
-const refused = (code: Schemas["ErrorCode"], reason: string): Schemas["ActionState"] => ({
-  allowed: false,
-  code,
-  reason,
-});
-
-/** What may be done with a server in this state, as the API's own table has it. */
-export function fakeActions(server: Pick<Schemas["Server"], "deletion" | "protection" | "status">) {
-  const leaving = server.deletion !== null || server.status === "deleting";
-  return {
-    delete: leaving
-      ? refused("resource_deleting", "The server is already being removed")
-      : server.protection.delete
-        ? refused("protected", "The server is protected against deletion")
-        : allowed,
-    cancel_deletion:
-      server.status === "pending_deletion"
-        ? allowed
-        : refused("invalid_state", "The server is not marked for removal"),
-    update: leaving ? refused("resource_deleting", "The server is being removed") : allowed,
-  };
+/** What may be done with a server in this state, by the table that the API decides with. */
+export function fakeActions(
+  server: Pick<Schemas["Server"], "protection" | "status" | "job_id" | "locked">,
+): Schemas["Server"]["actions"] {
+  return actionsOf({
+    status: server.status,
+    deleteProtected: server.protection.delete,
+    wasCreated: server.status !== "creating",
+    openJob: server.job_id === null ? null : { kind: "ServerPower", action: null },
+    lockedFor: server.locked?.reason ?? null,
+  });
 }
 
 export function fakeServer(
@@ -112,7 +102,9 @@ export function fakeServer(
     ],
     public_ips: [],
     labels: body.labels ?? {},
-    protection: body.protection ?? { delete: false },
+    protection: { delete: false, rebuild: false, ...body.protection },
+    disk_gb: size.disk_gb,
+    locked: null,
     console: { types: [image.console] },
     deletion: null,
     job_id: null,
@@ -129,6 +121,7 @@ export function fakeJob(kind: Schemas["JobKind"], serverId: string, user: string
   return {
     id: fakeId("job"),
     kind,
+    action: null,
     status: "queued",
     done: false,
     region: "ist1",

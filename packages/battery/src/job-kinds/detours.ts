@@ -1,6 +1,8 @@
 import type { JobKind } from "@kule/contract/schemas";
 import type { StepEvent } from "@kule/programs/program";
 import type { LocalScene } from "./local-scene.ts";
+import { power, SCENARIOS } from "./scenarios.ts";
+import type { JobScene, Subject } from "./scene.ts";
 
 /**
  * A course of a job on which it has steps that the plain one has not: something else happens in the region meanwhile.
@@ -10,10 +12,18 @@ export type Detour = {
   readonly name: string;
   /** Needs a token that may do more than an agent's. */
   readonly isPrivileged?: true;
+  /** What causes the job on this course, if it is not what usually does. */
+  cause?(subject: Subject): Promise<void>;
   meddle(scene: LocalScene, vmid: number, step: string): void | Promise<void>;
 };
 
 const plain: Detour = { name: "plainly", meddle: () => {} };
+const pausedAtFirst: Detour = {
+  name: "of a paused guest",
+  meddle: async (scene, vmid, step) => {
+    if (step === "observe") await scene.pauseGuest(vmid);
+  },
+};
 
 /** Every way on which the steps of a kind are to be met; together they pass all of them (A3 checks that). */
 export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
@@ -26,15 +36,7 @@ export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
       },
     },
   ],
-  ServerStop: [
-    plain,
-    {
-      name: "of a paused guest",
-      meddle: async (scene, vmid, step) => {
-        if (step === "observe") await scene.pauseGuest(vmid);
-      },
-    },
-  ],
+  ServerStop: [plain, pausedAtFirst],
   ServerRestore: [plain],
   ServerDestroy: [
     plain,
@@ -54,7 +56,19 @@ export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
       },
     },
   ],
+  ServerPower: [
+    plain,
+    pausedAtFirst,
+    { ...plain, name: "as a reset", cause: (subject) => power(subject, { action: "reset" }) },
+  ],
+  ServerResize: [plain, pausedAtFirst],
 };
+
+/** Causes a job of the kind as the detour has it. */
+export async function cause(scene: JobScene, subject: Subject, kind: JobKind, detour: Detour): Promise<void> {
+  if (detour.cause === undefined) await SCENARIOS[kind].cause(scene, subject);
+  else await detour.cause(subject);
+}
 
 /** A listener to a job's steps that goes the detour. Each step is met once, in the first attempt that begins it. */
 export function onDetour(

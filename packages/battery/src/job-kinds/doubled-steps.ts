@@ -3,6 +3,8 @@ import type { Job, Program, Step, World } from "@kule/programs/program";
 import { runProgram } from "@kule/programs/run-program";
 import { createServer } from "@kule/programs/servers/create-server/program";
 import { destroyServer } from "@kule/programs/servers/destroy-server/program";
+import { powerServer } from "@kule/programs/servers/power-server/program";
+import { resizeServer } from "@kule/programs/servers/resize-server/program";
 import { restoreServer } from "@kule/programs/servers/restore-server/program";
 import { stopServer } from "@kule/programs/servers/stop-server/program";
 import type { EffectContext } from "@kule/proxmox/hypervisor";
@@ -16,6 +18,8 @@ const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
   ServerStop: (applied) => doubled(stopServer, applied),
   ServerRestore: (applied) => doubled(restoreServer, applied),
   ServerDestroy: (applied) => doubled(destroyServer, applied),
+  ServerPower: (applied) => doubled(powerServer, applied),
+  ServerResize: (applied) => doubled(resizeServer, applied),
 };
 
 /** The runner for jobs of a kind. A kind that is not in the table does not compile. */

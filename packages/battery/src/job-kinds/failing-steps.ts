@@ -1,7 +1,7 @@
 import type { JobKind } from "@kule/contract/schemas";
 import type { StepEvent } from "@kule/programs/program";
 import { describeJob, subjectFor, type Work } from "./course.ts";
-import { type Detour, onDetour } from "./detours.ts";
+import { cause, type Detour, onDetour } from "./detours.ts";
 import type { LocalScene } from "./local-scene.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { latestJob, type Subject, vmidOf } from "./scene.ts";
@@ -62,7 +62,7 @@ export async function stepsOf(
   work: Work,
 ): Promise<KnownStep[]> {
   const subject = await subjectFor(scene, kind, work);
-  await SCENARIOS[kind].cause(scene, subject);
+  await cause(scene, subject, kind, detour);
   const steps = new Map<string, boolean>();
   const meddle = onDetour(scene, detour, await vmidOf(scene, subject));
   const job = await scene.work(subject, kind, {
@@ -90,7 +90,7 @@ export async function failingCase(
   subject: Subject,
   { kind, detour, step, failure }: FailingCase,
 ): Promise<string[]> {
-  await SCENARIOS[kind].cause(scene, subject);
+  await cause(scene, subject, kind, detour);
   const meddle = onDetour(scene, detour, await vmidOf(scene, subject));
   let isInstalled = false;
   const onEvent = async (event: StepEvent) => {
@@ -102,7 +102,7 @@ export async function failingCase(
   await scene.work(subject, kind, { onEvent, isPrivileged: detour.isPrivileged });
   if (!isInstalled) return ["the step was not reached"];
   return (await jobViolations(scene, subject, kind, step, failure)).concat(
-    await stateViolations(subject, kind),
+    await stateViolations(subject, kind, step),
   );
 }
 
@@ -127,8 +127,10 @@ async function jobViolations(
 }
 
 /** The server is in the state that stands for this failure, and says why. */
-async function stateViolations(subject: Subject, kind: JobKind): Promise<string[]> {
-  const { status, reason } = SCENARIOS[kind].failed;
+async function stateViolations(subject: Subject, kind: JobKind, step: string): Promise<string[]> {
+  const { failed } = SCENARIOS[kind];
+  const { reason } = failed;
+  const status = failed.statusAt?.[step] ?? failed.status;
   const { body } = await subject.api.get(`/servers/${subject.server}`);
   const found: string[] = [];
   if (body.status !== status) found.push(`the server is ${body.status}, not ${status}`);

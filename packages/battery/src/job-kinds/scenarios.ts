@@ -9,8 +9,12 @@ export type KindScenario = {
   /** Causes the job as a customer does, or the passing of time. */
   cause(scene: JobScene, subject: Subject): Promise<void>;
   readonly succeeded: { readonly status: string; readonly vm: "running" | "stopped" | "absent" };
-  /** The state a server is left in when the job has failed for good. */
-  readonly failed: { readonly status: string; readonly reason: string };
+  /** The state a server is left in when the job has failed for good, and at some steps another one. */
+  readonly failed: {
+    readonly status: string;
+    readonly reason: string;
+    readonly statusAt?: { readonly [step: string]: string };
+  };
 };
 
 /** A new kind of job without a scenario does not compile: no row of the battery can pass it over. */
@@ -47,7 +51,36 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     succeeded: { status: "deleted", vm: "absent" },
     failed: { status: "deleting", reason: "destroy_failed" },
   },
+  ServerPower: {
+    after: "ServerCreate",
+    cause: (_, subject) => power(subject, { action: "reboot", force_after: true }),
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "running", reason: "power_failed", statusAt: { start: "stopped" } },
+  },
+  ServerResize: {
+    after: "ServerCreate",
+    cause: (_, subject) => resize(subject),
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "running", reason: "resize_failed", statusAt: { start: "stopped" } },
+  },
 };
+
+export async function power({ api, server }: Subject, body: object): Promise<void> {
+  accepted(await api.post(`/servers/${server}/power`, body));
+}
+
+/** To the larger of the two packages that it does not have, so that a server can be resized again and again. */
+export async function resize({ api, server }: Subject): Promise<void> {
+  const { body } = await api.get(`/servers/${server}`);
+  const next = { s: "m", m: "l", l: "m" } as const;
+  accepted(
+    await api.post(`/servers/${server}/resize`, {
+      package: next[body.package.slug as "s"],
+      allow_restart: true,
+      grow_disk: body.package.slug !== "l",
+    }),
+  );
+}
 
 function accepted(answer: Answer): Answer["body"] {
   if (answer.status !== 202) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);

@@ -1,6 +1,8 @@
 import type { JobKind } from "@kule/contract/schemas";
 import { createServer } from "@kule/programs/servers/create-server/program";
 import { destroyServer } from "@kule/programs/servers/destroy-server/program";
+import { powerServer } from "@kule/programs/servers/power-server/program";
+import { resizeServer } from "@kule/programs/servers/resize-server/program";
 import { restoreServer } from "@kule/programs/servers/restore-server/program";
 import { stopServer } from "@kule/programs/servers/stop-server/program";
 
@@ -10,4 +12,6 @@ export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
   ServerStop: Object.keys(stopServer.apply),
   ServerRestore: Object.keys(restoreServer.apply),
   ServerDestroy: Object.keys(destroyServer.apply),
+  ServerPower: Object.keys(powerServer.apply),
+  ServerResize: Object.keys(resizeServer.apply),
 };

@@ -1,9 +1,8 @@
 import { JOB_KINDS } from "@kule/programs/registry";
 import { endViolations, subjectFor, type Work } from "../job-kinds/course.ts";
-import { DETOURS, onDetour } from "../job-kinds/detours.ts";
+import { cause, DETOURS, onDetour } from "../job-kinds/detours.ts";
 import { runnerOfDoubledSteps } from "../job-kinds/doubled-steps.ts";
 import { LocalScene } from "../job-kinds/local-scene.ts";
-import { SCENARIOS } from "../job-kinds/scenarios.ts";
 import { brokenInvariants, vmidOf } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
 import { differences, worldStateOf } from "../job-kinds/world-state.ts";
@@ -58,13 +57,13 @@ export const row: Row = {
         const courses = Array.from({ length: REPEATS[run.scale] }, () => DETOURS[kind]).flat();
         for (const detour of courses) {
           const once = await subjectFor(scene, kind, work);
-          await SCENARIOS[kind].cause(scene, once);
+          await cause(scene, once, kind, detour);
           await scene.work(once, kind, {
             isPrivileged: detour.isPrivileged,
             onEvent: onDetour(scene, detour, await vmidOf(scene, once)),
           });
           const twice = await subjectFor(scene, kind, work);
-          await SCENARIOS[kind].cause(scene, twice);
+          await cause(scene, twice, kind, detour);
           const doubled = runnerOfDoubledSteps(kind, (name) => {
             applied.add(name);
             steps += 1;

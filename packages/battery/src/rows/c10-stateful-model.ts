@@ -25,8 +25,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/rules/src/servers/lifecycle.ts",
-          find: "pending_deletion: { delete: beingRemoved, cancel_deletion: yes, update: beingRemoved },",
-          replace: "pending_deletion: { delete: beingRemoved, cancel_deletion: yes, update: yes },",
+          find: 'case "update":\n      return onItsWayOut(state.status) ?? allowed;',
+          replace: 'case "update":\n      return allowed;',
         },
       ],
       expects: /PATCH .*the model says 409 resource_deleting|the API says \["pending_deletion"/,

@@ -7,6 +7,7 @@ import { claimThis, runJob } from "@kule/api/testing/proofs/region-agent";
 import { made, Tenant } from "@kule/api/testing/proofs/tenant";
 import { operations } from "@kule/contract/generated/operations";
 import type { OperationId } from "@kule/contract/schemas";
+import { JOB_KINDS } from "@kule/programs/registry";
 import pg from "pg";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
@@ -294,7 +295,7 @@ const health = {
 const claimBody = () => ({
   claim_id: randomUUID(),
   agent_version: "0.1.0",
-  capabilities: ["ServerCreate", "ServerStop", "ServerRestore", "ServerDestroy"],
+  capabilities: [...JOB_KINDS],
 });
 
 function raw(

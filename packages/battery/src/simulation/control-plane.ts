@@ -173,6 +173,7 @@ export class ControlPlaneModel {
         status: server.status,
         wasCreated: server.observedGeneration > 0,
         hasOpenJob: running !== null || queued !== null,
+        isLocked: false,
       },
     );
     if (!decision.allowed) return refused(409, "invalid_state");
@@ -282,6 +283,9 @@ function refusal(
     id: server.id,
     status: server.status,
     deleteProtected: false,
+    wasCreated: server.observedGeneration > 0,
+    openJob: null,
+    lockedFor: null,
   });
   return first === undefined ? null : refused(409, first.code);
 }

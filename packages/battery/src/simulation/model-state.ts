@@ -230,7 +230,8 @@ export class ModelState {
     const base = { server: { id, organisation_id: organisationId, name }, vmid };
     if (job.kind === "ServerRestore")
       return { kind: "ServerRestore", ...base, start: server.restoresTo === "running" };
-    if (job.kind !== "ServerCreate") return { kind: job.kind, ...base };
+    if (job.kind === "ServerStop" || job.kind === "ServerDestroy") return { kind: job.kind, ...base };
+    if (job.kind !== "ServerCreate") throw new Error(`the model makes no ${job.kind}`);
     const host = this.addressOf(id);
     if (host === null) throw new Error(`${id} has no address`);
     return {

@@ -74,6 +74,8 @@ export type OperationId =
   | "updateServer"
   | "deleteServer"
   | "cancelServerDeletion"
+  | "powerServer"
+  | "resizeServer"
   | "listJobs"
   | "getJob"
   | "streamJobEvents"
@@ -145,6 +147,8 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   updateServer: {"id":"updateServer","method":"patch","path":"/servers/{server_id}","tag":"servers","permission":"server:update","audit":"server.update","pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
   deleteServer: {"id":"deleteServer","method":"delete","path":"/servers/{server_id}","tag":"servers","permission":"server:delete","audit":"server.delete","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
   cancelServerDeletion: {"id":"cancelServerDeletion","method":"post","path":"/servers/{server_id}/cancel-deletion","tag":"servers","permission":"server:delete","audit":"server.cancel_deletion","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[200,202,401,403,404,409,422,429,503]},
+  powerServer: {"id":"powerServer","method":"post","path":"/servers/{server_id}/power","tag":"servers","permission":"server:update","audit":"server.power","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  resizeServer: {"id":"resizeServer","method":"post","path":"/servers/{server_id}/resize","tag":"servers","permission":"server:update","audit":"server.resize","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   listJobs: {"id":"listJobs","method":"get","path":"/jobs","tag":"jobs","permission":"job:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","resource","status","kind","region"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getJob: {"id":"getJob","method":"get","path":"/jobs/{job_id}","tag":"jobs","permission":"job:read","audit":null,"pathParameters":["job_id"],"queryParameters":["wait"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   streamJobEvents: {"id":"streamJobEvents","method":"get","path":"/jobs/{job_id}/events","tag":"jobs","permission":"job:read","audit":null,"pathParameters":["job_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Last-Event-ID"],"body":null,"statuses":[200,401,403,404,422,429,503]},

@@ -784,6 +784,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/{server_id}/power": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start, shut down, stop, reboot or reset a server
+         * @description * `start` switches a stopped server on.
+         *     * `shutdown` asks the guest, for `timeout_seconds`; `stop` takes the power away at once, and also ends a
+         *       `shutdown` or `reboot` that still waits for its guest.
+         *     * `reboot` shuts the guest down and starts a new process, so that whatever waits for a cold start is applied;
+         *       the job succeeds when the process really is another one. `reset` is the button on the case: the guest begins
+         *       anew in the same process.
+         *     * A guest that does not obey in time is left running and the job fails with `guest_ignored`; with `force_after`
+         *       its power is taken away instead.
+         *
+         *     `actions` of the server says which of them is possible now; any other answers 409 `invalid_state`.
+         */
+        post: operations["powerServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{server_id}/resize": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a server another package
+         * @description CPU and memory go up and down; a disk only grows, since a file system cannot be cut off safely.
+         *
+         *     * With `grow_disk` (the default) the disk becomes as large as the package's; a package with a smaller disk than
+         *       the server has is refused with 409 `disk_shrink_forbidden`. With `grow_disk: false` the disk stays as it is,
+         *       so that the server can go down again later, and a smaller package keeps the larger disk.
+         *     * A running server is restarted, so it needs `allow_restart: true` unless only its disk grows: the guest is asked
+         *       to shut down, switched off after a minute if it does not, and started with the new package. A stopped one stays
+         *       stopped.
+         *     * Windows images keep their minimum: 422 `os_plan_mismatch`.
+         *
+         *     The server is `resizing` until the region has read back that everything is applied and nothing waits for a start.
+         */
+        post: operations["resizeServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs": {
         parameters: {
             query?: never;
@@ -1056,7 +1125,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "region_unavailable" | "tier_forbids_egress" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -1622,10 +1691,10 @@ export interface components {
             job: components["schemas"]["Job"] | null;
         };
         /**
-         * @description `creating`, then `running` or `stopped`; `stopping`/`starting` on the way; `pending_deletion` in the removal buffer, `deleting` once it ends, then 404; `error` when a job gave up (`status_reason` says why)
+         * @description `creating`, then `running` or `stopped`; `starting`, `stopping`, `rebooting`, `resizing` and `rebuilding` on the way; `pending_deletion` in the removal buffer, `deleting` once it ends, then 404; `error` when a job gave up (`status_reason` says why)
          * @enum {string}
          */
-        ServerStatus: "creating" | "running" | "stopped" | "starting" | "stopping" | "pending_deletion" | "deleting" | "error";
+        ServerStatus: "creating" | "running" | "stopped" | "starting" | "stopping" | "rebooting" | "resizing" | "rebuilding" | "pending_deletion" | "deleting" | "error";
         /** @description Lower-case letters, digits and hyphens. Becomes the VM's name and the guest's hostname. Purely numeric names and words that YAML reads as something else (`on`, `null`, …) are refused. */
         ServerName: string;
         ActionState: {
@@ -1656,7 +1725,9 @@ export interface components {
                 os_family: "linux" | "windows";
             };
             package: components["schemas"]["Package"];
-            /** @description As given at creation */
+            /** @description The disk it has: the package's, or larger after a resize to a smaller package */
+            disk_gb: number;
+            /** @description As given at creation, or at the last rebuild */
             ssh_key_ids: string[];
             interfaces: {
                 id: string;
@@ -1671,6 +1742,12 @@ export interface components {
             public_ips: string[];
             labels: components["schemas"]["Labels"];
             protection: components["schemas"]["ServerProtection"];
+            /** @description An operator's lock. While it is there every change answers 409 `locked` */
+            locked: {
+                by: components["schemas"]["Actor"];
+                reason: string;
+                at: components["schemas"]["Time"];
+            } | null;
             console: {
                 types: ("serial" | "vnc")[];
             };
@@ -1687,6 +1764,12 @@ export interface components {
             } | null;
             /** @description What may be done now, and why not otherwise */
             actions: {
+                start: components["schemas"]["ActionState"];
+                shutdown: components["schemas"]["ActionState"];
+                stop: components["schemas"]["ActionState"];
+                reboot: components["schemas"]["ActionState"];
+                reset: components["schemas"]["ActionState"];
+                resize: components["schemas"]["ActionState"];
                 delete: components["schemas"]["ActionState"];
                 cancel_deletion: components["schemas"]["ActionState"];
                 update: components["schemas"]["ActionState"];
@@ -1703,6 +1786,42 @@ export interface components {
         ServerProtection: {
             /** @description Deleting answers 409 `protected` while true */
             delete: boolean;
+            /** @description Rebuilding answers 409 `protected` while true */
+            rebuild: boolean;
+        };
+        ServerProtectionChange: {
+            /** @description Deleting answers 409 `protected` while true */
+            delete?: boolean;
+            /** @description Rebuilding answers 409 `protected` while true */
+            rebuild?: boolean;
+        };
+        ServerPowerRequest: {
+            /** @enum {string} */
+            action: "start" | "shutdown" | "stop" | "reboot" | "reset";
+            /**
+             * @description How long the guest is asked (shutdown, reboot)
+             * @default 60
+             */
+            timeout_seconds?: number;
+            /**
+             * @description Take the power away when the guest has not obeyed by then (shutdown, reboot)
+             * @default false
+             */
+            force_after?: boolean;
+        };
+        ServerResizeRequest: {
+            /** @example l */
+            package: string;
+            /**
+             * @description A running server may be shut down and started again
+             * @default false
+             */
+            allow_restart?: boolean;
+            /**
+             * @description Make the disk as large as the package's
+             * @default true
+             */
+            grow_disk?: boolean;
         };
         ServerList: {
             items: components["schemas"]["Server"][];
@@ -1722,7 +1841,7 @@ export interface components {
             /** @description A free address of the subnet. Default: the lowest free one */
             private_ip?: components["schemas"]["Address4"];
             labels?: components["schemas"]["Labels"];
-            protection?: components["schemas"]["ServerProtection"];
+            protection?: components["schemas"]["ServerProtectionChange"];
             /**
              * @description Start it once it is made
              * @default true
@@ -1731,7 +1850,7 @@ export interface components {
         };
         ServerUpdate: {
             labels?: components["schemas"]["LabelChanges"];
-            protection?: components["schemas"]["ServerProtection"];
+            protection?: components["schemas"]["ServerProtectionChange"];
         };
         /** @description What was made so that the server has a place */
         CreatedAlong: {
@@ -1757,7 +1876,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy";
+        JobKind: "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -1790,6 +1909,11 @@ export interface components {
             /** @example job_06ex2v3m8n4k6q1r5s7t9w0y2z */
             id: string;
             kind: components["schemas"]["JobKind"];
+            /**
+             * @description Which act of its kind: `reboot` of a ServerPower
+             * @example reboot
+             */
+            action: string | null;
             status: components["schemas"]["JobStatus"];
             /** @description Nothing more will happen */
             done: boolean;
@@ -1923,7 +2047,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -2010,6 +2134,35 @@ export interface components {
             kind: "ServerDestroy";
             server: components["schemas"]["PayloadServer"];
             vmid: number;
+        } & {
+            [key: string]: unknown;
+        };
+        ServerPowerPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerPower";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            /** @enum {string} */
+            action: "start" | "shutdown" | "stop" | "reboot" | "reset";
+            timeout_seconds: number;
+            force_after: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        ServerResizePayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerResize";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            package: components["schemas"]["PayloadPackage"];
+            /** @description It ran when the resize was asked for, and is to run at its end */
+            run: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -4421,6 +4574,123 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    powerServer: {
+        parameters: {
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "action": "reboot",
+                 *       "timeout_seconds": 60,
+                 *       "force_after": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServerPowerRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["DryRun"];
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resizeServer: {
+        parameters: {
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "package": "l",
+                 *       "allow_restart": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServerResizeRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["DryRun"];
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

@@ -28,6 +28,8 @@ export const createSubnet: Validator;
 export const updateSubnet: Validator;
 export const createServer: Validator;
 export const updateServer: Validator;
+export const powerServer: Validator;
+export const resizeServer: Validator;
 export const claimJob: Validator;
 export const reportStep: Validator;
 export const reportHealth: Validator;

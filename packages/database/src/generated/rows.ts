@@ -104,6 +104,7 @@ export interface Job {
   lease_until: Timestamp | null;
   max_attempts: Generated<number>;
   organisation_id: string;
+  parameters: Generated<Json>;
   phase: string | null;
   priority: Generated<number>;
   progress: Generated<number>;
@@ -250,10 +251,14 @@ export interface Server {
   deleted_at: Timestamp | null;
   deletion_requested_at: Timestamp | null;
   deletion_requested_by: Json | null;
+  disk_gb: number | null;
   generation: Generated<number>;
   id: string;
   image: string;
   labels: Generated<Json>;
+  locked_at: Timestamp | null;
+  locked_by: Json | null;
+  locked_reason: string | null;
   name: string;
   observed_at: Timestamp | null;
   observed_generation: Generated<number>;
@@ -261,8 +266,11 @@ export interface Server {
   package: string;
   power_state: Generated<string>;
   protect_delete: Generated<boolean>;
+  protect_rebuild: Generated<boolean>;
   purge_at: Timestamp | null;
   region: string;
+  resize_disk_gb: number | null;
+  resize_package: string | null;
   restores_to: string | null;
   ssh_key_ids: Generated<string[]>;
   ssh_public_keys: Generated<string[]>;

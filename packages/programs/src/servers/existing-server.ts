@@ -2,6 +2,8 @@
 
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
 import type { EffectContext, Owner, Vm } from "@kule/proxmox/hypervisor";
+import { parseJobNote, withJobNote } from "@kule/proxmox/job-note";
+import type { LastLook } from "../errors.ts";
 import type { Job, Observed, World } from "../program.ts";
 import { settledSighting } from "./settled-sighting.ts";
 import { notOurs, quarantined } from "./vm-problems.ts";
@@ -31,4 +33,39 @@ export async function observeExisting(
 export function observedPower(seen: SeenVm): Observed {
   if (seen.state === "absent") return { power_state: "off" };
   return { power_state: seen.vm.power === "stopped" ? "off" : "on", node: seen.vm.node, vmid: seen.vm.vmid };
+}
+
+/** Whether the VM is on, read once; null when somebody works on it, or it is not there or not ours. */
+export async function lastLookAtPower(
+  job: Job<PayloadOf<JobKind>>,
+  world: World,
+  signal?: AbortSignal,
+): Promise<LastLook | null> {
+  const { vmid } = job.payload;
+  const sighting = await world.hypervisor.findVm(vmid, ownerOf(job, world), undefined, signal);
+  if (sighting.state !== "present") return null;
+  return { power_state: sighting.vm.power === "stopped" ? "off" : "on" };
+}
+
+/** Writes what this job has to remember onto the VM, in place of what an earlier job left there. */
+export function noteOnVm(
+  job: Job<PayloadOf<JobKind>>,
+  world: World,
+  facts: Readonly<Record<string, string>>,
+  vm: Pick<Vm, "config">,
+  effect: EffectContext,
+): Promise<void> {
+  const description = withJobNote(vm.config.description, { jobId: job.id, facts });
+  return world.hypervisor.configure(
+    job.payload.vmid,
+    ownerOf(job, world),
+    { desired: { description }, rewriteSecrets: false },
+    effect,
+  );
+}
+
+/** What this job has noted on the VM; null when it has not noted anything yet. */
+export function noteOf(jobId: string, vm: Pick<Vm, "config">): Readonly<Record<string, string>> | null {
+  const note = parseJobNote(vm.config.description);
+  return note?.jobId === jobId ? note.facts : null;
 }

@@ -38,19 +38,23 @@ describe("trying again", () => {
     ["ServerStop", "running", true, false],
     ["ServerDestroy", "deleting", true, true],
     ["ServerDestroy", "deleted", true, false],
+    ["ServerResize", "running", true, true],
+    ["ServerResize", "pending_deletion", true, false],
+    ["ServerPower", "running", true, false],
     ["NetworkApply", "error", true, false],
   ] as const)(
     "a failed %s of a server that is %s (was made: %s): %s",
     (kind, status, wasCreated, allowed) => {
-      const server = { status, wasCreated, hasOpenJob: false };
+      const server = { status, wasCreated, hasOpenJob: false, isLocked: false };
       expect(decideRetry({ kind, ...failed }, server).allowed).toBe(allowed);
       expect(decideRetry({ kind, ...failed }, { ...server, hasOpenJob: true }).allowed).toBe(false);
+      expect(decideRetry({ kind, ...failed }, { ...server, isLocked: true }).allowed).toBe(false);
       expect(decideRetry({ kind, ...failed, isNewestOfKind: false }, server).allowed).toBe(false);
     },
   );
 
   test("an open or successful job is not tried again", () => {
-    const server = { status: "error", wasCreated: false, hasOpenJob: false } as const;
+    const server = { status: "error", wasCreated: false, hasOpenJob: false, isLocked: false } as const;
     for (const status of ["queued", "running", "succeeded"] as const)
       expect(decideRetry({ kind: "ServerCreate", status, isNewestOfKind: true }, server).allowed).toBe(false);
     expect(

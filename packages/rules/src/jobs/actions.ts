@@ -14,9 +14,12 @@ export type JobActionDecision =
 const yes: JobActionDecision = { allowed: true };
 const no = (reason: string): JobActionDecision => ({ allowed: false, reason });
 
+/** Acts on a server that is there: given up while they wait, and carried to their end once they have begun. */
+const acts = new Set(["ServerPower", "ServerResize"]);
+
 /**
  * Whether a job may be asked to stop. Only creating can be given up half-way: to stop a removal there is
- * cancel-deletion, and a destroy that has begun cannot be undone.
+ * cancel-deletion, a destroy that has begun cannot be undone, and half a reboot is worse than a whole one.
  */
 export function decideCancel(job: {
   readonly kind: string;
@@ -26,6 +29,7 @@ export function decideCancel(job: {
   if (isDone(job.status)) return no(`The job has ${job.status}`);
   if (job.kind === "ServerStop") return no("Use cancel-deletion to stop the removal of the server");
   if (job.kind === "ServerRestore") return no("Delete the server instead: it will be stopped again");
+  if (acts.has(job.kind)) return job.status === "queued" ? yes : no("The job is being carried out");
   if (job.kind !== "ServerCreate") return no("A destroy cannot be undone");
   if (job.status === "running" && job.irreversible) return no("The job has done what cannot be undone");
   return yes;
@@ -39,6 +43,8 @@ const retryNeeds: {
   ServerRestore: { statuses: ["error"], created: true },
   ServerStop: { statuses: ["pending_deletion"] },
   ServerDestroy: { statuses: ["deleting"] },
+  // A power action is quickly asked for again; a resize that broke off is finished.
+  ServerResize: { statuses: ["running", "stopped", "error"], created: true },
 };
 
 /** Whether a job that ended without success may be queued again. */
@@ -48,9 +54,11 @@ export function decideRetry(
     readonly status: ServerStatus | "deleted";
     readonly wasCreated: boolean;
     readonly hasOpenJob: boolean;
+    readonly isLocked: boolean;
   },
 ): JobActionDecision {
   if (job.status !== "failed" && job.status !== "cancelled") return no(`The job is ${job.status}`);
+  if (server.isLocked) return no("The server is locked by an operator");
   if (server.hasOpenJob) return no("Another job of the server is open");
   const needs = retryNeeds[job.kind];
   const fits =

@@ -74,6 +74,23 @@ export function takenByRestore(amounts: QuotaAmounts): QuotaAmounts {
   return { vcpu: amounts.vcpu ?? 0, memory_mb: amounts.memory_mb ?? 0 };
 }
 
+/** Of each the larger of the two. */
+export function largerQuota(one: QuotaAmounts, other: QuotaAmounts): QuotaAmounts {
+  return Object.fromEntries(quotaNames.map((name) => [name, Math.max(one[name] ?? 0, other[name] ?? 0)]));
+}
+
+/** What a resize takes on top of what the server has; going down takes nothing. */
+export function takenByResize(
+  from: { readonly vcpu: number; readonly memoryMb: number; readonly diskGb: number },
+  to: { readonly vcpu: number; readonly memoryMb: number; readonly diskGb: number },
+): QuotaAmounts {
+  return {
+    vcpu: Math.max(0, to.vcpu - from.vcpu),
+    memory_mb: Math.max(0, to.memoryMb - from.memoryMb),
+    disk_gb: Math.max(0, to.diskGb - from.diskGb),
+  };
+}
+
 /** One and the other; less the other with `-1`. */
 export function addQuota(one: QuotaAmounts, other: QuotaAmounts, times = 1): QuotaAmounts {
   return Object.fromEntries(quotaNames.map((name) => [name, (one[name] ?? 0) + times * (other[name] ?? 0)]));

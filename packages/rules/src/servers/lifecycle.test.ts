@@ -1,19 +1,28 @@
 import { describe, expect, test } from "vitest";
 import { actionsOf, decideAction, restoresTo, serverActions, serverStatuses } from "./lifecycle.ts";
+import { powerActions } from "./power.ts";
 
-const free = { deleteProtected: false };
+const idle = { wasCreated: true, openJob: null, lockedFor: null } as const;
+const free = { deleteProtected: false, ...idle };
 
 describe("actions", () => {
-  test.each(["creating", "running", "stopped", "starting", "stopping", "error"] as const)(
-    "a server that is %s can be deleted and changed, and has no removal to cancel",
-    (status) => {
-      expect(actionsOf({ status, ...free })).toMatchObject({
-        delete: { allowed: true },
-        update: { allowed: true },
-        cancel_deletion: { allowed: false, code: "invalid_state" },
-      });
-    },
-  );
+  test.each([
+    "creating",
+    "running",
+    "stopped",
+    "starting",
+    "stopping",
+    "rebooting",
+    "resizing",
+    "rebuilding",
+    "error",
+  ] as const)("a server that is %s can be deleted and changed, and has no removal to cancel", (status) => {
+    expect(actionsOf({ status, ...free })).toMatchObject({
+      delete: { allowed: true },
+      update: { allowed: true },
+      cancel_deletion: { allowed: false, code: "invalid_state" },
+    });
+  });
 
   test("a server in the removal buffer can be taken out of it and nothing else", () => {
     expect(actionsOf({ status: "pending_deletion", ...free })).toMatchObject({
@@ -33,8 +42,8 @@ describe("actions", () => {
 
   test("protection forbids deleting and only that", () => {
     for (const status of serverStatuses) {
-      const open = actionsOf({ status, deleteProtected: false });
-      const guarded = actionsOf({ status, deleteProtected: true });
+      const open = actionsOf({ status, ...free });
+      const guarded = actionsOf({ status, ...free, deleteProtected: true });
       expect(guarded.delete.allowed).toBe(false);
       expect(guarded.update).toEqual(open.update);
       expect(guarded.cancel_deletion).toEqual(open.cancel_deletion);
@@ -43,9 +52,48 @@ describe("actions", () => {
     }
   });
 
+  test("power follows the status: what is under way, over or senseless is refused", () => {
+    const allowedIn = (status: (typeof serverStatuses)[number]) => {
+      const actions = actionsOf({ status, ...free });
+      return powerActions.filter((action) => actions[action].allowed);
+    };
+    expect(allowedIn("running")).toEqual(["shutdown", "stop", "reboot", "reset"]);
+    expect(allowedIn("stopped")).toEqual(["start"]);
+    expect(allowedIn("error")).toEqual(["start", "stop"]);
+    const others = serverStatuses.filter((each) => !["running", "stopped", "error"].includes(each));
+    for (const status of others) expect(allowedIn(status)).toEqual([]);
+    expect(actionsOf({ status: "error", ...free, wasCreated: false }).start.allowed).toBe(false);
+  });
+
+  test("a stop does not wait behind a guest that is asked to shut down, and behind nothing else", () => {
+    const waiting = (kind: string, action: string | null) =>
+      decideAction("stop", { status: "stopping", ...free, openJob: { kind, action } }).allowed;
+    expect(waiting("ServerPower", "shutdown")).toBe(true);
+    expect(waiting("ServerPower", "reboot")).toBe(true);
+    expect(waiting("ServerPower", "stop")).toBe(false);
+    expect(waiting("ServerRestore", null)).toBe(false);
+  });
+
+  test("an act waits for the one before it", () => {
+    const state = { status: "running", ...free, openJob: { kind: "ServerUpdate", action: null } } as const;
+    for (const action of [...powerActions, "resize"] as const)
+      expect(decideAction(action, state)).toMatchObject({ allowed: false, code: "invalid_state" });
+    expect(decideAction("delete", state).allowed).toBe(true);
+  });
+
+  test("a locked server refuses everything, in the operator's words", () => {
+    for (const status of serverStatuses)
+      for (const decision of Object.values(actionsOf({ status, ...free, lockedFor: "abuse report 7" })))
+        expect(decision).toMatchObject({
+          allowed: false,
+          code: "locked",
+          reason: expect.stringContaining("abuse report 7"),
+        });
+  });
+
   test("every refusal says why", () => {
     for (const status of serverStatuses)
-      for (const decision of Object.values(actionsOf({ status, deleteProtected: true })))
+      for (const decision of Object.values(actionsOf({ status, ...free, deleteProtected: true })))
         if (!decision.allowed) expect(decision.reason).toMatch(/^The server .+/);
   });
 });
@@ -55,6 +103,9 @@ test.each([
   ["starting", true, false, "running"],
   ["stopped", true, false, "stopped"],
   ["stopping", true, true, "stopped"],
+  ["rebooting", true, true, "running"],
+  ["resizing", true, true, "running"],
+  ["rebuilding", true, false, "stopped"],
   ["error", true, true, "running"],
   ["error", true, false, "stopped"],
   ["error", false, false, "error"],

@@ -1,61 +1,73 @@
+import { type ActionDecision, allowed, refused } from "./action-decision.ts";
+import { decideOnIdle } from "./idle.ts";
+import { decidePower, type PowerAction, powerActions } from "./power.ts";
+
 export const serverStatuses = [
   "creating",
   "running",
   "stopped",
   "starting",
   "stopping",
+  "rebooting",
+  "resizing",
+  "rebuilding",
   "pending_deletion",
   "deleting",
   "error",
 ] as const;
 export type ServerStatus = (typeof serverStatuses)[number];
 
-export const serverActions = ["delete", "cancel_deletion", "update"] as const;
+/** What people can do to a server. `actions` of a server shows each with its decision. */
+export const serverActions = ["delete", "cancel_deletion", "update", ...powerActions, "resize"] as const;
 export type ServerAction = (typeof serverActions)[number];
 
-export type ActionCode = "protected" | "resource_deleting" | "invalid_state";
-export type ActionDecision =
-  | { readonly allowed: true; readonly code: null; readonly reason: null }
-  | { readonly allowed: false; readonly code: ActionCode; readonly reason: string };
-
-const yes: ActionDecision = { allowed: true, code: null, reason: null };
-const no = (code: ActionCode, reason: string): ActionDecision => ({ allowed: false, code, reason });
-
-const beingRemoved = no("resource_deleting", "The server is marked for removal");
-const beingDestroyed = no("resource_deleting", "The server is being destroyed");
-const notMarked = no("invalid_state", "The server is not marked for removal");
-
-/**
- * What may be done in which status. The same table greys out the panel's buttons (`actions` of a server) and
- * refuses with 409, so the two cannot disagree.
- */
-const table: { readonly [status in ServerStatus]: { readonly [action in ServerAction]: ActionDecision } } = {
-  creating: { delete: yes, cancel_deletion: notMarked, update: yes },
-  running: { delete: yes, cancel_deletion: notMarked, update: yes },
-  stopped: { delete: yes, cancel_deletion: notMarked, update: yes },
-  starting: { delete: yes, cancel_deletion: notMarked, update: yes },
-  stopping: { delete: yes, cancel_deletion: notMarked, update: yes },
-  error: { delete: yes, cancel_deletion: notMarked, update: yes },
-  pending_deletion: { delete: beingRemoved, cancel_deletion: yes, update: beingRemoved },
-  deleting: { delete: beingDestroyed, cancel_deletion: beingDestroyed, update: beingDestroyed },
+/** What decides whether something may be done to a server. */
+export type ServerState = {
+  readonly status: ServerStatus;
+  readonly deleteProtected: boolean;
+  /** Its VM was once read back as complete. Without that there is nothing to act on but a create. */
+  readonly wasCreated: boolean;
+  /** The job that waits or runs for it, with the power action if it is one; null when there is none. */
+  readonly openJob: { readonly kind: string; readonly action: string | null } | null;
+  /** Why an operator has locked it; null when nobody has. */
+  readonly lockedFor: string | null;
 };
 
-export type ServerState = { readonly status: ServerStatus; readonly deleteProtected: boolean };
-
-/** Whether the action may be done on a server in that state, and why not. */
+/**
+ * Whether the action may be done on a server in that state, and why not. The same decision greys out the panel's
+ * buttons (`actions` of a server) and refuses with 409, so the two cannot disagree.
+ */
 export function decideAction(action: ServerAction, state: ServerState): ActionDecision {
-  const decision = table[state.status][action];
-  if (decision.allowed && action === "delete" && state.deleteProtected)
-    return no("protected", "The server is protected from deletion");
-  return decision;
+  if (state.lockedFor !== null)
+    return refused("locked", `The server is locked by an operator: ${state.lockedFor}`);
+  switch (action) {
+    case "delete":
+      return (
+        onItsWayOut(state.status) ??
+        (state.deleteProtected ? refused("protected", "The server is protected from deletion") : allowed)
+      );
+    case "cancel_deletion":
+      if (state.status === "pending_deletion") return allowed;
+      return onItsWayOut(state.status) ?? refused("invalid_state", "The server is not marked for removal");
+    case "update":
+      return onItsWayOut(state.status) ?? allowed;
+    case "resize":
+      return onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped"], "resized", state);
+    default:
+      return onItsWayOut(state.status) ?? decidePower(action satisfies PowerAction, state);
+  }
+}
+
+function onItsWayOut(status: ServerStatus): ActionDecision | null {
+  if (status === "pending_deletion") return refused("resource_deleting", "The server is marked for removal");
+  if (status === "deleting") return refused("resource_deleting", "The server is being destroyed");
+  return null;
 }
 
 /** All actions with their decisions, as a server's `actions` show them. */
 export function actionsOf(state: ServerState): { readonly [action in ServerAction]: ActionDecision } {
-  return {
-    delete: decideAction("delete", state),
-    cancel_deletion: decideAction("cancel_deletion", state),
-    update: decideAction("update", state),
+  return Object.fromEntries(serverActions.map((action) => [action, decideAction(action, state)])) as {
+    [action in ServerAction]: ActionDecision;
   };
 }
 
@@ -72,6 +84,7 @@ export function restoresTo(status: ServerStatus, wasCreated: boolean, powerIsOn:
   switch (status) {
     case "running":
     case "starting":
+    case "rebooting":
       return "running";
     case "stopped":
     case "stopping":

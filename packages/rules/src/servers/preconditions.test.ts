@@ -95,24 +95,30 @@ describe("creating", () => {
 });
 
 describe("acting on a server", () => {
+  const idle = { wasCreated: true, openJob: null, lockedFor: null };
   test("a refused delete names what would allow it", () => {
     expect(
-      decideServerAction("delete", { id: "srv_1", status: "running", deleteProtected: true }),
+      decideServerAction("delete", { id: "srv_1", status: "running", deleteProtected: true, ...idle }),
     ).toMatchObject([{ code: "protected", fix: 'PATCH /servers/srv_1 {"protection":{"delete":false}}' }]);
   });
 
   test("what the removal buffer forbids can be had by leaving it", () => {
     expect(
-      decideServerAction("update", { id: "srv_1", status: "pending_deletion", deleteProtected: false }),
+      decideServerAction("update", {
+        id: "srv_1",
+        status: "pending_deletion",
+        deleteProtected: false,
+        ...idle,
+      }),
     ).toMatchObject([{ code: "resource_deleting", fix: "POST /servers/srv_1/cancel-deletion" }]);
     expect(
-      decideServerAction("update", { id: "srv_1", status: "deleting", deleteProtected: false }),
+      decideServerAction("update", { id: "srv_1", status: "deleting", deleteProtected: false, ...idle }),
     ).toMatchObject([{ code: "resource_deleting", fix: null }]);
   });
 
   test("what is allowed has no refusals", () => {
-    expect(decideServerAction("delete", { id: "srv_1", status: "error", deleteProtected: false })).toEqual(
-      [],
-    );
+    expect(
+      decideServerAction("delete", { id: "srv_1", status: "error", deleteProtected: false, ...idle }),
+    ).toEqual([]);
   });
 });

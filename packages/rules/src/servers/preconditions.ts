@@ -1,6 +1,7 @@
 import type { Refusal } from "../decision.ts";
 import type { QuotaRefusal } from "../quotas/quotas.ts";
-import { type ActionCode, decideAction, type ServerAction, type ServerState } from "./lifecycle.ts";
+import type { ActionCode } from "./action-decision.ts";
+import { decideAction, type ServerAction, type ServerState } from "./lifecycle.ts";
 
 export type CreateCode =
   | "region_unavailable"
@@ -114,13 +115,28 @@ export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
 const preconditionNames: { readonly [code in ActionCode]: string } = {
   protected: "server_not_protected",
   resource_deleting: "server_not_deleting",
-  invalid_state: "server_in_removal_buffer",
+  invalid_state: "server_in_right_state",
+  locked: "server_not_locked",
 };
 
-const fixOf = (code: ActionCode, id: string): string | null => {
-  if (code === "protected") return `PATCH /servers/${id} {"protection":{"delete":false}}`;
-  return null;
-};
+function fixOf(
+  code: ActionCode,
+  action: ServerAction,
+  server: ServerState & { readonly id: string },
+): string | null {
+  switch (code) {
+    case "protected":
+      return `PATCH /servers/${server.id} {"protection":{"delete":false}}`;
+    case "resource_deleting":
+      return server.status === "pending_deletion" ? `POST /servers/${server.id}/cancel-deletion` : null;
+    case "locked":
+      return "Ask an operator of the installation to unlock the server";
+    case "invalid_state":
+      return server.openJob === null || action === "cancel_deletion"
+        ? null
+        : "Wait until the open job is over";
+  }
+}
 
 /** What stands in the way of an action on an existing server; an empty list lets it through. */
 export function decideServerAction(
@@ -129,14 +145,16 @@ export function decideServerAction(
 ): Refusal<ActionCode>[] {
   const decision = decideAction(action, server);
   if (decision.allowed) return [];
-  const canUndo = decision.code === "resource_deleting" && server.status === "pending_deletion";
   return [
     {
-      name: preconditionNames[decision.code],
+      name:
+        action === "cancel_deletion" && decision.code === "invalid_state"
+          ? "server_in_removal_buffer"
+          : preconditionNames[decision.code],
       code: decision.code,
       message: decision.reason,
       resource: server.id,
-      fix: canUndo ? `POST /servers/${server.id}/cancel-deletion` : fixOf(decision.code, server.id),
+      fix: fixOf(decision.code, action, server),
     },
   ];
 }

@@ -15,6 +15,7 @@ const facts = (status: ServerStatus, more: Partial<SettleFacts> = {}): SettleFac
   wantsRunning: true,
   runIsCounted: false,
   diskIsCounted: false,
+  hasSuccessor: false,
   ...more,
 });
 const made = { powerState: "on", runIsCounted: true, diskIsCounted: true } as const;
@@ -163,6 +164,8 @@ const anyKind = fc.constantFrom<ServerJobKind>(
   "ServerStop",
   "ServerRestore",
   "ServerDestroy",
+  "ServerPower",
+  "ServerResize",
 );
 const anyFacts = fc
   .record({
@@ -171,6 +174,7 @@ const anyFacts = fc
     wantsRunning: fc.boolean(),
     runIsCounted: fc.boolean(),
     diskIsCounted: fc.boolean(),
+    hasSuccessor: fc.boolean(),
   })
   // A run is only ever counted of a server that has a disk.
   .map((found): SettleFacts => ({ ...found, runIsCounted: found.runIsCounted && found.diskIsCounted }));
@@ -178,6 +182,47 @@ const anyOutcome = fc.record({
   status: fc.constantFrom("succeeded" as const, "failed" as const, "cancelled" as const),
   power: fc.constantFrom("on" as const, "off" as const, "unknown" as const, null),
   message: fc.string(),
+});
+
+describe.each([
+  ["ServerPower", "rebooting", "power_failed"],
+  ["ServerResize", "resizing", "resize_failed"],
+] as const)("%s", (kind, status, reason) => {
+  test("leaves the server as the region has read it back", () => {
+    expect(settleServer(kind, facts(status, made), outcome("succeeded", "on"))).toMatchObject({
+      status: "running",
+      reason: null,
+      isApplied: true,
+    });
+    expect(settleServer(kind, facts(status, made), outcome("succeeded", "off"))).toMatchObject({
+      status: "stopped",
+      powerState: "off",
+    });
+  });
+
+  test("that failed says why, and the server is what was last seen of it", () => {
+    expect(settleServer(kind, facts(status, made), outcome("failed"))).toMatchObject({
+      status: "running",
+      reason: { code: reason, message: "because" },
+      isApplied: false,
+      usage: [],
+    });
+    expect(settleServer(kind, facts(status, made), outcome("failed", "off"))).toMatchObject({
+      status: "stopped",
+      reason: { code: reason },
+      usage: ["server.stopped"],
+    });
+    expect(settleServer(kind, facts(status), outcome("failed")).status).toBe("error");
+  });
+
+  test("that gave way to another job leaves the status to that one", () => {
+    expect(
+      settleServer(kind, facts("stopping", { ...made, hasSuccessor: true }), outcome("cancelled", "off")),
+    ).toMatchObject({ status: "stopping", reason: "keep", powerState: "off", usage: ["server.stopped"] });
+    expect(settleServer(kind, facts("pending_deletion", made), outcome("succeeded", "on")).status).toBe(
+      "pending_deletion",
+    );
+  });
 });
 
 describe("every job, whatever the server came to meanwhile", () => {

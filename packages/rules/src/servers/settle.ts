@@ -1,10 +1,17 @@
 import type { RestoresTo, ServerStatus } from "./lifecycle.ts";
 
-export type ServerJobKind = "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy";
+export type ServerJobKind =
+  | "ServerCreate"
+  | "ServerStop"
+  | "ServerRestore"
+  | "ServerDestroy"
+  | "ServerPower"
+  | "ServerResize";
 export type PowerState = "on" | "off" | "unknown";
 export type UsageKind =
   | "server.started"
   | "server.stopped"
+  | "server.resized"
   | "server.purge_scheduled"
   | "server.purged"
   | "disk.allocated"
@@ -20,6 +27,8 @@ export type SettleFacts = {
   readonly runIsCounted: boolean;
   /** Usage says that it has a disk. */
   readonly diskIsCounted: boolean;
+  /** Another job of it waits: the status is that one's. */
+  readonly hasSuccessor: boolean;
 };
 
 /** How a job ended for good, and what the region read back. */
@@ -58,6 +67,15 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
       return outcome.status === "succeeded" ? restored(facts, outcome) : notRestored(facts, outcome);
     case "ServerDestroy":
       return outcome.status === "succeeded" ? destroyed(facts) : notDestroyed(facts, outcome);
+    case "ServerPower":
+      return operated(facts, outcome, "power_failed");
+    case "ServerResize": {
+      const ended = operated(facts, outcome, "resize_failed");
+      // What is open is divided here, and what begins now begins in the new size.
+      return outcome.status === "succeeded" && facts.diskIsCounted
+        ? { ...ended, usage: ["server.resized", ...ended.usage] }
+        : ended;
+    }
   }
 }
 
@@ -117,6 +135,24 @@ function notRestored(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   if (onItsWayOut(facts.status)) return seen;
   const code = outcome.status === "cancelled" ? "restore_cancelled" : "restore_failed";
   return { ...seen, status: "error", reason: { code, message: outcome.message } };
+}
+
+/**
+ * A job that left the server where it can be used, however it ended: on or off, as the region last said. One that
+ * failed says why, and what it was to do is not done.
+ */
+function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): Settlement {
+  const succeeded = outcome.status === "succeeded";
+  const powerState = succeeded ? powerAfter(facts, outcome) : (outcome.power ?? facts.powerState);
+  const seen = {
+    ...unchanged(facts),
+    ...observed(facts, { ...outcome, power: powerState }),
+    isApplied: succeeded,
+  };
+  if (onItsWayOut(facts.status) || facts.hasSuccessor) return seen;
+  const steady = powerState === "on" ? "running" : powerState === "off" ? "stopped" : "error";
+  const reason = outcome.status === "failed" ? { code: failure, message: outcome.message } : null;
+  return { ...seen, status: steady, reason };
 }
 
 function stopEnded(facts: SettleFacts, outcome: FinalOutcome): Settlement {

@@ -11,6 +11,7 @@ export type JobDetails = JobRow & {
   readonly queued_behind: string | null;
   readonly server_status: string | null;
   readonly server_was_created: boolean | null;
+  readonly server_is_locked: boolean | null;
   readonly has_open_job: boolean;
   readonly is_newest_of_kind: boolean;
 };
@@ -57,6 +58,7 @@ function jobDetails(db: Database | Tx, organisationId: string) {
       queuedBehind.as("queued_behind"),
       "server.status as server_status",
       sql<boolean | null>`server.observed_generation > 0`.as("server_was_created"),
+      sql<boolean | null>`server.locked_at is not null`.as("server_is_locked"),
       hasOpenJob.as("has_open_job"),
       isNewestOfKind.as("is_newest_of_kind"),
     ])

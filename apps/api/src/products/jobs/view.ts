@@ -19,6 +19,7 @@ export function viewJob(row: JobDetails, steps: readonly StepRow[], viewer: View
   return {
     id: row.id,
     kind: row.kind as Schemas["JobKind"],
+    action: (row.parameters as { action?: string }).action ?? null,
     status,
     done: isDone(status),
     region: row.region,
@@ -70,6 +71,7 @@ export function retryDecision(row: JobDetails): JobActionDecision {
       status: (row.server_status ?? "deleted") as ServerStatus | "deleted",
       wasCreated: row.server_was_created === true,
       hasOpenJob: row.has_open_job,
+      isLocked: row.server_is_locked === true,
     },
   );
 }

@@ -1,6 +1,12 @@
 import { findPackage } from "@kule/rules/catalog/packages";
 import type { QuotaName } from "@kule/rules/quotas/names";
-import { addQuota, heldInRemoval, type QuotaAmounts, serverQuota } from "@kule/rules/quotas/quotas";
+import {
+  addQuota,
+  heldInRemoval,
+  largerQuota,
+  type QuotaAmounts,
+  serverQuota,
+} from "@kule/rules/quotas/quotas";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 
@@ -36,16 +42,19 @@ async function countServers(db: Database | Tx, organisationId: string): Promise<
     .selectFrom("server")
     .select([
       "package",
+      "disk_gb",
+      "resize_package",
+      "resize_disk_gb",
       sql<boolean>`status in ('pending_deletion', 'deleting')`.as("is_leaving"),
       sql<number>`count(*)::integer`.as("servers"),
     ])
     .where("organisation_id", "=", organisationId)
     .where("deleted_at", "is", null)
-    .groupBy(["package", "is_leaving"])
+    .groupBy(["package", "disk_gb", "resize_package", "resize_disk_gb", "is_leaving"])
     .execute();
   let use: QuotaUse = { used: {}, reserved: {} };
   for (const group of groups) {
-    const one = quotaOfPackage(group.package);
+    const one = quotaOfServer(group);
     const held = group.is_leaving ? heldInRemoval(one) : one;
     use = {
       used: addQuota(use.used, held, group.servers),
@@ -53,6 +62,20 @@ async function countServers(db: Database | Tx, organisationId: string): Promise<
     };
   }
   return use;
+}
+
+/** A disk may be larger than the package's, and a resize under way takes the larger of what is and what comes. */
+function quotaOfServer(server: {
+  readonly package: string;
+  readonly disk_gb: number | null;
+  readonly resize_package: string | null;
+  readonly resize_disk_gb: number | null;
+}): QuotaAmounts {
+  const has = quotaOfPackage(server.package);
+  const now = { ...has, disk_gb: server.disk_gb ?? has.disk_gb ?? 0 };
+  if (server.resize_package === null) return now;
+  const coming = quotaOfPackage(server.resize_package);
+  return largerQuota(now, { ...coming, disk_gb: server.resize_disk_gb ?? 0 });
 }
 
 /** What a server of the package takes. */

@@ -1,5 +1,4 @@
 import { takenByRestore } from "@kule/rules/quotas/quotas";
-import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
@@ -9,7 +8,6 @@ import {
   askToStop,
   cancelQueuedJob,
   type JobRow,
-  lockOpenJobs,
   type NewJob,
   queueJob,
   recordDoneJob,
@@ -17,6 +15,7 @@ import {
 import type { Outcome } from "../../platform/mutation.ts";
 import { quotaOfPackage, quotaRefusals } from "../quotas/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 
 /**
@@ -30,20 +29,17 @@ export async function cancelServerDeletion(
 ): Promise<Outcome> {
   const server = await lockServer(tx, found.organisation_id, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
-  const state = decideServerAction("cancel_deletion", {
-    id: server.id,
-    status: server.status as ServerStatus,
-    deleteProtected: server.protect_delete,
-  });
+  const { state, jobs } = await lockedState(tx, server);
+  const wrongState = decideServerAction("cancel_deletion", state);
   // Its vCPUs and its memory were given up with the delete, and may have been taken by another server since.
   const refusals =
-    state.length > 0
-      ? state
+    wrongState.length > 0
+      ? wrongState
       : await quotaRefusals(tx, server.organisation_id, takenByRestore(quotaOfPackage(server.package)));
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals, server.status);
 
-  const { running, queued } = await lockOpenJobs(tx, server.organisation_id, server.id);
+  const { running, queued } = jobs;
   if (queued !== null) await cancelQueuedJob(tx, queued, "superseded", "The removal was cancelled");
   if (running?.kind === "ServerStop") await askToStop(tx, running);
   await unmark(tx, server, running);

@@ -137,6 +137,7 @@ async function insertServer(
       ssh_public_keys: [...sshPublicKeys],
       labels: JSON.stringify(body.labels ?? {}),
       protect_delete: body.protection?.delete ?? false,
+      protect_rebuild: body.protection?.rebuild ?? false,
       start_when_created: body.start ?? true,
     })
     .execute()

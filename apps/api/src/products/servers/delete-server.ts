@@ -4,10 +4,11 @@ import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
-import { askToStop, cancelQueuedJob, lockOpenJobs, queueJob } from "../../platform/jobs.ts";
+import { askToStop, cancelQueuedJob, queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { recordUsage } from "../usage/record.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
 
@@ -23,15 +24,12 @@ export async function deleteServer(
   const server = await lockServer(tx, found.organisation_id, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
   request.checkGeneration(server);
-  const refusals = decideServerAction("delete", {
-    id: server.id,
-    status: server.status as ServerStatus,
-    deleteProtected: server.protect_delete,
-  });
+  const { state, jobs } = await lockedState(tx, server);
+  const refusals = decideServerAction("delete", state);
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals, server.status);
 
-  const { running, queued } = await lockOpenJobs(tx, server.organisation_id, server.id);
+  const { running, queued } = jobs;
   if (queued !== null) await cancelQueuedJob(tx, queued, "superseded", "The server was deleted");
   if (running !== null && running.kind !== "ServerStop") await askToStop(tx, running);
   await mark(request, tx, server);

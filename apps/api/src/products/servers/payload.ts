@@ -1,4 +1,4 @@
-import type { JobPayload } from "@kule/contract/schemas";
+import type { JobPayload, PayloadOf } from "@kule/contract/schemas";
 import { findImage } from "@kule/rules/catalog/images";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
@@ -24,10 +24,19 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
       return { kind: "ServerRestore", ...base, start: server.restores_to === "running" };
     case "ServerDestroy":
       return { kind: "ServerDestroy", ...base };
+    case "ServerPower":
+      return { kind: "ServerPower", ...base, ...(job.parameters as PowerParameters) };
+    case "ServerResize": {
+      const { package: slug, disk_gb, run } = job.parameters as ResizeParameters;
+      return { kind: "ServerResize", ...base, package: { ...packageOf(slug), disk_gb }, run };
+    }
     default:
       throw new Error(`${job.kind} is no job of a server`);
   }
 }
+
+type PowerParameters = Pick<PayloadOf<"ServerPower">, "action" | "timeout_seconds" | "force_after">;
+export type ResizeParameters = { readonly package: string; readonly disk_gb: number; readonly run: boolean };
 
 type PayloadBase = { server: { id: string; organisation_id: string; name: string }; vmid: number };
 type LoadedServer = Awaited<ReturnType<typeof loadServer>>;

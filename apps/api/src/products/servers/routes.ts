@@ -6,13 +6,17 @@ import { cancelServerDeletion } from "./cancel-server-deletion.ts";
 import { createServer } from "./create-server.ts";
 import { deleteServer } from "./delete-server.ts";
 import { checkCreateServer } from "./placement.ts";
+import { checkPowerServer, powerServer } from "./power-server.ts";
+import { checkResizeServer, resizeServer } from "./resize-server.ts";
 import { findServer, listServers } from "./store.ts";
 import { checkUpdateServer, updateServer } from "./update-server.ts";
 import { viewServer } from "./view.ts";
 
 export function mountServers(api: Api): void {
   const find = (
-    request: ApiRequest<"getServer" | "updateServer" | "deleteServer" | "cancelServerDeletion">,
+    request: ApiRequest<
+      "getServer" | "updateServer" | "deleteServer" | "cancelServerDeletion" | "powerServer" | "resizeServer"
+    >,
   ) => findServer(request.db, request.organisationId, request.pathId("server_id", "srv"));
 
   operation(api, "listServers", {
@@ -26,4 +30,6 @@ export function mountServers(api: Api): void {
   operation(api, "updateServer", { find, check: checkUpdateServer, mutate: updateServer });
   operation(api, "deleteServer", { find, mutate: deleteServer });
   operation(api, "cancelServerDeletion", { find, mutate: cancelServerDeletion });
+  operation(api, "powerServer", { find, check: checkPowerServer, mutate: powerServer });
+  operation(api, "resizeServer", { find, check: checkResizeServer, mutate: resizeServer });
 }

@@ -1,5 +1,6 @@
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { macAddress } from "@kule/rules/servers/mac";
+import { leavesRunning, type PowerAction } from "@kule/rules/servers/power";
 import {
   type PowerState,
   type ServerJobKind,
@@ -13,13 +14,14 @@ import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import { releaseAddresses, restVmid, takeVmid, useVmidAgain } from "./allocations.ts";
-import { renderServerPayload } from "./payload.ts";
+import { type ResizeParameters, renderServerPayload } from "./payload.ts";
+import { takenAlong } from "./resize-server.ts";
 import { lockServer, type ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
 
 /** What the queue must know about jobs of servers. */
 export const serverJobs: JobHandler = {
-  kinds: ["ServerCreate", "ServerStop", "ServerRestore", "ServerDestroy"],
+  kinds: ["ServerCreate", "ServerStop", "ServerRestore", "ServerDestroy", "ServerPower", "ServerResize"],
   lockResource: async (tx, job) => void (await lockServer(tx, job.organisation_id, job.resource_id)),
   renderPayload: renderServerPayload,
   settle: settleServerJob,
@@ -39,6 +41,7 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
       powerState: server.power_state as PowerState,
       wantsRunning: wantsRunning(job, server),
       ...(await openUsage(tx, server.organisation_id, server.id)),
+      hasSuccessor: await hasQueuedJob(tx, server),
     },
     end,
   );
@@ -48,11 +51,33 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
     await releaseAddresses(tx, server, settings.addressQuarantineSeconds);
     await restVmid(tx, server, "tombstone");
   }
-  await recordUsage(tx, settled.usage, serverUsage(server, job.id));
+  const resized = job.kind === "ServerResize" && end.status === "succeeded" ? resizedTo(job) : {};
+  await recordUsage(tx, settled.usage, serverUsage({ ...server, ...resized }, job.id));
 }
 
+async function hasQueuedJob(tx: Tx, server: ServerRow): Promise<boolean> {
+  const row = await tx
+    .selectFrom("job")
+    .select("id")
+    .where("organisation_id", "=", server.organisation_id)
+    .where("resource_id", "=", server.id)
+    .where("status", "=", "queued")
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** What a running server has to be after the job, when the region does not say. */
 function wantsRunning(job: JobRow, server: ServerRow): boolean {
-  return job.kind === "ServerCreate" ? server.start_when_created : server.restores_to === "running";
+  switch (job.kind) {
+    case "ServerCreate":
+      return server.start_when_created;
+    case "ServerPower":
+      return leavesRunning((job.parameters as { action: PowerAction }).action);
+    case "ServerResize":
+      return (job.parameters as ResizeParameters).run;
+    default:
+      return server.restores_to === "running";
+  }
 }
 
 async function writeSettlement(
@@ -80,6 +105,8 @@ async function writeSettlement(
       ...reason,
       ...(settled.restoresTo === null ? {} : { restores_to: settled.restoresTo }),
       ...(isRestored ? { restores_to: null } : {}),
+      ...(job.kind === "ServerResize" ? { resize_package: null, resize_disk_gb: null } : {}),
+      ...(job.kind === "ServerResize" && end.status === "succeeded" ? resizedTo(job) : {}),
       ...(settled.isApplied ? { observed_generation: server.generation } : {}),
       ...(settled.status === "deleted" ? { deleted_at: sql<Date>`clock_timestamp()` } : {}),
       ...(settled.isApplied || end.power !== null ? { observed_at: sql<Date>`clock_timestamp()` } : {}),
@@ -90,14 +117,26 @@ async function writeSettlement(
     .execute();
 }
 
-/** A create or a restore that is tried again is on its way once more; the other jobs never took the status away. */
+function resizedTo(job: JobRow): Pick<ServerRow, "package" | "disk_gb"> {
+  const { package: slug, disk_gb } = job.parameters as ResizeParameters;
+  return { package: slug, disk_gb };
+}
+
+/** A job that is tried again takes its server on its way once more; a stop and a destroy never took the status away. */
 async function retried(tx: Tx, job: JobRow): Promise<void> {
   const restoring = sql<string>`case restores_to when 'running' then 'starting' else 'stopped' end`;
-  const status = job.kind === "ServerCreate" ? "creating" : job.kind === "ServerRestore" ? restoring : null;
+  const statuses: { readonly [kind: string]: string | typeof restoring } = {
+    ServerCreate: "creating",
+    ServerRestore: restoring,
+    ServerResize: "resizing",
+  };
+  const status = statuses[job.kind] ?? null;
+  const { package: slug, disk_gb } = job.parameters as Partial<ResizeParameters>;
   await tx
     .updateTable("server")
     .set({
       ...(status === null ? {} : { status }),
+      ...(job.kind === "ServerResize" ? takenAlong(slug ?? "", disk_gb ?? 0) : {}),
       status_code: null,
       status_message: null,
       status_job_id: null,

@@ -22,6 +22,8 @@ export type ServerDetails = ServerRow & {
   readonly interfaces: readonly InterfaceRow[];
   /** The newest open job. */
   readonly job_id: string | null;
+  readonly job_kind: string | null;
+  readonly job_action: string | null;
 };
 
 const interfaces = sql<InterfaceRow[]>`coalesce((
@@ -33,17 +35,29 @@ const interfaces = sql<InterfaceRow[]>`coalesce((
     join address on address.organisation_id = nic.organisation_id and address.nic_id = nic.id
    where nic.organisation_id = server.organisation_id and nic.server_id = server.id), '[]'::json)`;
 
-const openJobId = sql<string | null>`(
-  select job.id from job
-   where job.organisation_id = server.organisation_id and job.resource_id = server.id
-     and job.status in ('queued', 'running')
-   order by job.created_at desc limit 1)`;
-
 function serverDetails(db: Database | Tx, organisationId: string) {
   return db
     .selectFrom("server")
+    .leftJoinLateral(
+      (job) =>
+        job
+          .selectFrom("job")
+          .select(["job.id", "job.kind", sql<string | null>`job.parameters ->> 'action'`.as("action")])
+          .whereRef("job.organisation_id", "=", "server.organisation_id")
+          .whereRef("job.resource_id", "=", "server.id")
+          .where("job.status", "in", ["queued", "running"])
+          .orderBy("job.created_at", "desc")
+          .limit(1)
+          .as("open_job"),
+      (join) => join.onTrue(),
+    )
     .selectAll("server")
-    .select([interfaces.as("interfaces"), openJobId.as("job_id")])
+    .select([
+      interfaces.as("interfaces"),
+      "open_job.id as job_id",
+      "open_job.kind as job_kind",
+      "open_job.action as job_action",
+    ])
     .where("server.organisation_id", "=", organisationId)
     .where("server.deleted_at", "is", null);
 }

@@ -1,6 +1,5 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
-import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
@@ -10,6 +9,7 @@ import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { refuseConflicts, writtenServer } from "./answers.ts";
+import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails } from "./store.ts";
 
 export function checkUpdateServer(
@@ -31,19 +31,13 @@ export async function updateServer(
   if (server === null || server.status === "deleted") throw new NotFound();
   const labels = body.labels === undefined ? {} : { labels: changedLabels(server.labels, body.labels) };
   request.checkGeneration(server);
-  refuseConflicts(
-    decideServerAction("update", {
-      id: server.id,
-      status: server.status as ServerStatus,
-      deleteProtected: server.protect_delete,
-    }),
-    server.status,
-  );
+  refuseConflicts(decideServerAction("update", (await lockedState(tx, server)).state), server.status);
   await tx
     .updateTable("server")
     .set({
       ...labels,
-      ...(body.protection === undefined ? {} : { protect_delete: body.protection.delete }),
+      ...(body.protection?.delete === undefined ? {} : { protect_delete: body.protection.delete }),
+      ...(body.protection?.rebuild === undefined ? {} : { protect_rebuild: body.protection.rebuild }),
       generation: sql<number>`generation + 1`,
       observed_generation: sql<number>`observed_generation + (observed_generation = generation)::integer`,
       updated_at: sql<Date>`clock_timestamp()`,

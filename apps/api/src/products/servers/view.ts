@@ -1,17 +1,22 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { findImage, type OsFamily } from "@kule/rules/catalog/images";
 import { findPackage } from "@kule/rules/catalog/packages";
-import { type ActionDecision, actionsOf, type ServerStatus } from "@kule/rules/servers/lifecycle";
+import type { ActionDecision } from "@kule/rules/servers/action-decision";
+import { actionsOf, type ServerAction } from "@kule/rules/servers/lifecycle";
 import { viewPackage } from "../catalog/index.ts";
-import type { ServerDetails } from "./store.ts";
+import { stateOf } from "./server-state.ts";
+import type { ServerDetails, ServerRow } from "./store.ts";
 
 /** A server as the contract shows it. */
 export function viewServer(row: ServerDetails): Schemas["Server"] {
   const image = viewImage(row.image);
-  const actions = actionsOf({
-    status: row.status as ServerStatus,
-    deleteProtected: row.protect_delete,
-  });
+  const openJob = row.job_kind === null ? null : { kind: row.job_kind, action: row.job_action };
+  const actions = Object.fromEntries(
+    Object.entries(actionsOf(stateOf(row, openJob))).map(([action, decision]) => [
+      action,
+      viewAction(decision),
+    ]),
+  ) as { [action in ServerAction]: Schemas["ActionState"] };
   return {
     id: row.id,
     name: row.name,
@@ -22,18 +27,16 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
     power_state: row.power_state as Schemas["Server"]["power_state"],
     image,
     package: packageOf(row.package),
+    disk_gb: diskOf(row),
     ssh_key_ids: row.ssh_key_ids,
     interfaces: row.interfaces.map((each) => ({ ...each })),
     public_ips: [],
     labels: row.labels as Record<string, string>,
-    protection: { delete: row.protect_delete },
+    protection: { delete: row.protect_delete, rebuild: row.protect_rebuild },
+    locked: viewLock(row),
     console: { types: [image.os_family === "windows" ? "vnc" : "serial"] },
     deletion: viewDeletion(row),
-    actions: {
-      delete: viewAction(actions.delete),
-      cancel_deletion: viewAction(actions.cancel_deletion),
-      update: viewAction(actions.update),
-    },
+    actions,
     job_id: row.job_id,
     generation: row.generation,
     observed_generation: row.observed_generation,
@@ -55,6 +58,26 @@ export function packageOf(slug: string): Schemas["Package"] {
   const plan = findPackage(slug);
   if (plan === undefined) throw new Error(`no package ${slug}`);
   return viewPackage(plan);
+}
+
+/** The size of its disk: a resize to a smaller package leaves it as it was. */
+export function diskOf(row: Pick<ServerRow, "disk_gb" | "package">): number {
+  return row.disk_gb ?? packageOf(row.package).disk_gb;
+}
+
+/** What a server takes, as its usage is counted. */
+export function quantityOf(row: Pick<ServerRow, "disk_gb" | "package">) {
+  const { vcpu, memory_mb } = packageOf(row.package);
+  return { vcpu, memory_mb, disk_gb: diskOf(row) };
+}
+
+function viewLock(row: ServerDetails): Schemas["Server"]["locked"] {
+  if (row.locked_at === null || row.locked_reason === null) return null;
+  return {
+    by: row.locked_by as Schemas["Actor"],
+    reason: row.locked_reason,
+    at: row.locked_at.toISOString(),
+  };
 }
 
 function viewReason(row: ServerDetails): Schemas["Server"]["status_reason"] {

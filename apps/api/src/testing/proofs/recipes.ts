@@ -122,6 +122,14 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   cancelServerDeletion: {
     path: async (side) => ({ server_id: await side.tenant.addPendingServer(inSubnet(side)) }),
   },
+  powerServer: {
+    path: async (side) => ({ server_id: await side.tenant.addRunningServer(inSubnet(side)) }),
+    body: () => ({ action: "reboot", timeout_seconds: 30, force_after: true }),
+  },
+  resizeServer: {
+    path: async (side) => ({ server_id: await side.tenant.addRunningServer(inSubnet(side)) }),
+    body: () => ({ package: "m", allow_restart: true, grow_disk: true }),
+  },
   listJobs: {},
   getJob: { path: standing("job") },
   streamJobEvents: { path: standing("job") },

@@ -3,7 +3,14 @@ import type { ApiCaller } from "../api-caller.ts";
 
 export type ClaimedJob = { readonly id: string; readonly epoch: number; readonly kind: string };
 
-const capabilities = ["ServerCreate", "ServerStop", "ServerRestore", "ServerDestroy"];
+const capabilities = [
+  "ServerCreate",
+  "ServerStop",
+  "ServerRestore",
+  "ServerDestroy",
+  "ServerPower",
+  "ServerResize",
+];
 
 /**
  * Takes this very job as the region's agent would; jobs that come first go back to the queue.

@@ -17,6 +17,7 @@ const finished: Vm = {
   tags: ["kule", "org_20001", "srv_20001"],
   pool: "kule-org_20001",
   power: "running",
+  process: "pve1:4711",
   highlyAvailable: false,
   config: {
     ...Object.fromEntries(

@@ -1,0 +1,50 @@
+import type { JobKind } from "@kule/contract/schemas";
+import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { type JobRow, queueJob } from "../../platform/jobs.ts";
+import type { ServerRow } from "./store.ts";
+
+export type ServerJob = {
+  readonly kind: JobKind;
+  /** Where the server is until the job is over; left out when that does not change what can be done with it. */
+  readonly status?: ServerStatus;
+  /** What was asked for and is not written down anywhere else. Never secrets. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** What else changes in the server's row. */
+  readonly set?: Readonly<Partial<Record<keyof ServerRow, unknown>>>;
+};
+
+/** Writes a job for a server whose row this transaction has locked, and the server's way there. */
+export async function queueServerJob(
+  request: ApiRequest,
+  tx: Tx,
+  server: ServerRow,
+  { kind, status, parameters, set }: ServerJob,
+): Promise<JobRow> {
+  await tx
+    .updateTable("server")
+    .set({
+      ...(status === undefined ? {} : { status }),
+      ...(set as object | undefined),
+      status_code: null,
+      status_message: null,
+      status_job_id: null,
+      generation: sql<number>`generation + 1`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", server.organisation_id)
+    .where("id", "=", server.id)
+    .execute();
+  return queueJob(tx, {
+    kind,
+    organisationId: server.organisation_id,
+    region: server.region,
+    resourceType: "server",
+    resourceId: server.id,
+    requestedBy: request.caller.actor,
+    requestId: request.id,
+    ...(parameters === undefined ? {} : { parameters }),
+  });
+}

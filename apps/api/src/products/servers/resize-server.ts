@@ -1,0 +1,95 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import { findImage } from "@kule/rules/catalog/images";
+import { findPackage, packages, type ServerPackage } from "@kule/rules/catalog/packages";
+import type { Refusal } from "@kule/rules/decision";
+import { takenByResize } from "@kule/rules/quotas/quotas";
+import { decideServerAction } from "@kule/rules/servers/preconditions";
+import { decideResize, diskAfterResize, resizeMisfit } from "@kule/rules/servers/resize";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { type ErrorCode, fieldError, NotFound } from "../../platform/errors.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { quotaRefusals } from "../quotas/index.ts";
+import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { queueServerJob } from "./queue-server-job.ts";
+import { lockedState } from "./server-state.ts";
+import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
+import { diskOf } from "./view.ts";
+
+export function checkResizeServer(
+  _request: ApiRequest<"resizeServer">,
+  body: Partial<RequestBody<"resizeServer">>,
+  found: ServerDetails,
+): FieldError[] {
+  if (body.package === undefined) return [];
+  const plan = findPackage(body.package);
+  if (plan === undefined)
+    return [
+      fieldError("/package", "not_one_of", `must be one of: ${packages.map((each) => each.slug).join(", ")}`),
+    ];
+  // An image that is no longer offered sets no limits any more.
+  const image = findImage(found.image);
+  const misfit = image === undefined ? null : resizeMisfit(plan, image, diskOf(found));
+  return misfit === null ? [] : [fieldError("/package", "os_plan_mismatch", misfit)];
+}
+
+/**
+ * Writes where the server is going, and the job. Its package changes when the region has read the new one back; until
+ * then quotas count the larger of the two.
+ */
+export async function resizeServer(
+  request: ApiRequest<"resizeServer">,
+  tx: Tx,
+  found: ServerDetails,
+): Promise<Outcome> {
+  const { body } = request;
+  const server = await lockServer(tx, found.organisation_id, found.id);
+  if (server === null || server.status === "deleted") throw new NotFound();
+  request.checkGeneration(server);
+  const to = planOf(body.package);
+  const growDisk = body.grow_disk ?? true;
+  const { state } = await lockedState(tx, server);
+  const refusals: Refusal<ErrorCode>[] = [
+    ...decideServerAction("resize", state),
+    ...decideResize({
+      id: server.id,
+      isRunning: server.status === "running",
+      from: planOf(server.package),
+      diskGb: diskOf(server),
+      to,
+      growDisk,
+      allowRestart: body.allow_restart ?? false,
+    }),
+  ];
+  const diskGb = diskAfterResize({ diskGb: diskOf(server), to, growDisk });
+  const from = { ...planOf(server.package), diskGb: diskOf(server) };
+  if (refusals.length === 0)
+    refusals.push(
+      ...(await quotaRefusals(tx, server.organisation_id, takenByResize(from, { ...to, diskGb }))),
+    );
+  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  refuseConflicts(refusals, server.status);
+
+  const job = await queueServerJob(request, tx, server, {
+    kind: "ServerResize",
+    status: "resizing",
+    parameters: { package: to.slug, disk_gb: diskGb, run: server.status === "running" },
+    set: takenAlong(to.slug, diskGb),
+  });
+  return changed(request, tx, server.id, job);
+}
+
+/** What a resize takes along until it ends: read by quotas. */
+export function takenAlong(
+  slug: string,
+  diskGb: number,
+): Pick<ServerRow, "resize_package" | "resize_disk_gb"> {
+  return { resize_package: slug, resize_disk_gb: diskGb };
+}
+
+function planOf(slug: string): ServerPackage {
+  const plan = findPackage(slug);
+  if (plan === undefined) throw new Error(`no package ${slug}`);
+  return plan;
+}

@@ -1,0 +1,81 @@
+import type { PayloadOf } from "@kule/contract/schemas";
+import type { Vm } from "@kule/proxmox/hypervisor";
+import { Failed } from "../../errors.ts";
+import { noteOf } from "../existing-server.ts";
+import { vmMissing } from "../vm-problems.ts";
+
+export type SeenPower =
+  | { readonly state: "absent" }
+  /** Our own shutdown still waits for the guest and holds the VM; only a stop goes past it. */
+  | { readonly state: "shutting-down" }
+  | { readonly state: "present"; readonly vm: Vm; readonly lastReset: string | null };
+
+export type PowerStep =
+  /** Remembers what runs now: whether a guest was rebooted or reset cannot be seen from one look. */
+  | { readonly do: "note"; readonly vm: Vm; readonly facts: Readonly<Record<string, string>> }
+  | { readonly do: "shut-down"; readonly process: string | null }
+  | { readonly do: "power-off"; readonly process: string | null }
+  | { readonly do: "reset"; readonly after: string | null }
+  | { readonly do: "start" };
+
+type Payload = PayloadOf<"ServerPower">;
+
+/** Stands in a note for what there was none of. */
+const NONE = "none";
+
+/** What is missing between what was asked for and the VM we see. */
+export function planPower(jobId: string, payload: Payload, seen: SeenPower): readonly PowerStep[] {
+  if (seen.state === "absent") throw vmMissing(payload.vmid);
+  if (seen.state === "shutting-down") return [{ do: "power-off", process: null }];
+  const { vm } = seen;
+  switch (payload.action) {
+    case "start":
+      return vm.power === "stopped" ? [{ do: "start" }] : [];
+    case "shutdown":
+      return off(payload, vm);
+    case "stop":
+      return vm.power === "stopped" ? [] : [{ do: "power-off", process: vm.process }];
+    case "reboot":
+      return planReboot(jobId, payload, vm);
+    case "reset":
+      return planReset(jobId, vm, seen.lastReset);
+  }
+}
+
+/** A paused guest cannot be asked: its power is taken away if that is allowed. */
+function off(payload: Payload, vm: Vm): PowerStep[] {
+  if (vm.power === "stopped") return [];
+  if (vm.power === "running") return [{ do: "shut-down", process: vm.process }];
+  if (payload.force_after) return [{ do: "power-off", process: vm.process }];
+  throw new Failed({
+    code: "guest_ignored",
+    message: "The guest is paused in the region and cannot be asked to shut down.",
+    internal: `VM ${vm.vmid} on ${vm.node} is paused, or stands still for want of storage`,
+  });
+}
+
+/** Done when the guest runs in another process than the one noted before anything was done. */
+function planReboot(jobId: string, payload: Payload, vm: Vm): PowerStep[] {
+  const noted = noteOf(jobId, vm)?.process;
+  // Elsewhere it runs in another process without having been rebooted: what was noted says nothing any more.
+  const holds = noted !== undefined && (noted === NONE || noted.startsWith(`${vm.node}:`));
+  if (!holds)
+    return [{ do: "note", vm, facts: { process: vm.process ?? NONE } }, ...off(payload, vm), { do: "start" }];
+  if (vm.power === "stopped") return [{ do: "start" }];
+  return vm.process === noted ? [...off(payload, vm), { do: "start" }] : [];
+}
+
+/** Done when a reset has succeeded after the last one that was noted. */
+function planReset(jobId: string, vm: Vm, lastReset: string | null): PowerStep[] {
+  const noted = noteOf(jobId, vm)?.reset;
+  const last = lastReset ?? NONE;
+  if (noted !== undefined && noted !== last) return [];
+  if (vm.power === "stopped")
+    throw new Failed({
+      code: "guest_stopped",
+      message: "The server had stopped by itself before it could be reset. It can be started.",
+      internal: `VM ${vm.vmid} on ${vm.node} is stopped`,
+    });
+  const reset = { do: "reset", after: lastReset } as const;
+  return noted === undefined ? [{ do: "note", vm, facts: { reset: last } }, reset] : [reset];
+}

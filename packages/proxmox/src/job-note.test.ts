@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { parseJobNote, withJobNote } from "./job-note.ts";
+import { parseMarker, renderMarker } from "./marker.ts";
+
+const marker = renderMarker({ serverId: "srv_1", organisationId: "org_1", region: "ist1", jobId: "job_1" });
+
+it("A note is read back beside the marker, and replaces the one before it", () => {
+  const first = withJobNote(marker, { jobId: "job_2", facts: { process: "pve1:4711" } });
+  expect(parseJobNote(first)).toEqual({ jobId: "job_2", facts: { process: "pve1:4711" } });
+  const second = withJobNote(`${first}\n`, { jobId: "job_3", facts: {} });
+  expect(parseJobNote(second)).toEqual({ jobId: "job_3", facts: {} });
+  expect(second.split("\n")).toHaveLength(2);
+  expect(parseMarker(second)?.serverId).toBe("srv_1");
+});
+
+it("What an operator has written into the description stays", () => {
+  const noted = withJobNote(`${marker}\nask Ada before you touch this`, { jobId: "job_2", facts: {} });
+  expect(noted).toContain("ask Ada before you touch this");
+  expect(parseJobNote("nothing of ours")).toBeNull();
+});
+
+it("A fact that would not be read back is refused", () => {
+  expect(() => withJobNote(marker, { jobId: "job_2", facts: { process: "two words" } })).toThrow(TypeError);
+});

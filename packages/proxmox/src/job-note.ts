@@ -1,0 +1,30 @@
+// What a job has to remember about a VM until it is over, written on the VM itself: whether a guest was rebooted or its
+// password set cannot be seen by looking. One line of the description, beside the marker; the next job's takes its place.
+
+export type JobNote = { readonly jobId: string; readonly facts: Readonly<Record<string, string>> };
+
+const LINE = /^kule:job (\S+)((?: [a-z]+=\S+)*)$/;
+
+/** The note in a VM's description; null when there is none. */
+export function parseJobNote(description: string | undefined): JobNote | null {
+  for (const line of (description ?? "").split(/\r?\n/)) {
+    const match = LINE.exec(line.trim());
+    if (!match) continue;
+    const [, jobId = "", facts = ""] = match;
+    const pairs = facts.split(" ").flatMap((fact) => {
+      const at = fact.indexOf("=");
+      return at < 0 ? [] : [[fact.slice(0, at), fact.slice(at + 1)] as const];
+    });
+    return { jobId, facts: Object.fromEntries(pairs) };
+  }
+  return null;
+}
+
+/** The description with this note instead of any other. Throws on a fact that could not be read back. */
+export function withJobNote(description: string | undefined, note: JobNote): string {
+  const facts = Object.entries(note.facts).map(([name, value]) => ` ${name}=${value}`);
+  const line = `kule:job ${note.jobId}${facts.join("")}`;
+  if (!LINE.test(line)) throw new TypeError(`these values cannot form a note: ${line}`);
+  const others = (description ?? "").split(/\r?\n/).filter((each) => !LINE.test(each.trim()));
+  return [others.join("\n").trim(), line].join("\n").trim();
+}

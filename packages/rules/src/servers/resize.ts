@@ -1,0 +1,57 @@
+import { type Image, packageMisfit } from "../catalog/images.ts";
+import type { ServerPackage } from "../catalog/packages.ts";
+import type { Refusal } from "../decision.ts";
+
+export type ResizeCode = "disk_shrink_forbidden" | "invalid_state";
+
+export type ResizeFacts = {
+  readonly id: string;
+  readonly isRunning: boolean;
+  readonly from: Pick<ServerPackage, "vcpu" | "memoryMb">;
+  readonly diskGb: number;
+  readonly to: ServerPackage;
+  readonly growDisk: boolean;
+  readonly allowRestart: boolean;
+};
+
+/** The disk the server has after the resize: never smaller than now. */
+export function diskAfterResize({
+  diskGb,
+  to,
+  growDisk,
+}: Pick<ResizeFacts, "diskGb" | "to" | "growDisk">): number {
+  return growDisk ? Math.max(diskGb, to.diskGb) : diskGb;
+}
+
+/** CPU and memory of a running VM change only with a new process; a disk grows under a running guest. */
+export function needsRestart({ from, to }: Pick<ResizeFacts, "from" | "to">): boolean {
+  return from.vcpu !== to.vcpu || from.memoryMb !== to.memoryMb;
+}
+
+/** Everything that stands in the way of the resize beyond the server's state; an empty list lets it through. */
+export function decideResize(facts: ResizeFacts): Refusal<ResizeCode>[] {
+  const { id, to, diskGb } = facts;
+  const refusals: Refusal<ResizeCode>[] = [];
+  if (facts.growDisk && to.diskGb < diskGb)
+    refusals.push({
+      name: "disk_not_shrunk",
+      code: "disk_shrink_forbidden",
+      message: `The server's disk has ${diskGb} GB and package ${to.slug} has ${to.diskGb} GB: a disk cannot be made smaller`,
+      resource: id,
+      fix: `POST /servers/${id}/resize {"package":"${to.slug}","grow_disk":false} keeps the disk of ${diskGb} GB`,
+    });
+  if (facts.isRunning && !facts.allowRestart && needsRestart(facts))
+    refusals.push({
+      name: "server_may_restart",
+      code: "invalid_state",
+      message: "The server is running, and its CPU and memory change only with a restart",
+      resource: id,
+      fix: `POST /servers/${id}/resize with "allow_restart":true, or stop the server first`,
+    });
+  return refusals;
+}
+
+/** Why the image does not run on the package, with the disk that the server has; null when it does. */
+export function resizeMisfit(to: ServerPackage, image: Image, diskGb: number): string | null {
+  return packageMisfit({ ...to, diskGb: Math.max(diskGb, to.diskGb) }, image);
+}
