@@ -2,6 +2,7 @@ import { allocationChecks } from "./allocations.ts";
 import type { Check } from "./check.ts";
 import { jobChecks } from "./jobs.ts";
 import { ownershipChecks } from "./ownership.ts";
+import { publicIpChecks } from "./public-ips.ts";
 import { recordChecks } from "./records.ts";
 import { removalChecks } from "./removal.ts";
 import { uniquenessChecks } from "./uniqueness.ts";
@@ -9,6 +10,7 @@ import { uniquenessChecks } from "./uniqueness.ts";
 /** Everything that the database can be held against itself for. */
 export const databaseChecks: readonly Check[] = [
   ...allocationChecks,
+  ...publicIpChecks,
   ...jobChecks,
   ...recordChecks,
   ...uniquenessChecks,

@@ -22,6 +22,8 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "nic", column: "subnet_id", parent: "subnet", region: true },
   { child: "address", column: "subnet_id", parent: "subnet", region: false },
   { child: "address", column: "nic_id", parent: "nic", region: false },
+  { child: "public_ip", column: "server_id", parent: "server", region: true },
+  { child: "public_ip", column: "held_by", parent: "server", region: true },
   { child: "server_secret", column: "server_id", parent: "server", region: false },
   { child: "job_step", column: "job_id", parent: "job", region: false },
   { child: "usage_event", column: "job_id", parent: "job", region: true },

@@ -19,6 +19,22 @@ export const uniqueFacts: readonly UniqueFact[] = [
   { what: "VLANs of", table: "region_vlan", columns: ["subnet_id"], where: "subnet_id is not null" },
   { what: "address", table: "address", columns: ["subnet_id", "address"] },
   { what: "addresses of", table: "address", columns: ["nic_id"], where: "nic_id is not null" },
+  { what: "pool", table: "ip_pool", columns: ["region", "name"] },
+  { what: "public address", table: "public_address", columns: ["address"] },
+  { what: "public address number", table: "public_address", columns: ["seq"] },
+  {
+    what: "public addresses of",
+    table: "public_address",
+    columns: ["public_ip_id"],
+    where: "public_ip_id is not null",
+  },
+  { what: "public IP", table: "public_ip", columns: ["address"] },
+  {
+    what: "public IPs of",
+    table: "public_ip",
+    columns: ["server_id", "version"],
+    where: "server_id is not null",
+  },
   { what: "MAC", table: "nic", columns: ["region", "mac"] },
   { what: "interface", table: "nic", columns: ["server_id", "position"] },
   {

@@ -68,6 +68,23 @@ export type OperationId =
   | "getSubnet"
   | "updateSubnet"
   | "deleteSubnet"
+  | "listIpPools"
+  | "createIpPool"
+  | "getIpPool"
+  | "updateIpPool"
+  | "deleteIpPool"
+  | "listIpPoolRanges"
+  | "addIpPoolRange"
+  | "removeIpPoolRange"
+  | "getIpPoolUtilisation"
+  | "listIpPoolAllocations"
+  | "allocateIpPoolAddresses"
+  | "withdrawIpPoolAddress"
+  | "listPublicIps"
+  | "createPublicIp"
+  | "getPublicIp"
+  | "updatePublicIp"
+  | "deletePublicIp"
   | "listServers"
   | "createServer"
   | "getServer"
@@ -141,6 +158,23 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getSubnet: {"id":"getSubnet","method":"get","path":"/networks/{network_id}/subnets/{subnet_id}","tag":"networks","permission":"network:read","audit":null,"pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateSubnet: {"id":"updateSubnet","method":"patch","path":"/networks/{network_id}/subnets/{subnet_id}","tag":"networks","permission":"network:update","audit":"subnet.update","pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
   deleteSubnet: {"id":"deleteSubnet","method":"delete","path":"/networks/{network_id}/subnets/{subnet_id}","tag":"networks","permission":"network:delete","audit":"subnet.delete","pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
+  listIpPools: {"id":"listIpPools","method":"get","path":"/ip-pools","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
+  createIpPool: {"id":"createIpPool","method":"post","path":"/ip-pools","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
+  getIpPool: {"id":"getIpPool","method":"get","path":"/ip-pools/{ip_pool_id}","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":["ip_pool_id"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
+  updateIpPool: {"id":"updateIpPool","method":"patch","path":"/ip-pools/{ip_pool_id}","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.update","pathParameters":["ip_pool_id"],"queryParameters":[],"headerParameters":["Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  deleteIpPool: {"id":"deleteIpPool","method":"delete","path":"/ip-pools/{ip_pool_id}","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.delete","pathParameters":["ip_pool_id"],"queryParameters":[],"headerParameters":["Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
+  listIpPoolRanges: {"id":"listIpPoolRanges","method":"get","path":"/ip-pools/{ip_pool_id}/ranges","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":["ip_pool_id"],"queryParameters":["limit","cursor"],"headerParameters":[],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  addIpPoolRange: {"id":"addIpPoolRange","method":"post","path":"/ip-pools/{ip_pool_id}/ranges","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.range_add","pathParameters":["ip_pool_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,404,409,422,429,503]},
+  removeIpPoolRange: {"id":"removeIpPoolRange","method":"delete","path":"/ip-pools/{ip_pool_id}/ranges/{range_id}","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.range_remove","pathParameters":["ip_pool_id","range_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
+  getIpPoolUtilisation: {"id":"getIpPoolUtilisation","method":"get","path":"/ip-pools/{ip_pool_id}/utilisation","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":["ip_pool_id"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
+  listIpPoolAllocations: {"id":"listIpPoolAllocations","method":"get","path":"/ip-pools/{ip_pool_id}/allocations","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":["ip_pool_id"],"queryParameters":["limit","cursor"],"headerParameters":[],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  allocateIpPoolAddresses: {"id":"allocateIpPoolAddresses","method":"post","path":"/ip-pools/{ip_pool_id}/allocations","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.allocate","pathParameters":["ip_pool_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,404,409,422,429,503]},
+  withdrawIpPoolAddress: {"id":"withdrawIpPoolAddress","method":"delete","path":"/ip-pools/{ip_pool_id}/allocations/{address}","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.withdraw","pathParameters":["ip_pool_id","address"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
+  listPublicIps: {"id":"listPublicIps","method":"get","path":"/public-ips","tag":"public-ips","permission":"public_ip:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","label_selector"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  createPublicIp: {"id":"createPublicIp","method":"post","path":"/public-ips","tag":"public-ips","permission":"public_ip:create","audit":"public_ip.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
+  getPublicIp: {"id":"getPublicIp","method":"get","path":"/public-ips/{public_ip_id}","tag":"public-ips","permission":"public_ip:read","audit":null,"pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  updatePublicIp: {"id":"updatePublicIp","method":"patch","path":"/public-ips/{public_ip_id}","tag":"public-ips","permission":"public_ip:update","audit":"public_ip.update","pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  deletePublicIp: {"id":"deletePublicIp","method":"delete","path":"/public-ips/{public_ip_id}","tag":"public-ips","permission":"public_ip:delete","audit":"public_ip.delete","pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
   listServers: {"id":"listServers","method":"get","path":"/servers","tag":"servers","permission":"server:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region","status","label_selector","sort","q"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createServer: {"id":"createServer","method":"post","path":"/servers","tag":"servers","permission":"server:create","audit":"server.create","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[200,202,400,401,403,409,422,429,503]},
   getServer: {"id":"getServer","method":"get","path":"/servers/{server_id}","tag":"servers","permission":"server:read","audit":null,"pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},

@@ -694,6 +694,221 @@ export interface paths {
         patch: operations["updateSubnet"];
         trace?: never;
     };
+    "/ip-pools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The pools of public addresses (operators) */
+        get: operations["listIpPools"];
+        put?: never;
+        /**
+         * Make a pool of public addresses (operators)
+         * @description `gateway` and `prefix_length` are what guests are told; every range of the pool lies in that network. Without `vlan`
+         *     the addresses are in the public network that the region file names. None of the three can be changed later.
+         */
+        post: operations["createIpPool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ip-pools/{ip_pool_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        /** One pool (operators) */
+        get: operations["getIpPool"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a pool and its ranges (operators)
+         * @description A pool of which an address is allocated, taken or still resting answers 409 `in_use`.
+         */
+        delete: operations["deleteIpPool"];
+        options?: never;
+        head?: never;
+        /** Rename a pool (operators) */
+        patch: operations["updateIpPool"];
+        trace?: never;
+    };
+    "/ip-pools/{ip_pool_id}/ranges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        /** The pool's ranges (operators) */
+        get: operations["listIpPoolRanges"];
+        put?: never;
+        /**
+         * Add addresses to a pool (operators)
+         * @description Either `cidr` or `start` and `end`, of at most 16,384 addresses. The network address, the gateway and, with IPv4, the
+         *     broadcast address may be in it and are never given out. An address that is in another range of the installation
+         *     answers 409 `range_overlap`.
+         */
+        post: operations["addIpPoolRange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ip-pools/{ip_pool_id}/ranges/{range_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+                range_id: components["parameters"]["RangeId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a range out of a pool (operators)
+         * @description A range of which an address is allocated, taken or still resting answers 409 `in_use`.
+         */
+        delete: operations["removeIpPoolRange"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ip-pools/{ip_pool_id}/utilisation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        /** How much of a pool is given out, and to whom (operators) */
+        get: operations["getIpPoolUtilisation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ip-pools/{ip_pool_id}/allocations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        /** The addresses that organisations have been given (operators) */
+        get: operations["listIpPoolAllocations"];
+        put?: never;
+        /**
+         * Give an organisation addresses (operators)
+         * @description Either `count` of the lowest free addresses, or the `addresses` by name: all of them or none. They are the
+         *     organisation's to take (`POST /public-ips`) until they are withdrawn, also after it has released them.
+         */
+        post: operations["allocateIpPoolAddresses"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ip-pools/{ip_pool_id}/allocations/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+                address: components["parameters"]["AddressPath"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take an address back from its organisation (operators)
+         * @description An address that the organisation has taken answers 409 `in_use`.
+         */
+        delete: operations["withdrawIpPoolAddress"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public-ips": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organisation's public addresses */
+        get: operations["listPublicIps"];
+        put?: never;
+        /**
+         * Take a public address
+         * @description Of the addresses that the operator has allocated to the organisation: the one named, or a free one of the region,
+         *     the one that was never used or longest not. 409 `no_public_ip_available` when there is none: the operator must
+         *     allocate one.
+         */
+        post: operations["createPublicIp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public-ips/{public_ip_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                public_ip_id: components["parameters"]["PublicIpId"];
+            };
+            cookie?: never;
+        };
+        /** One public address */
+        get: operations["getPublicIp"];
+        put?: never;
+        post?: never;
+        /**
+         * Release a public address
+         * @description An attached one answers 409 `in_use`, a protected one 409 `protected`. The address rests for a time before anybody
+         *     gets it again, and stays allocated to the organisation.
+         */
+        delete: operations["deletePublicIp"];
+        options?: never;
+        head?: never;
+        /**
+         * Change labels, PTR name, protection or what becomes of it with its server
+         * @description In `labels`, a value sets and `null` removes; what is not named stays. `ptr` is stored for the day that domains are
+         *     offered.
+         */
+        patch: operations["updatePublicIp"];
+        trace?: never;
+    };
     "/servers": {
         parameters: {
             query?: never;
@@ -1125,7 +1340,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -1219,6 +1434,11 @@ export interface components {
         Cidr4: string;
         /** @example 10.20.1.14 */
         Address4: string;
+        /**
+         * @description An IPv4 or IPv6 address
+         * @example 203.0.113.10
+         */
+        Address: string;
         /** @enum {string} */
         Role: "owner" | "admin" | "member" | "viewer" | "billing";
         Slug: string;
@@ -1689,6 +1909,189 @@ export interface components {
         SubnetAndJob: {
             subnet: components["schemas"]["Subnet"];
             job: components["schemas"]["Job"] | null;
+        };
+        /** @enum {integer} */
+        IpVersion: 4 | 6;
+        IpPool: {
+            /** @example pool_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            region: string;
+            name: string;
+            description: string;
+            version: components["schemas"]["IpVersion"];
+            gateway: components["schemas"]["Address"];
+            prefix_length: number;
+            /** @description null: the one that the region file names */
+            vlan: number | null;
+            addresses: components["schemas"]["IpPoolAddresses"];
+            generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        /** @description `total` is the sum of the others. `allocated` ones are given to an organisation and not taken by it. */
+        IpPoolAddresses: {
+            total: number;
+            /** @description Network, broadcast and gateway addresses */
+            reserved: number;
+            /** @description Given to nobody */
+            free: number;
+            allocated: number;
+            taken: number;
+            /** @description Resting after a release */
+            quarantined: number;
+        };
+        IpPoolList: {
+            items: components["schemas"]["IpPool"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        IpPoolCreate: {
+            region: string;
+            name: components["schemas"]["DisplayName"];
+            description?: string;
+            /** @description Its version is the pool's */
+            gateway: components["schemas"]["Address"];
+            prefix_length: number;
+            vlan?: number | null;
+        };
+        IpPoolUpdate: {
+            name?: components["schemas"]["DisplayName"];
+            description?: string;
+        };
+        IpPoolRange: {
+            /** @example rng_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            pool_id: string;
+            start: components["schemas"]["Address"];
+            end: components["schemas"]["Address"];
+            /** @description Addresses, reserved ones included */
+            size: number;
+            created_at: components["schemas"]["Time"];
+        };
+        IpPoolRangeList: {
+            items: components["schemas"]["IpPoolRange"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        /** @description Either `cidr`, or `start` and `end` */
+        IpPoolRangeAdd: {
+            cidr?: string;
+            start?: components["schemas"]["Address"];
+            end?: components["schemas"]["Address"];
+        };
+        IpPoolUtilisation: {
+            pool_id: string;
+            addresses: components["schemas"]["IpPoolAddresses"];
+            organisations: {
+                organisation: components["schemas"]["OrganisationRef"];
+                /** @description All that it may take, taken ones included */
+                allocated: number;
+                taken: number;
+                attached: number;
+            }[];
+        };
+        IpPoolAllocation: {
+            address: components["schemas"]["Address"];
+            organisation: components["schemas"]["OrganisationRef"];
+            /** @enum {string} */
+            state: "free" | "taken" | "quarantined";
+            public_ip_id: string | null;
+            /** @description Until when it rests */
+            free_after: components["schemas"]["Time"] | null;
+        };
+        IpPoolAllocationList: {
+            items: components["schemas"]["IpPoolAllocation"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        /** @description Either `count` or `addresses` */
+        IpPoolAllocate: {
+            organisation_id: string;
+            count?: number;
+            addresses?: components["schemas"]["Address"][];
+        };
+        IpPoolAllocations: {
+            pool_id: string;
+            organisation: components["schemas"]["OrganisationRef"];
+            addresses: components["schemas"]["Address"][];
+        };
+        /**
+         * @description `free` is the organisation's and on no server; `attaching` and `detaching` while a job is at it, or when one has failed (`status_reason` says why)
+         * @enum {string}
+         */
+        PublicIpStatus: "free" | "attaching" | "attached" | "detaching";
+        /**
+         * @description A full host name, without the dot at its end
+         * @example web.example.org
+         */
+        PtrName: string;
+        PublicIp: {
+            /** @example ip_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            address: components["schemas"]["Address"];
+            version: components["schemas"]["IpVersion"];
+            prefix_length: number;
+            gateway: components["schemas"]["Address"];
+            region: string;
+            status: components["schemas"]["PublicIpStatus"];
+            status_reason: {
+                /** @example attach_failed */
+                code: string;
+                message: string;
+                job_id: string | null;
+            } | null;
+            /** @description The server that has it or is to have it */
+            attached_to: {
+                /** @enum {string} */
+                type: "server";
+                id: string;
+                name: string;
+            } | null;
+            /** @description The server's interface has it, its guest does not know yet: reboot the server through the API, or stop and start it */
+            requires_reboot: boolean;
+            ptr: components["schemas"]["PtrName"] | null;
+            labels: components["schemas"]["Labels"];
+            /** @description Release it when its server is destroyed */
+            delete_with_server: boolean;
+            protection: components["schemas"]["PublicIpProtection"];
+            /** @description What may be done now, and why not otherwise */
+            actions: {
+                attach: components["schemas"]["ActionState"];
+                detach: components["schemas"]["ActionState"];
+                delete: components["schemas"]["ActionState"];
+            };
+            /** @description The open job that moves it */
+            job_id: string | null;
+            generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        PublicIpProtection: {
+            /** @description Releasing answers 409 `protected` while true */
+            delete: boolean;
+        };
+        PublicIpList: {
+            items: components["schemas"]["PublicIp"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        PublicIpCreate: {
+            /** @description Needed when the organisation sees more than one region */
+            region?: string;
+            /**
+             * @default 4
+             * @enum {integer}
+             */
+            version?: 4 | 6;
+            /** @description This one of the allocated addresses; its version goes before `version` */
+            address?: components["schemas"]["Address"];
+            ptr?: components["schemas"]["PtrName"];
+            labels?: components["schemas"]["Labels"];
+            /** @default false */
+            delete_with_server?: boolean;
+            protection?: components["schemas"]["PublicIpProtection"];
+        };
+        PublicIpUpdate: {
+            ptr?: components["schemas"]["PtrName"] | null;
+            labels?: components["schemas"]["LabelChanges"];
+            delete_with_server?: boolean;
+            protection?: components["schemas"]["PublicIpProtection"];
         };
         /**
          * @description `creating`, then `running` or `stopped`; `starting`, `stopping`, `rebooting`, `resizing` and `rebuilding` on the way; `pending_deletion` in the removal buffer, `deleting` once it ends, then 404; `error` when a job gave up (`status_reason` says why)
@@ -2397,6 +2800,10 @@ export interface components {
         SshKeyId: string;
         NetworkId: string;
         SubnetId: string;
+        IpPoolId: string;
+        RangeId: string;
+        AddressPath: string;
+        PublicIpId: string;
         ServerId: string;
         JobId: string;
     };
@@ -4284,6 +4691,673 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SubnetAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listIpPools: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IpPoolList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createIpPool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "region": "ist1",
+                 *       "name": "public",
+                 *       "gateway": "203.0.113.1",
+                 *       "prefix_length": 24
+                 *     }
+                 */
+                "application/json": components["schemas"]["IpPoolCreate"];
+            };
+        };
+        responses: {
+            /** @description Made; add ranges next */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IpPool"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getIpPool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The pool */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IpPool"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteIpPool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateIpPool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "for customers of the first hall"
+                 *     }
+                 */
+                "application/json": components["schemas"]["IpPoolUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IpPool"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listIpPoolRanges: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IpPoolRangeList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addIpPoolRange: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "cidr": "203.0.113.0/25"
+                 *     }
+                 */
+                "application/json": components["schemas"]["IpPoolRangeAdd"];
+            };
+        };
+        responses: {
+            /** @description Added */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IpPoolRange"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeIpPoolRange: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+                range_id: components["parameters"]["RangeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getIpPoolUtilisation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Counted now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IpPoolUtilisation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listIpPoolAllocations: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IpPoolAllocationList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    allocateIpPoolAddresses: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "organisation_id": "org_06ex2v3m8n4k6q1r5s7t9w0y2z",
+                 *       "count": 8
+                 *     }
+                 */
+                "application/json": components["schemas"]["IpPoolAllocate"];
+            };
+        };
+        responses: {
+            /** @description Given */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IpPoolAllocations"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    withdrawIpPoolAddress: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                ip_pool_id: components["parameters"]["IpPoolId"];
+                address: components["parameters"]["AddressPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Withdrawn */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPublicIps: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicIpList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPublicIp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "region": "ist1",
+                 *       "labels": {
+                 *         "role": "web"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PublicIpCreate"];
+            };
+        };
+        responses: {
+            /** @description Taken; `Location` is its path */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicIp"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPublicIp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                public_ip_id: components["parameters"]["PublicIpId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The address */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicIp"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deletePublicIp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                public_ip_id: components["parameters"]["PublicIpId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Released */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updatePublicIp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                public_ip_id: components["parameters"]["PublicIpId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ptr": "web.example.org",
+                 *       "delete_with_server": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["PublicIpUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicIp"];
                 };
             };
             400: components["responses"]["MalformedJson"];

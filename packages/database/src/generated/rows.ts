@@ -86,6 +86,28 @@ export interface InvariantReport {
   violations: Json;
 }
 
+export interface IpPool {
+  created_at: Generated<Timestamp>;
+  description: Generated<string>;
+  gateway: string;
+  generation: Generated<number>;
+  id: string;
+  name: string;
+  prefix_length: number;
+  region: string;
+  updated_at: Generated<Timestamp>;
+  version: number;
+  vlan: number | null;
+}
+
+export interface IpPoolRange {
+  created_at: Generated<Timestamp>;
+  first_address: string;
+  id: string;
+  last_address: string;
+  pool_id: string;
+}
+
 export interface Job {
   agent_name: string | null;
   agent_token_id: string | null;
@@ -202,6 +224,40 @@ export interface Organisation {
   usage_at: Generated<Timestamp>;
   usage_seq: Generated<Int8>;
   vcpu_limit: number | null;
+}
+
+export interface PublicAddress {
+  address: string;
+  allocated_to: string | null;
+  free_after: Timestamp | null;
+  pool_id: string;
+  public_ip_id: string | null;
+  range_id: string;
+  seq: Generated<Int8>;
+  state: string;
+}
+
+export interface PublicIp {
+  address: string;
+  created_at: Generated<Timestamp>;
+  delete_with_server: Generated<boolean>;
+  generation: Generated<number>;
+  held_by: string | null;
+  id: string;
+  is_applied: Generated<boolean>;
+  labels: Generated<Json>;
+  organisation_id: string;
+  pool_id: string;
+  protect_delete: Generated<boolean>;
+  ptr: string | null;
+  region: string;
+  requires_reboot: Generated<boolean>;
+  server_id: string | null;
+  status_code: string | null;
+  status_job_id: string | null;
+  status_message: string | null;
+  updated_at: Generated<Timestamp>;
+  version: number;
 }
 
 export interface Region {
@@ -382,6 +438,8 @@ export interface DB {
   audit: Audit;
   idempotency_key: IdempotencyKey;
   invariant_report: InvariantReport;
+  ip_pool: IpPool;
+  ip_pool_range: IpPoolRange;
   job: Job;
   job_step: JobStep;
   kule_migration: KuleMigration;
@@ -391,6 +449,8 @@ export interface DB {
   network: Network;
   nic: Nic;
   organisation: Organisation;
+  public_address: PublicAddress;
+  public_ip: PublicIp;
   region: Region;
   region_organisation: RegionOrganisation;
   region_vlan: RegionVlan;

@@ -11,6 +11,7 @@ const viewer = [
   "job:read",
   "member:read",
   "network:read",
+  "public_ip:read",
   "server:read",
   "ssh_key:read",
 ] as const;
@@ -21,6 +22,9 @@ const member = [
   "network:create",
   "network:delete",
   "network:update",
+  "public_ip:create",
+  "public_ip:delete",
+  "public_ip:update",
   "server:create",
   "server:delete",
   "server:update",
@@ -29,7 +33,13 @@ const member = [
   "ssh_key:update",
 ] as const;
 const admin = [...member, "audit:read", "member:manage", "token:manage", "token:read"] as const;
-const operator = [...admin, "operator:invariants", "operator:organisations", "operator:regions"] as const;
+const operator = [
+  ...admin,
+  "operator:invariants",
+  "operator:ip_pools",
+  "operator:organisations",
+  "operator:regions",
+] as const;
 const agent = ["agent:health", "agent:jobs"] as const;
 
 export type Permission = (typeof operator)[number] | (typeof agent)[number];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { egressOf, mayHaveEgress, tiers } from "./tiers.ts";
+import { egressOf, mayHaveEgress, refusePublicAddress, tiers } from "./tiers.ts";
 
 test.each([
   ["app", false, "none"],
@@ -14,4 +14,17 @@ test.each([
 
 test("only data subnets can never reach the internet", () => {
   expect(tiers.filter((tier) => !mayHaveEgress(tier))).toEqual(["data"]);
+});
+
+test("no server of a data subnet may have a public address, and the refusal says what would help", () => {
+  for (const tier of tiers) {
+    const refusal = refusePublicAddress({ id: "sub_1", tier });
+    if (tier !== "data") expect(refusal).toBeNull();
+    else
+      expect(refusal).toMatchObject({
+        code: "tier_forbids_egress",
+        resource: "sub_1",
+        fix: expect.any(String),
+      });
+  }
 });

@@ -1,3 +1,5 @@
+import type { Refusal } from "../decision.ts";
+
 export const tiers = ["app", "mgmt", "data"] as const;
 export type Tier = (typeof tiers)[number];
 
@@ -13,4 +15,19 @@ export function mayHaveEgress(tier: Tier): boolean {
 export function egressOf(tier: Tier, hasGateway: boolean): Egress {
   if (!mayHaveEgress(tier)) return "forbidden";
   return hasGateway ? "gateway" : "none";
+}
+
+/** Whether a server of the subnet may have a public address: it would be a way out past every gateway. */
+export function refusePublicAddress(subnet: {
+  readonly id: string;
+  readonly tier: Tier;
+}): Refusal<"tier_forbids_egress"> | null {
+  if (mayHaveEgress(subnet.tier)) return null;
+  return {
+    name: "subnet_may_have_egress",
+    code: "tier_forbids_egress",
+    message: `A server in a ${subnet.tier} subnet can have no public address: such subnets never reach the internet`,
+    resource: subnet.id,
+    fix: "Put the server into a subnet of tier app or mgmt",
+  };
 }

@@ -12,6 +12,10 @@ export type ReferenceKind =
   | "network"
   | "subnet"
   | "server"
+  | "ip_pool"
+  | "ip_pool_range"
+  | "ip_pool_address"
+  | "public_ip"
   | "job"
   /** Any resource's id, as a filter. */
   | "resource"
@@ -35,6 +39,10 @@ const pathKinds: { readonly [name: string]: ReferenceKind } = {
   network_id: "network",
   subnet_id: "subnet",
   server_id: "server",
+  ip_pool_id: "ip_pool",
+  range_id: "ip_pool_range",
+  address: "ip_pool_address",
+  public_ip_id: "public_ip",
   job_id: "job",
 };
 const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
@@ -67,6 +75,8 @@ const bodyKinds: { readonly [name: string]: ReferenceKind | null } = {
   restricted_to: "organisation",
   region: "region",
   subnet_id: "subnet",
+  server_id: "server",
+  public_ip: "public_ip",
   ssh_key_ids: "ssh_key",
   // Made by the agent for its own call.
   claim_id: null,

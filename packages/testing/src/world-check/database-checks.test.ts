@@ -95,7 +95,7 @@ const planted: readonly Planted[] = [
   [
     "a server on its way that no job brings there",
     "update job set status = 'cancelled', finished_at = now() where id = 'job_new'; select kule_queue_finish('job_new', 0); insert into audit (id, actor_type, action, resource, outcome, http_status, request_id) values ('aud_x', 'user', 'job.end', 'job_new', 'failed', 200, 'r')",
-    ["I4 10.0.1.3 of srv_new", "I4 VMID 101 of srv_new", "I5 srv_new is creating"],
+    ["I4 10.0.1.3 of srv_new", "I4 VMID 101 of srv_new", "I5 ip_new to srv_new", "I5 srv_new is creating"],
   ],
   [
     "a subnet without a VLAN",
@@ -158,11 +158,67 @@ const planted: readonly Planted[] = [
     ["I4 sub_b reserves 2 of its 3 addresses"],
   ],
   [
+    "a lost public address",
+    "delete from public_address where address = '203.0.113.6'",
+    ["I4 rng_1 has 7 of 8 addresses, 0 outside"],
+  ],
+  [
+    "a public address outside of its range",
+    "update public_address set address = '203.0.113.9' where address = '203.0.113.6'",
+    ["I4 rng_1 has 8 of 8 addresses, 1 outside"],
+  ],
+  [
+    "a public IP whose address is free",
+    "update public_address set state = 'free', public_ip_id = null where public_ip_id = 'ip_run'",
+    ["I4 ip_run without 203.0.113.2"],
+  ],
+  [
+    "a public IP whose address is another organisation's",
+    "update public_address set allocated_to = 'org_b' where public_ip_id = 'ip_run'",
+    ["I4 ip_run without 203.0.113.2"],
+  ],
+  [
+    "a used public address of nothing",
+    "alter table public_address drop constraint public_address_allocated_to_public_ip_id_fkey; delete from public_ip where id = 'ip_run'",
+    ["I4 203.0.113.2 of ip_run"],
+  ],
+  [
+    "a public IP of a server that is gone",
+    "update public_ip set held_by = 'srv_gone' where id = 'ip_out'",
+    ["I4 ip_out of srv_gone", "I5 ip_out off srv_gone"],
+  ],
+  [
+    "a gateway that can be given out",
+    "update public_address set state = 'free' where address = '203.0.113.1'",
+    ["I4 203.0.113.1 of pool_1"],
+  ],
+  [
+    "a network and a broadcast address that can be given out",
+    "update public_address set state = 'free' where address in ('203.0.113.0', '203.0.113.7')",
+    ["I4 203.0.113.0 of pool_1", "I4 203.0.113.7 of pool_1"],
+  ],
+  [
+    "a way out of a data subnet",
+    "update subnet set tier = 'data' where id = 'sub_a'",
+    ["I4 ip_new of srv_new", "I4 ip_run of srv_run"],
+  ],
+  [
+    "a public IP that no job attaches",
+    "update public_ip set is_applied = false where id = 'ip_run'",
+    ["I5 ip_run to srv_run"],
+  ],
+  [
+    "a public IP that no job detaches",
+    "update public_ip set is_applied = false, server_id = null where id = 'ip_run'",
+    ["I5 ip_run off srv_run"],
+  ],
+  [
     "an open job without its server",
     "update job set resource_id = 'srv_none' where id = 'job_new'; update job set resource_id = 'srv_new' where id = 'job_run'",
     [
       "I4 10.0.1.3 of srv_new",
       "I4 VMID 101 of srv_new",
+      "I5 ip_new to srv_new",
       "I5 job_new for srv_none",
       "I5 job_new has no VMID, interface, address, VLAN",
       "I5 srv_new is creating",

@@ -44,6 +44,21 @@ insert into address (subnet_id, address, organisation_id, state)
 insert into address (subnet_id, address, organisation_id, state, nic_id) values
   ('sub_a', '10.0.1.2', 'org_a', 'used', 'nic_run'), ('sub_a', '10.0.1.3', 'org_a', 'used', 'nic_new'),
   ('sub_b', '10.0.1.2', 'org_b', 'used', 'nic_out'), ('sub_b', '10.0.1.3', 'org_b', 'used', 'nic_stop');
+insert into ip_pool (id, region, name, version, gateway, prefix_length) values ('pool_1', 'r1', 'p', 4, '203.0.113.1', 29);
+insert into ip_pool_range (id, pool_id, first_address, last_address) values ('rng_1', 'pool_1', '203.0.113.0', '203.0.113.7');
+insert into public_ip (id, organisation_id, region, pool_id, version, address, server_id, held_by, is_applied) values
+  ('ip_run', 'org_a', 'r1', 'pool_1', 4, '203.0.113.2', 'srv_run', 'srv_run', true),
+  ('ip_new', 'org_a', 'r1', 'pool_1', 4, '203.0.113.3', 'srv_new', 'srv_new', false),
+  ('ip_out', 'org_b', 'r1', 'pool_1', 4, '203.0.113.4', null, 'srv_stop', false);
+insert into public_address (address, pool_id, range_id, state, allocated_to, public_ip_id, free_after) values
+  ('203.0.113.0', 'pool_1', 'rng_1', 'reserved', null, null, null),
+  ('203.0.113.1', 'pool_1', 'rng_1', 'reserved', null, null, null),
+  ('203.0.113.2', 'pool_1', 'rng_1', 'used', 'org_a', 'ip_run', null),
+  ('203.0.113.3', 'pool_1', 'rng_1', 'used', 'org_a', 'ip_new', null),
+  ('203.0.113.4', 'pool_1', 'rng_1', 'used', 'org_b', 'ip_out', null),
+  ('203.0.113.5', 'pool_1', 'rng_1', 'free', 'org_a', null, null),
+  ('203.0.113.6', 'pool_1', 'rng_1', 'quarantined', null, null, now() + interval '1 minute'),
+  ('203.0.113.7', 'pool_1', 'rng_1', 'reserved', null, null, null);
 insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, epoch, attempt, last_seq, claim_id, finished_at, lease_until, requested_by, request_id, created_at) values
   ('job_run', 'org_a', 'r1', 'ServerCreate', 'server', 'srv_run', 'succeeded', 2, 2, 1, 'c1', now(), null, '{}', 'req_1', now()),
   ('job_gone', 'org_b', 'r1', 'ServerDestroy', 'server', 'srv_gone', 'succeeded', 1, 1, 1, 'c2', now(), null, '{}', 'req_2', now()),

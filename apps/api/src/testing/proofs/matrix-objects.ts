@@ -42,6 +42,8 @@ export function standingPath(info: OperationInfo, side: Side, all: TwoOrganisati
     info.pathParameters.map((name) => {
       if (name === "region") return [name, "r1"];
       if (name === "token_id" && info.path.startsWith("/regions/")) return [name, all.agentTokens.r1];
+      if (name === "range_id") return [name, side.standing.ip_pool_range];
+      if (name === "address") return [name, side.standing.ip_pool_address];
       return [name, standingOf(name.replace(/_id$/, ""), side) ?? ""];
     }),
   );
@@ -85,6 +87,11 @@ function foreignObjects(place: ReferencePlace, actor: Actor, all: TwoOrganisatio
       return isOperators
         ? []
         : [["foreign", all.cursors.get(`${place.operation} ${other.tenant.id}`) ?? "no cursor"]];
+    case "ip_pool":
+    case "ip_pool_range":
+    case "ip_pool_address":
+      // Pools are the operators', all of them.
+      return [];
     case "token":
       return [
         ["foreign", other.standing.token],

@@ -143,6 +143,9 @@ const prefixes: { readonly [name: string]: Parameters<typeof newId>[0] } = {
   network_id: "net",
   subnet_id: "sub",
   server_id: "srv",
+  ip_pool_id: "pool",
+  range_id: "rng",
+  public_ip_id: "ip",
   job_id: "job",
 };
 

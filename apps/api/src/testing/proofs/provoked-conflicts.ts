@@ -50,6 +50,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await owner.patch(`/networks/${networkId}/subnets/${third.id}`, { name: subnet.name });
   await owner.delete(`/networks/${standing.network}`);
   await owner.delete(`/networks/${standing.network}/subnets/${standing.subnet}`);
+  await provokePoolConflicts(all);
   const body = tenant.serverBody({ subnet_id: standing.subnet });
   const server = made(await owner.post("/servers", body)).server.id;
   await owner.post("/servers", body);
@@ -72,6 +73,23 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
     if (info.audit !== null && info.headerParameters.includes("Kule-Organisation"))
       await provoke.as(b, b.tenant.owner, info);
   made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "active" }));
+}
+
+async function provokePoolConflicts({ world: { operator }, a }: TwoOrganisations): Promise<void> {
+  const { tenant, standing } = a;
+  const path = `/ip-pools/${standing.ip_pool}`;
+  const pool = made(await operator.get(path));
+  const twin = { region: pool.region, name: `${pool.name} too`, gateway: "100.127.0.1", prefix_length: 24 };
+  made(await operator.post("/ip-pools", twin));
+  await operator.post("/ip-pools", twin);
+  await operator.patch(path, { name: twin.name });
+  await operator.delete(path);
+  const [range] = made(await operator.get(`${path}/ranges?limit=200`)).items.slice(-1);
+  await operator.post(`${path}/ranges`, { start: range.start, end: range.end });
+  await operator.delete(`${path}/ranges/${range.id}`);
+  await operator.post(`${path}/allocations`, { organisation_id: tenant.id, count: 65_536 });
+  const { address } = made(await tenant.owner.get(`/public-ips/${standing.public_ip}`));
+  await operator.delete(`${path}/allocations/${address}`);
 }
 
 /** An organisation with one owner who is a person, and nobody else who could be it. */
@@ -121,6 +139,8 @@ export async function provokeBusyKeys(
 function pathOf({ a, agentTokens }: TwoOrganisations, name: string, path: string): string {
   if (name === "region") return "r1";
   if (name === "token_id" && path.startsWith("/regions/")) return agentTokens.r1;
+  if (name === "range_id") return a.standing.ip_pool_range;
+  if (name === "address") return a.standing.ip_pool_address;
   return (a.standing as { readonly [kind: string]: string })[name.replace(/_id$/, "")] ?? "";
 }
 

@@ -1,5 +1,6 @@
 import type { OperationId } from "@kule/contract/schemas";
 import { newId } from "../../platform/ids.ts";
+import { made } from "./tenant.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
 export type PathIds = Readonly<Record<string, string>>;
@@ -13,7 +14,7 @@ export type Recipe = {
 };
 
 const standing =
-  (kind: "member" | "token" | "ssh_key" | "network" | "server" | "job") =>
+  (kind: "member" | "token" | "ssh_key" | "network" | "server" | "job" | "ip_pool" | "public_ip") =>
   (side: Side): PathIds => ({ [`${kind}_id`]: side.standing[kind] });
 const ownSubnet = (side: Side): PathIds => ({
   network_id: side.standing.network,
@@ -22,6 +23,14 @@ const ownSubnet = (side: Side): PathIds => ({
 const inSubnet = (side: Side) => ({ subnet_id: side.standing.subnet });
 const regionR1 = (): PathIds => ({ region: "r1" });
 let regions = 0;
+/** A network of 256 addresses that no other call has: public addresses are unique in the whole installation. */
+const ownNetwork = (() => {
+  let networks = 0;
+  return () => {
+    networks += 1;
+    return `100.${64 + Math.floor(networks / 256)}.${networks % 256}`;
+  };
+})();
 
 /**
  * One for each operation of the contract: the compiler refuses this table when one is missing, so a new operation
@@ -109,6 +118,54 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
       return { network_id: network, subnet_id: await tenant.addSubnet(network) };
     },
   },
+  listIpPools: {},
+  createIpPool: {
+    body: ({ tenant }) => ({
+      region: tenant.region.slug,
+      name: newId("pool"),
+      gateway: `${ownNetwork()}.1`,
+      prefix_length: 24,
+    }),
+  },
+  getIpPool: { path: standing("ip_pool") },
+  updateIpPool: { path: standing("ip_pool"), body: () => ({ description: "touched" }) },
+  deleteIpPool: { path: async (side, { world }) => ({ ip_pool_id: await addIpPool(world, side) }) },
+  listIpPoolRanges: { path: standing("ip_pool") },
+  addIpPoolRange: { path: standing("ip_pool"), body: (side) => ({ cidr: side.tenant.nextPublicBlock() }) },
+  removeIpPoolRange: {
+    path: async (side, { world }) => ({
+      ip_pool_id: side.standing.ip_pool,
+      range_id: made(
+        await world.operator.post(`/ip-pools/${side.standing.ip_pool}/ranges`, {
+          cidr: side.tenant.nextPublicBlock(),
+        }),
+      ).id,
+    }),
+  },
+  getIpPoolUtilisation: { path: standing("ip_pool") },
+  listIpPoolAllocations: { path: standing("ip_pool") },
+  allocateIpPoolAddresses: {
+    path: standing("ip_pool"),
+    body: ({ tenant }) => ({ organisation_id: tenant.id, count: 1 }),
+  },
+  withdrawIpPoolAddress: {
+    path: async ({ tenant, standing: { ip_pool } }, { world }) => ({
+      ip_pool_id: ip_pool,
+      address: made(
+        await world.operator.post(`/ip-pools/${ip_pool}/allocations`, {
+          organisation_id: tenant.id,
+          count: 1,
+        }),
+      ).addresses[0],
+    }),
+  },
+  listPublicIps: {},
+  createPublicIp: {
+    body: ({ tenant }) => ({ region: tenant.region.slug, labels: { of: tenant.mark } }),
+  },
+  getPublicIp: { path: standing("public_ip") },
+  updatePublicIp: { path: standing("public_ip"), body: () => ({ labels: { touched: "yes" } }) },
+  deletePublicIp: { path: async ({ tenant }) => ({ public_ip_id: await tenant.addPublicIp() }) },
   listServers: {},
   createServer: {
     body: ({ tenant, standing: { ssh_key, subnet } }) =>
@@ -153,6 +210,16 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     body: () => ({ agent_version: "0.0.0", hypervisor: { kind: "proxmox", reachable: true } }),
   },
 };
+
+async function addIpPool(world: TwoOrganisations["world"], { tenant }: Side): Promise<string> {
+  const pool = await world.operator.post("/ip-pools", {
+    region: tenant.region.slug,
+    name: newId("pool"),
+    gateway: `${ownNetwork()}.1`,
+    prefix_length: 24,
+  });
+  return made(pool).id;
+}
 
 async function addAgentToken(world: TwoOrganisations["world"], region: string): Promise<string> {
   const minted = await world.operator.post(`/regions/${region}/agent-tokens`, { name: "one more" });

@@ -14,6 +14,7 @@ export const systemQueries: readonly string[] = [
   "products/identity/member-store.ts: a login finds the organisations of its user",
   "products/identity/token-store.ts: a token that was found by its owner is ended by its id",
   "products/identity/token-store.ts: agent and operator tokens are of no organisation",
+  "products/ip-pools/store.ts: operators see who has a pool's addresses",
   "products/regions/pools.ts: a region's VLANs are of all organisations",
   "products/regions/store.ts: operators say which organisations see a region",
   "products/regions/store.ts: operators see how many jobs a region has",

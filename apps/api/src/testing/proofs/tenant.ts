@@ -18,6 +18,9 @@ export class Tenant {
   readonly region: TenantRegion;
   /** In every name of this tenant, so that it can be recognised wherever it should not be. */
   readonly mark: string;
+  /** A pool of the region with ranges of 16 addresses, and more of them allocated to this tenant than any proof takes. */
+  #publicNetwork = "";
+  #publicBlocks = 0;
   #count = 0;
 
   private constructor(
@@ -130,6 +133,42 @@ export class Tenant {
     const { jobId } = await this.addServer(more);
     await claimThis(this.region.agent, jobId);
     return jobId;
+  }
+
+  /**
+   * Makes a pool for this tenant alone and allocates addresses of it.
+   *
+   * @param network the first two numbers of its /16, which nobody else may have
+   */
+  async openPublicNetwork(world: ApiWorld, network: string): Promise<string> {
+    this.#publicNetwork = network;
+    const pool = made(
+      await world.operator.post("/ip-pools", {
+        region: this.region.slug,
+        name: this.name(),
+        gateway: `${network}.0.1`,
+        prefix_length: 16,
+      }),
+    ).id as string;
+    for (let block = 0; block < 2; block += 1)
+      made(await world.operator.post(`/ip-pools/${pool}/ranges`, { cidr: `${network}.${block}.0/24` }));
+    this.#publicBlocks = 32;
+    made(
+      await world.operator.post(`/ip-pools/${pool}/allocations`, { organisation_id: this.id, count: 400 }),
+    );
+    return pool;
+  }
+
+  /** 16 addresses of the tenant's pool that are in no range yet. */
+  nextPublicBlock(): string {
+    const block = this.#publicBlocks;
+    this.#publicBlocks += 1;
+    return `${this.#publicNetwork}.${Math.floor(block / 16)}.${(block % 16) * 16}/28`;
+  }
+
+  async addPublicIp(more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const body = { region: this.region.slug, labels: { of: this.mark }, ...more };
+    return made(await this.owner.post("/public-ips", body)).id;
   }
 
   async addMember(role: Role = "viewer"): Promise<MemberOfTenant> {

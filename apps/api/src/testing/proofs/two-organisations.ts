@@ -18,12 +18,21 @@ export type Standing = {
   readonly server: string;
   /** The finished create job of that server. */
   readonly job: string;
+  readonly public_ip: string;
+  /** A pool that only this organisation has addresses of. */
+  readonly ip_pool: string;
+  readonly ip_pool_range: string;
+  /** An address of it that is allocated and not taken. */
+  readonly ip_pool_address: string;
   /** A region that only this organisation sees. */
   readonly region: string;
 };
 
 /** What was there and is gone: must read like what never was. */
-export type Removed = Pick<Standing, "member" | "token" | "ssh_key" | "network" | "subnet" | "server">;
+export type Removed = Pick<
+  Standing,
+  "member" | "token" | "ssh_key" | "network" | "subnet" | "server" | "public_ip"
+>;
 
 export type Side = { readonly tenant: Tenant; readonly standing: Standing; readonly removed: Removed };
 
@@ -121,7 +130,10 @@ async function firstCursors(world: ApiWorld, sides: readonly Side[]): Promise<Ma
     if (!info.queryParameters.includes("cursor")) continue;
     for (const { tenant, standing } of sides) {
       const caller = info.permission.startsWith("operator:") ? world.operator : tenant.owner;
-      const path = info.path.replace("{network_id}", standing.network).replace("{region}", "r1");
+      const path = info.path
+        .replace("{network_id}", standing.network)
+        .replace("{ip_pool_id}", standing.ip_pool)
+        .replace("{region}", "r1");
       const { next_cursor: cursor } = made(await caller.get(`${path}?limit=1`));
       if (cursor === null) throw new Error(`${info.id} has no second page for ${tenant.slug}`);
       cursors.set(`${info.id} ${tenant.id}`, cursor);
@@ -144,6 +156,8 @@ async function openSide(
   const { id: server, jobId: job } = await tenant.addServer({ ssh_key_ids: [sshKey], subnet_id: subnet });
   await runJob(region.agent, job);
 
+  const pool = await tenant.openPublicNetwork(world, slug === "orga" ? "100.96" : "100.97");
+  const publicIp = await tenant.addPublicIp();
   const removed = {
     member: (await tenant.addMember()).id,
     token: (await tenant.addToken()).id,
@@ -151,7 +165,9 @@ async function openSide(
     network: await tenant.addNetwork(),
     subnet: await tenant.addSubnet(network),
     server: await tenant.addPendingServer({ subnet_id: subnet }),
+    public_ip: await tenant.addPublicIp(),
   };
+  made(await tenant.owner.delete(`/public-ips/${removed.public_ip}`));
   made(await tenant.owner.delete(`/members/${removed.member}`));
   made(await tenant.owner.delete(`/tokens/${removed.token}`));
   made(await tenant.owner.delete(`/ssh-keys/${removed.ssh_key}`));
@@ -165,6 +181,9 @@ async function openSide(
   await tenant.addSshKey();
   await tenant.addMember();
   await tenant.addRunningServer({ subnet_id: subnet });
+  await tenant.addPublicIp();
+  const ranges = made(await world.operator.get(`/ip-pools/${pool}/ranges`)).items;
+  const allocations = made(await world.operator.get(`/ip-pools/${pool}/allocations?limit=200`)).items;
 
   const standing: Standing = {
     organisation: tenant.id,
@@ -175,6 +194,10 @@ async function openSide(
     subnet,
     server,
     job,
+    public_ip: publicIp,
+    ip_pool: pool,
+    ip_pool_range: ranges[0].id,
+    ip_pool_address: allocations.at(-1).address,
     region: only.slug,
   };
   return { tenant, standing, removed };

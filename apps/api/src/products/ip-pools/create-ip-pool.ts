@@ -1,0 +1,66 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import { isSpecial, networkProblem, parseIp } from "@kule/rules/public-ips/addresses";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { violatedConstraint } from "../../platform/database-errors.ts";
+import { fieldError, Invalid } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { findRegion } from "../regions/index.ts";
+import { poolNameTaken } from "./conflicts.ts";
+import { findIpPool, insertIpPool } from "./store.ts";
+import { viewIpPool } from "./view.ts";
+
+export async function checkCreateIpPool(
+  request: ApiRequest<"createIpPool">,
+  body: Partial<RequestBody<"createIpPool">>,
+): Promise<FieldError[]> {
+  const errors: FieldError[] = [];
+  const region = body.region === undefined ? null : await findRegion(request.db, body.region);
+  if (body.region !== undefined && region === null)
+    errors.push(fieldError("/region", "not_found", "no such region"));
+  const gateway = body.gateway === undefined ? null : parseIp(body.gateway);
+  if (body.gateway !== undefined && (gateway === null || isSpecial(gateway)))
+    errors.push(fieldError("/gateway", "invalid_format", "is not an address that guests could reach"));
+  if (gateway !== null && body.prefix_length !== undefined) {
+    const problem = networkProblem({ gateway, prefixLength: body.prefix_length });
+    if (problem !== null) errors.push(fieldError("/prefix_length", "out_of_range", problem));
+  }
+  const { vlan } = body;
+  if (region !== null && vlan != null && vlan >= region.vlan_first && vlan <= region.vlan_last)
+    errors.push(
+      fieldError(
+        "/vlan",
+        "conflicts_with",
+        `is one of the region's private VLANs (${region.vlan_first} to ${region.vlan_last})`,
+      ),
+    );
+  return errors;
+}
+
+export async function createIpPool({ body }: ApiRequest<"createIpPool">, tx: Tx): Promise<Outcome> {
+  const gateway = parseIp(body.gateway);
+  if (gateway === null) throw new Error(`checkCreateIpPool let ${body.gateway} pass`);
+  // Regions are never removed: the check has seen it.
+  if ((await findRegion(tx, body.region)) === null)
+    throw new Invalid([fieldError("/region", "not_found", "no such region")]);
+  const id = newId("pool");
+  await insertIpPool(tx, {
+    id,
+    region: body.region,
+    name: body.name,
+    description: body.description ?? "",
+    version: gateway.version,
+    gateway: body.gateway,
+    prefix_length: body.prefix_length,
+    vlan: body.vlan ?? null,
+  }).catch((error: unknown) => {
+    if (violatedConstraint(error) === "ip_pool_name") throw poolNameTaken(body.name, body.region);
+    throw error;
+  });
+  const pool = await findIpPool(tx, id);
+  if (pool === null) throw new Error("a pool that was just made could not be found");
+  return { reply: reply(201, viewIpPool(pool), { Location: `/api/v1/ip-pools/${id}` }), resource: id };
+}

@@ -1,0 +1,2 @@
+/** What other products may use of the pools. */
+export { isFresh } from "./store.ts";

@@ -1,0 +1,31 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { violatedConstraint } from "../../platform/database-errors.ts";
+import { NotFound } from "../../platform/errors.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { poolNameTaken } from "./conflicts.ts";
+import { findIpPool, type IpPoolDetails, lockIpPool, updateIpPoolRow } from "./store.ts";
+import { viewIpPool } from "./view.ts";
+
+/** Its name and description; what guests were told of it stays as it is. */
+export async function updateIpPool(
+  request: ApiRequest<"updateIpPool">,
+  tx: Tx,
+  { id }: IpPoolDetails,
+): Promise<Outcome> {
+  const { name, description } = request.body;
+  const pool = await lockIpPool(tx, id);
+  if (pool === null) throw new NotFound();
+  request.checkGeneration(pool);
+  await updateIpPoolRow(tx, id, {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+  }).catch((error: unknown) => {
+    if (violatedConstraint(error) === "ip_pool_name") throw poolNameTaken(name ?? "", pool.region);
+    throw error;
+  });
+  const updated = await findIpPool(tx, id);
+  if (updated === null) throw new Error("a pool that was just changed could not be found");
+  return { reply: reply(200, viewIpPool(updated)), resource: id };
+}

@@ -1,0 +1,134 @@
+import type { RequestQuery } from "@kule/contract/schemas";
+import type { PublicIp } from "@kule/database/generated/rows";
+import type { Holder, PublicIpFacts } from "@kule/rules/public-ips/lifecycle";
+import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import { type Selectable, sql } from "kysely";
+import type { Database, Tx } from "../../platform/database.ts";
+import { labelCondition } from "../../platform/label-filter.ts";
+import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+
+export type PublicIpRow = Selectable<PublicIp>;
+
+/** The server that has the address, is to have it, or has not given it up yet. */
+type HolderRow = {
+  readonly holder_id: string | null;
+  readonly holder_name: string | null;
+  readonly holder_region: string | null;
+  readonly holder_status: string | null;
+  readonly holder_job_id: string | null;
+};
+
+export type PublicIpDetails = PublicIpRow &
+  HolderRow & { readonly gateway: string; readonly prefix_length: number; readonly vlan: number | null };
+
+const holderJob = sql<string | null>`(
+  select job.id from job
+   where job.organisation_id = public_ip.organisation_id and job.resource_id = server.id
+     and job.status in ('queued', 'running')
+   order by job.created_at desc limit 1)`;
+
+function details(db: Database | Tx, organisationId: string) {
+  return db
+    .selectFrom("public_ip")
+    .innerJoin("ip_pool", "ip_pool.id", "public_ip.pool_id")
+    .leftJoin("server", (join) =>
+      join
+        .onRef("server.organisation_id", "=", "public_ip.organisation_id")
+        .on("server.id", "=", sql`coalesce(public_ip.server_id, public_ip.held_by)`),
+    )
+    .selectAll("public_ip")
+    .select([
+      sql<string>`host(public_ip.address)`.as("address"),
+      sql<string>`host(ip_pool.gateway)`.as("gateway"),
+      "ip_pool.prefix_length",
+      "ip_pool.vlan",
+      "server.id as holder_id",
+      "server.name as holder_name",
+      "server.region as holder_region",
+      "server.status as holder_status",
+      holderJob.as("holder_job_id"),
+    ])
+    .where("public_ip.organisation_id", "=", organisationId);
+}
+
+export async function findPublicIp(
+  db: Database | Tx,
+  organisationId: string,
+  id: string,
+): Promise<PublicIpDetails | null> {
+  const row = await details(db, organisationId).where("public_ip.id", "=", id).executeTakeFirst();
+  return row ?? null;
+}
+
+export function listPublicIps(
+  db: Database,
+  organisationId: string,
+  query: RequestQuery<"listPublicIps">,
+): Promise<Page<PublicIpDetails>> {
+  let rows = details(db, organisationId);
+  if (query.region !== undefined) rows = rows.where("public_ip.region", "=", query.region);
+  if (query.label_selector !== undefined)
+    rows = rows.where(labelCondition(query.label_selector, "public_ip.labels"));
+  return fetchPage(rows, newestFirst("public-ips", query, "public_ip"));
+}
+
+/** The row under its lock, with what the rules must know. The rows of its servers are locked first, if at all. */
+export async function lockPublicIp(
+  tx: Tx,
+  organisationId: string,
+  id: string,
+): Promise<PublicIpDetails | null> {
+  const locked = await tx
+    .selectFrom("public_ip")
+    .select("id")
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+  return locked === undefined ? null : findPublicIp(tx, organisationId, id);
+}
+
+export function factsOf(row: PublicIpDetails): PublicIpFacts {
+  return {
+    id: row.id,
+    region: row.region,
+    version: row.version,
+    vlan: row.vlan,
+    serverId: row.server_id,
+    heldBy: row.held_by,
+    isApplied: row.is_applied,
+    isProtected: row.protect_delete,
+    holder: holderOf(row),
+  };
+}
+
+function holderOf(row: PublicIpDetails): Holder | null {
+  if (row.holder_id === null || row.holder_region === null) return null;
+  return {
+    id: row.holder_id,
+    region: row.holder_region,
+    status: row.holder_status as ServerStatus,
+    hasOpenJob: row.holder_job_id !== null,
+  };
+}
+
+export type PublicIpChanges = {
+  readonly ptr?: string | null;
+  readonly labels?: string;
+  readonly delete_with_server?: boolean;
+  readonly protect_delete?: boolean;
+};
+
+export async function updatePublicIpRow(
+  tx: Tx,
+  organisationId: string,
+  id: string,
+  changes: PublicIpChanges,
+): Promise<void> {
+  await tx
+    .updateTable("public_ip")
+    .set({ ...changes, generation: sql<number>`generation + 1`, updated_at: sql<Date>`clock_timestamp()` })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .execute();
+}

@@ -1,0 +1,39 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { publicIpActions, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
+import { factsOf, type PublicIpDetails } from "./store.ts";
+
+/** A public IP as the contract shows it. */
+export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
+  const facts = factsOf(row);
+  const status = publicIpStatus(facts);
+  const actions = publicIpActions(facts);
+  return {
+    id: row.id,
+    address: row.address,
+    version: row.version as Schemas["IpVersion"],
+    prefix_length: row.prefix_length,
+    gateway: row.gateway,
+    region: row.region,
+    status,
+    status_reason:
+      row.status_code === null
+        ? null
+        : { code: row.status_code, message: row.status_message ?? "", job_id: row.status_job_id },
+    attached_to:
+      row.holder_id === null ? null : { type: "server", id: row.holder_id, name: row.holder_name ?? "" },
+    requires_reboot: row.requires_reboot,
+    ptr: row.ptr,
+    labels: row.labels as Schemas["Labels"],
+    delete_with_server: row.delete_with_server,
+    protection: { delete: row.protect_delete },
+    actions: {
+      attach: { ...actions.attach },
+      detach: { ...actions.detach },
+      delete: { ...actions.delete },
+    },
+    job_id: status === "attaching" || status === "detaching" ? row.holder_job_id : null,
+    generation: row.generation,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

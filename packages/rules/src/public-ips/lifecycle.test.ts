@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { serverStatuses } from "../servers/lifecycle.ts";
+import {
+  type AttachTarget,
+  decideAttach,
+  decideDetach,
+  decideRelease,
+  type Holder,
+  type PublicIpFacts,
+  publicIpActions,
+  publicIpStatus,
+} from "./lifecycle.ts";
+
+const holder: Holder = { id: "srv_a", region: "ist1", status: "running", hasOpenJob: false };
+const free: PublicIpFacts = {
+  id: "ip_1",
+  region: "ist1",
+  version: 4,
+  vlan: null,
+  isProtected: false,
+  serverId: null,
+  heldBy: null,
+  isApplied: false,
+  holder: null,
+};
+const attached: PublicIpFacts = { ...free, serverId: "srv_a", heldBy: "srv_a", isApplied: true, holder };
+const target: AttachTarget = { ...holder, id: "srv_b", others: [] };
+const codes = (found: readonly { readonly code: string }[]) => found.map(({ code }) => code);
+
+it.each([
+  [null, null, false, "free"],
+  [null, "srv_a", false, "detaching"],
+  ["srv_a", "srv_a", false, "attaching"],
+  ["srv_b", "srv_a", false, "attaching"],
+  ["srv_a", "srv_a", true, "attached"],
+] as const)("wanted by %s, held by %s, applied %s: %s", (serverId, heldBy, isApplied, status) => {
+  expect(publicIpStatus({ serverId, heldBy, isApplied })).toBe(status);
+});
+
+describe("attaching", () => {
+  it("is for servers that run or are stopped, and have no job under way", () => {
+    for (const status of serverStatuses) {
+      const found = codes(decideAttach(free, { ...target, status }, false));
+      if (status === "running" || status === "stopped") expect(found).toEqual([]);
+      else if (status === "pending_deletion" || status === "deleting")
+        expect(found).toEqual(["resource_deleting"]);
+      else expect(found).toEqual(["invalid_state"]);
+    }
+    expect(codes(decideAttach(free, { ...target, hasOpenJob: true }, false))).toEqual(["invalid_state"]);
+  });
+
+  it("takes an address from another server only by force, and only when that one has no job under way", () => {
+    expect(decideAttach(attached, target, false)).toMatchObject([
+      { code: "already_attached", resource: "srv_a", fix: expect.stringContaining('"force":true') },
+    ]);
+    expect(decideAttach(attached, target, true)).toEqual([]);
+    const busy = { ...attached, holder: { ...holder, hasOpenJob: true } };
+    expect(decideAttach(busy, target, true)).toMatchObject([{ code: "invalid_state", resource: "srv_a" }]);
+    const going = { ...attached, holder: { ...holder, status: "pending_deletion" as const } };
+    expect(decideAttach(going, target, true)).toEqual([]);
+    const gone = { ...attached, holder: { ...holder, status: "deleting" as const } };
+    expect(codes(decideAttach(gone, target, true))).toEqual(["resource_deleting"]);
+  });
+
+  it("to the server that has it is refused, unless it never arrived there", () => {
+    const same = { ...target, id: "srv_a" };
+    expect(codes(decideAttach(attached, same, true))).toEqual(["already_attached"]);
+    expect(decideAttach({ ...attached, isApplied: false }, same, false)).toEqual([]);
+  });
+
+  it("stays in the region, and gives a server one of each version in one VLAN", () => {
+    expect(codes(decideAttach(free, { ...target, region: "ank1" }, false))).toEqual(["region_mismatch"]);
+    const beside = (version: number, vlan: number | null) =>
+      codes(decideAttach(free, { ...target, others: [{ id: "ip_2", version, vlan }] }, false));
+    expect(beside(4, null)).toEqual(["already_attached"]);
+    expect(beside(6, null)).toEqual([]);
+    expect(beside(6, 20)).toEqual(["invalid_state"]);
+  });
+});
+
+describe("detaching", () => {
+  it("needs a server to take it off, with no job under way; one that is on its way out will do", () => {
+    expect(codes(decideDetach(free))).toEqual(["not_attached"]);
+    expect(decideDetach(attached)).toEqual([]);
+    const with_ = (more: Partial<Holder>) =>
+      codes(decideDetach({ ...attached, holder: { ...holder, ...more } }));
+    expect(with_({ status: "pending_deletion" })).toEqual([]);
+    expect(with_({ status: "error" })).toEqual([]);
+    expect(with_({ status: "creating" })).toEqual(["invalid_state"]);
+    expect(with_({ status: "deleting" })).toEqual(["resource_deleting"]);
+    expect(with_({ hasOpenJob: true })).toEqual(["invalid_state"]);
+  });
+});
+
+describe("releasing", () => {
+  it("needs an address that is on no server and not protected", () => {
+    expect(decideRelease(free)).toEqual([]);
+    expect(codes(decideRelease(attached))).toEqual(["in_use"]);
+    expect(codes(decideRelease({ ...free, isProtected: true }))).toEqual(["protected"]);
+    expect(codes(decideRelease({ ...free, heldBy: "srv_a", holder }))).toEqual(["in_use"]);
+  });
+});
+
+it("the actions say what the decisions will, and why not", () => {
+  expect(publicIpActions(free)).toMatchObject({
+    attach: { allowed: true, code: null },
+    detach: { allowed: false, code: "not_attached" },
+    delete: { allowed: true },
+  });
+  expect(publicIpActions({ ...attached, holder: { ...holder, hasOpenJob: true } })).toMatchObject({
+    attach: { allowed: false, code: "invalid_state", reason: "The server has a job under way" },
+    detach: { allowed: false, code: "invalid_state" },
+    delete: { allowed: false, code: "in_use" },
+  });
+});

@@ -1,0 +1,212 @@
+import type { Refusal } from "../decision.ts";
+import type { ServerStatus } from "../servers/lifecycle.ts";
+
+export type PublicIpStatus = "free" | "attaching" | "attached" | "detaching";
+export type PublicIpCode =
+  | "already_attached"
+  | "in_use"
+  | "invalid_state"
+  | "not_attached"
+  | "protected"
+  | "region_mismatch"
+  | "resource_deleting";
+
+/** Where an address is: the server that is to have it, and the one whose VM may have it in the region. */
+export type PublicIpPlace = {
+  readonly serverId: string | null;
+  readonly heldBy: string | null;
+  readonly isApplied: boolean;
+};
+
+export function publicIpStatus({ serverId, heldBy, isApplied }: PublicIpPlace): PublicIpStatus {
+  if (serverId === null) return heldBy === null ? "free" : "detaching";
+  return isApplied ? "attached" : "attaching";
+}
+
+/** A server as far as its public addresses go. */
+export type Holder = {
+  readonly id: string;
+  readonly region: string;
+  readonly status: ServerStatus;
+  /** A job of it waits or runs. One job at a time touches its VM, and its intent stays as it is until then. */
+  readonly hasOpenJob: boolean;
+};
+
+export type PublicIpFacts = PublicIpPlace & {
+  readonly id: string;
+  readonly region: string;
+  readonly version: number;
+  readonly vlan: number | null;
+  readonly isProtected: boolean;
+  /** The server of `serverId` or, on its way off one, of `heldBy`. */
+  readonly holder: Holder | null;
+};
+
+/** The server an address is to go to, and the other addresses that it has or is to have. */
+export type AttachTarget = Holder & {
+  readonly others: readonly { readonly id: string; readonly version: number; readonly vlan: number | null }[];
+};
+
+type Decision = Refusal<PublicIpCode>[];
+
+const refusal = (
+  name: string,
+  code: PublicIpCode,
+  message: string,
+  resource: string,
+  fix: string | null = null,
+): Refusal<PublicIpCode> => ({ name, code, message, resource, fix });
+
+/** In these a VM is there, or will never be, and no job is under way that could not be waited for. */
+const attachable: ReadonlySet<ServerStatus> = new Set(["running", "stopped"]);
+const detachable: ReadonlySet<ServerStatus> = new Set(["running", "stopped", "error", "pending_deletion"]);
+
+function busy(server: Holder): Refusal<PublicIpCode> | null {
+  if (!server.hasOpenJob) return null;
+  return refusal(
+    "server_has_no_open_job",
+    "invalid_state",
+    "The server has a job under way",
+    server.id,
+    "Wait until the server's job has ended",
+  );
+}
+
+function detachRefusal(server: Holder): Refusal<PublicIpCode> | null {
+  if (server.status === "deleting")
+    return refusal("server_not_deleting", "resource_deleting", "The server is being destroyed", server.id);
+  if (!detachable.has(server.status))
+    return refusal("server_steady", "invalid_state", `The server is ${server.status}`, server.id);
+  return busy(server);
+}
+
+/** What stands in the way of attaching the address to the server; with `force` it is moved there. */
+export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boolean): Decision {
+  const found: Decision = [];
+  if (target.region !== ip.region)
+    found.push(
+      refusal(
+        "public_ip_in_region",
+        "region_mismatch",
+        `The address is of region ${ip.region} and the server of ${target.region}`,
+        target.id,
+        `Take an address of region ${target.region}`,
+      ),
+    );
+  if (target.status === "pending_deletion" || target.status === "deleting")
+    found.push(
+      refusal(
+        "server_not_deleting",
+        "resource_deleting",
+        "The server is on its way out",
+        target.id,
+        target.status === "pending_deletion" ? `POST /servers/${target.id}/cancel-deletion` : null,
+      ),
+    );
+  else if (!attachable.has(target.status))
+    found.push(refusal("server_steady", "invalid_state", `The server is ${target.status}`, target.id));
+  found.push(...[placeRefusal(ip, target, force), busy(target)].flatMap((each) => each ?? []));
+  found.push(...companyRefusals(ip, target));
+  return found;
+}
+
+/** The address is somewhere already. */
+function placeRefusal(ip: PublicIpFacts, target: AttachTarget, force: boolean): Refusal<PublicIpCode> | null {
+  const { holder } = ip;
+  if (ip.serverId === target.id)
+    return ip.isApplied
+      ? refusal("public_ip_free", "already_attached", "The server has this address already", target.id)
+      : null;
+  if (holder === null || holder.id === target.id) return null;
+  if (!force)
+    return refusal(
+      "public_ip_free",
+      "already_attached",
+      "The address is attached to another server",
+      holder.id,
+      `POST /public-ips/${ip.id}/attach {"server_id":"${target.id}","force":true} to move it`,
+    );
+  return detachRefusal(holder);
+}
+
+/** What the server has beside it: both versions are on one interface, in one VLAN. */
+function companyRefusals(ip: PublicIpFacts, target: AttachTarget): Decision {
+  return target.others
+    .filter(({ id }) => id !== ip.id)
+    .flatMap((other) => {
+      if (other.version === ip.version)
+        return refusal(
+          "server_without_public_ip",
+          "already_attached",
+          `The server has a public IPv${ip.version} address already`,
+          other.id,
+          `POST /public-ips/${other.id}/detach`,
+        );
+      if (other.vlan !== ip.vlan)
+        return refusal(
+          "public_ips_share_a_vlan",
+          "invalid_state",
+          "The server's other public address is in another VLAN, and both share its public interface",
+          other.id,
+          "Take an address of another pool",
+        );
+      return [];
+    });
+}
+
+/** What stands in the way of taking the address off its server. */
+export function decideDetach(ip: PublicIpFacts): Decision {
+  if (ip.holder === null)
+    return [refusal("public_ip_attached", "not_attached", "The address is attached to no server", ip.id)];
+  const found = detachRefusal(ip.holder);
+  return found === null ? [] : [found];
+}
+
+/** What stands in the way of giving the address back. */
+export function decideRelease(ip: PublicIpFacts): Decision {
+  const found: Decision = [];
+  if (ip.isProtected)
+    found.push(
+      refusal(
+        "public_ip_not_protected",
+        "protected",
+        "The address is protected from being released",
+        ip.id,
+        `PATCH /public-ips/${ip.id} {"protection":{"delete":false}}`,
+      ),
+    );
+  if (ip.holder !== null)
+    found.push(
+      refusal(
+        "public_ip_free",
+        "in_use",
+        "The address is attached to a server",
+        ip.holder.id,
+        `POST /public-ips/${ip.id}/detach`,
+      ),
+    );
+  return found;
+}
+
+export type PublicIpAction = "attach" | "detach" | "delete";
+export type PublicIpActionState = {
+  readonly allowed: boolean;
+  readonly code: PublicIpCode | null;
+  readonly reason: string | null;
+};
+
+/** What may be done now, as a public IP's `actions` show it. Attaching includes moving; its target is not known here. */
+export function publicIpActions(ip: PublicIpFacts): {
+  readonly [action in PublicIpAction]: PublicIpActionState;
+} {
+  const state = ([first]: Decision): PublicIpActionState =>
+    first === undefined
+      ? { allowed: true, code: null, reason: null }
+      : { allowed: false, code: first.code, reason: first.message };
+  const leaving = ip.holder === null ? null : detachRefusal(ip.holder);
+  return {
+    attach: state(leaving === null ? [] : [leaving]),
+    detach: state(decideDetach(ip)),
+    delete: state(decideRelease(ip)),
+  };
+}
