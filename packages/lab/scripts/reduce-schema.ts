@@ -42,6 +42,8 @@ const SERVED: readonly RegExp[] = [
   /^GET \/nodes\/\{node\}\/qemu\/\{vmid\}\/cloudinit\/dump$/,
   /^PUT \/nodes\/\{node\}\/qemu\/\{vmid\}\/resize$/,
   /^POST \/nodes\/\{node\}\/qemu\/\{vmid\}\/(clone|template|migrate)$/,
+  /^POST \/nodes\/\{node\}\/qemu\/\{vmid\}\/(termproxy|vncproxy)$/,
+  /^GET \/nodes\/\{node\}\/qemu\/\{vmid\}\/vncwebsocket$/,
   /^POST \/nodes\/\{node\}\/qemu\/\{vmid\}\/status\/(start|stop|shutdown|reboot|reset|suspend|resume)$/,
   /^GET \/nodes\/\{node\}\/qemu\/\{vmid\}\/agent\/(network-get-interfaces|get-osinfo|get-host-name|info|exec-status)$/,
   /^POST \/nodes\/\{node\}\/qemu\/\{vmid\}\/agent\/(ping|exec|set-user-password)$/,

@@ -73,11 +73,20 @@ export interface CloudInitDrive {
   readonly network: string;
   readonly meta: string;
 }
+/** A password that the guest agent set. */
+export interface GuestPassword {
+  readonly at: number;
+  readonly crypted: boolean;
+  /** As it stands in the guest's /etc/shadow; absent in data directories of before there were consoles. */
+  readonly hash?: string;
+}
 /** What the guest system inside remembers: a disk survives power cycles. */
 export interface GuestMemory {
   readonly bootedInstanceId: string | null;
   readonly firstBoots: number;
-  readonly passwords: Readonly<Record<string, { readonly at: number; readonly crypted: boolean }>>;
+  readonly passwords: Readonly<Record<string, GuestPassword>>;
+  /** The system on its disk, by the name of the template it came from; absent for what was never cloned. */
+  readonly system?: string;
 }
 export interface VmDocument {
   readonly vmid: number;

@@ -6,6 +6,7 @@ import { taskHandlers } from "./endpoints/tasks.ts";
 import { vmAgentHandlers } from "./endpoints/vm-agent.ts";
 import { vmCloneHandlers } from "./endpoints/vm-clone.ts";
 import { vmConfigHandlers } from "./endpoints/vm-config.ts";
+import { vmConsoleHandlers } from "./endpoints/vm-console.ts";
 import { vmCreateHandlers } from "./endpoints/vm-create.ts";
 import { vmDestroyHandlers } from "./endpoints/vm-destroy.ts";
 import { vmFirewallHandlers } from "./endpoints/vm-firewall.ts";
@@ -22,6 +23,7 @@ export const handlers: Handlers = {
   ...vmAgentHandlers,
   ...vmCloneHandlers,
   ...vmConfigHandlers,
+  ...vmConsoleHandlers,
   ...vmCreateHandlers,
   ...vmDestroyHandlers,
   ...vmFirewallHandlers,

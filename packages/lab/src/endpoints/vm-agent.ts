@@ -5,6 +5,7 @@ import type { VmDocument } from "../documents.ts";
 import { vmOn } from "../region.ts";
 import { isWindows } from "../vm/cloud-init.ts";
 import { guestInterfaces, requireAgent } from "../vm/guest.ts";
+import { cryptSalt, sha256Crypt } from "../vm/sha256-crypt.ts";
 
 interface GuestProcess {
   readonly exitcode: number;
@@ -98,7 +99,13 @@ function setPassword(call: Call): unknown {
   const crypted = flag(call, "crypted");
   if (crypted && isWindows(vm.config))
     throw failure("Agent error: Windows does not support crypted passwords");
-  const entry = { at: region.runtime.nowMs(), crypted };
+  const hash = crypted
+    ? password
+    : sha256Crypt(
+        password,
+        cryptSalt(() => region.runtime.random()),
+      );
+  const entry = { at: region.runtime.nowMs(), crypted, hash };
   const guest = { ...vm.guest, passwords: { ...vm.guest.passwords, [username]: entry } };
   // A digest, so that a test can see which password was set without the journal holding it.
   const digest = createHash("sha256").update(password).digest("hex");

@@ -1,7 +1,7 @@
 import type { Call, Handlers } from "../call.ts";
 import type { VmDocument, VolumeDocument } from "../documents.ts";
 import { seconds } from "../durations.ts";
-import { runningCheck, storageOf } from "../region.ts";
+import { type Region, runningCheck, storageOf } from "../region.ts";
 import { randomUuid } from "../runtime.ts";
 import type { DocumentChange } from "../store.ts";
 import { startTask, type Worker, WorkerKilled } from "../tasks/worker.ts";
@@ -68,6 +68,12 @@ async function copyDisk(
   return volume;
 }
 
+/** What is on the source's disk: the template's own name, however often it was cloned. */
+function systemOf(region: Region, source: number): string {
+  const vm = region.store.get("vm", String(source));
+  return vm?.guest.system ?? vm?.config.name ?? "linux";
+}
+
 async function cloneInTask(call: Call, request: CloneRequest, worker: Worker): Promise<void> {
   const { region, node } = call;
   const { newid, source } = request;
@@ -113,7 +119,13 @@ async function cloneInTask(call: Call, request: CloneRequest, worker: Worker): P
     }
     await worker.stage("unlock");
     await worker.wait(seconds.configWrite);
-    const done: VmDocument = { ...temporaryVm(node, newid), temporary: false, config };
+    const fresh = temporaryVm(node, newid);
+    const done: VmDocument = {
+      ...fresh,
+      temporary: false,
+      config,
+      guest: { ...fresh.guest, system: systemOf(region, source) },
+    };
     worker.commit({ op: "clone-unlocked", vmid: newid, detail: { source } }, [["vm", String(newid), done]]);
     if (request.target !== undefined) {
       await worker.stage("move");

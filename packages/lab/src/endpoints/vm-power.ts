@@ -48,6 +48,8 @@ export async function startVm(region: Region, worker: Worker, node: string, vmid
       ...vm.guest,
       bootedInstanceId: instance ?? vm.guest.bootedInstanceId,
       firstBoots: vm.guest.firstBoots + (firstBoot ? 1 : 0),
+      // cloud-init sets the accounts' passwords again when it meets a new instance.
+      passwords: firstBoot ? {} : vm.guest.passwords,
     },
   };
   worker.commit({ op: "vm-started", vmid, detail: { pid: process.pid, instance } }, [

@@ -5,6 +5,7 @@ import type { Handlers } from "../call.ts";
 import type { ServerIdentity } from "../certificate.ts";
 import type { Region } from "../region.ts";
 import { answer, splitTarget } from "./answer.ts";
+import { consoleUpgrades } from "./console-upgrade.ts";
 import type { HttpFault, HttpFaults } from "./http-faults.ts";
 import { type Outgoing, plain, refusal, write } from "./respond.ts";
 
@@ -101,6 +102,7 @@ export function apiServer(
       });
     },
   );
+  server.on("upgrade", consoleUpgrades(region, handlers, faults));
   server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION;
   return server;
 }

@@ -20,6 +20,8 @@ export interface Worker {
   stage(name: string): Promise<void>;
   /** Lets simulated time pass; throws {@link WorkerKilled} when killed meanwhile. */
   wait(seconds: number): Promise<void>;
+  /** Rejects with {@link WorkerKilled} when the worker is killed, and never otherwise. */
+  untilKilled(): Promise<never>;
   /** Commits an effect together with the log so far. */
   commit(effect: Effect, changes: readonly DocumentChange[]): void;
 }
@@ -120,6 +122,7 @@ function run(
       await Promise.race([runtime.wait(seconds), death]);
       if (killed) throw new WorkerKilled();
     },
+    untilKilled: () => death,
     commit: (effect, changes) => {
       if (killed) throw new WorkerKilled();
       store.commit({ node, upid, user, ...effect }, [...changes, document()]);
