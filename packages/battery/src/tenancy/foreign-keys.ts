@@ -94,7 +94,7 @@ async function attempt(
       `select format('alter table %s drop constraint if exists %I cascade', conrelid::regclass, conname) as statement
          from pg_constraint
         where conname <> $3 and contype in ('f', 'u', 'p', 'x', 'c')
-          and (conrelid = $1::regclass and contype <> 'p' or confrelid = $2::regclass)
+          and (conrelid in ($1::regclass, $2::regclass) and contype <> 'p' or confrelid = $2::regclass)
           and not (contype in ('u', 'p') and exists (select from pg_constraint f where f.conname = $3 and f.conindid = pg_constraint.conindid))
        union all
        select format('drop index %s', indexrelid::regclass) from pg_index

@@ -26,8 +26,7 @@ export async function requestOf(fuzz: FuzzCase, actor: FuzzActor, pools: FuzzPoo
     const kind = name.replace(/_id$/, "");
     if (choice?.from === "text") return encodeURIComponent(choice.text);
     if (choice?.from === "own" && own[name] !== undefined) return own[name];
-    // To an operator no organisation and no region is foreign.
-    if (choice?.from === "foreign" && kind !== "organisation" && kind !== "region")
+    if (choice?.from === "foreign" && !ofTheInstallation.has(kind))
       return (foreign.standing as { readonly [kind: string]: string })[kind] ?? newId("srv");
     return newId("srv");
   });
@@ -47,6 +46,9 @@ export async function requestOf(fuzz: FuzzCase, actor: FuzzActor, pools: FuzzPoo
     body: sendsBody ? bytesOf(fuzz, actor, pools) : null,
   };
 }
+
+/** To an operator none of these is foreign. */
+const ofTheInstallation: ReadonlySet<string> = new Set(["organisation", "region", "ip_pool"]);
 
 function bytesOf(
   { body, operation }: FuzzCase,
