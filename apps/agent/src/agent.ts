@@ -1,4 +1,5 @@
-// One agent at work: it makes sure it is in the right region, then reports health and runs jobs until it is stopped.
+// One agent at work: it makes sure it is in the right region, then reports health and
+// what it sees, and runs jobs until it is stopped.
 
 import { batteryHook } from "@kule/crash-points/crash-hook";
 import { JOB_KINDS } from "@kule/programs/registry";
@@ -8,9 +9,10 @@ import { httpCalls } from "./api-calls.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { runHealthLoop } from "./health-loop.ts";
+import { runInventoryLoop } from "./inventory-loop.ts";
 import type { Logger } from "./log.ts";
 import { confirmRegion } from "./own-region.ts";
-import { hypervisorClient, jobRunner, templateVmids } from "./region.ts";
+import { hypervisorClient, jobRunner, regionLooker, templateVmids } from "./region.ts";
 import { regionHealth } from "./region-health.ts";
 import { agentRuntime } from "./runtime.ts";
 import { loadSealingKey } from "./sealing-key.ts";
@@ -66,8 +68,17 @@ export async function runAgent(
       },
       stop,
     );
+    const inventory = runInventoryLoop(
+      {
+        ...common,
+        privateBridge: file.network.bridge,
+        everySeconds: settings.inventorySeconds,
+        look: regionLooker(file, client, runtime),
+      },
+      stop,
+    );
     log.info({ concurrency: settings.concurrency, kinds: JOB_KINDS }, "taking jobs");
-    await workUntilStopped(claims, log, stop, [health]);
+    await workUntilStopped(claims, log, stop, [health, inventory]);
     log.info("agent stopped");
   } finally {
     client.close();

@@ -25,6 +25,10 @@ export type ApiCalls = {
     signal: AbortSignal,
   ): Promise<CallResult<Schemas["StepAck"]>>;
   health(body: Schemas["HealthReport"], signal: AbortSignal): Promise<CallResult<Schemas["HealthAck"]>>;
+  inventory(
+    body: Schemas["InventoryReport"],
+    signal: AbortSignal,
+  ): Promise<CallResult<Schemas["InventoryAck"]>>;
 };
 
 /** The calls over HTTP. */
@@ -42,5 +46,6 @@ export function httpCalls(url: string, token: string): ApiCalls {
     report: (jobId, body, signal) =>
       client.POST("/agent/jobs/{job_id}/steps", { params: { path: { job_id: jobId } }, body, signal }),
     health: (body, signal) => client.POST("/agent/health", { body, signal }),
+    inventory: (body, signal) => client.POST("/agent/inventory", { body, signal }),
   };
 }

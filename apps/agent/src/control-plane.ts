@@ -1,4 +1,4 @@
-// The control plane as the agent sees it: five calls, and for each only what the agent can do about the answer.
+// The control plane as the agent sees it: six calls, and for each only what the agent can do about the answer.
 
 import { asProblem } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
@@ -25,6 +25,8 @@ export type ControlPlaneOptions = {
 };
 
 const CALL_MILLISECONDS = 10_000;
+/** A batch of many servers is one transaction. */
+const INVENTORY_MILLISECONDS = 20_000;
 /** Beyond what a claim asks to be parked. */
 const CLAIM_PATIENCE_MILLISECONDS = 10_000;
 
@@ -70,6 +72,13 @@ export class ControlPlane {
 
   health(body: Schemas["HealthReport"], signal: AbortSignal): Promise<Answer<Schemas["HealthAck"]>> {
     return this.#call("health", signal, CALL_MILLISECONDS, (limited) => this.#calls.health(body, limited));
+  }
+
+  /** Asks for a pass, or tells a batch of one. */
+  inventory(body: Schemas["InventoryReport"], signal: AbortSignal): Promise<Answer<Schemas["InventoryAck"]>> {
+    return this.#call("inventory", signal, INVENTORY_MILLISECONDS, (limited) =>
+      this.#calls.inventory(body, limited),
+    );
   }
 
   async #call<Data>(

@@ -27,6 +27,7 @@ Environment
   KULE_PVE_TOKEN              or whatever hypervisor.token_env names: USER@REALM!NAME=SECRET
   KULE_AGENT_CONCURRENCY      jobs at the same time (default: agent.concurrency, 4)
   KULE_AGENT_HEALTH_SECONDS   seconds between health reports (default: agent.health_seconds, 20)
+  KULE_AGENT_INVENTORY_SECONDS  seconds between two looks at the region (default: agent.inventory_seconds, 30)
   KULE_AGENT_STATE            folder of the key pair (default: agent.state_dir, .kule-agent beside the region file)
   KULE_LOG_LEVEL              trace, debug, info, warn, error (default: info)
   NODE_EXTRA_CA_CERTS         PEM file with the certificate authority of a private control plane

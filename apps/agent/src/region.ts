@@ -1,5 +1,7 @@
 // The region behind this agent, as its region file describes it: the hypervisor's client, and what programs need.
 
+import { GuestEyes } from "@kule/programs/inventory/guest-eyes";
+import { type LookPiece, lookAtRegion } from "@kule/programs/inventory/look-at-region";
 import type { Host, Job, Observed, World } from "@kule/programs/program";
 import type { RegionSettings } from "@kule/programs/region-settings";
 import { runJob } from "@kule/programs/registry";
@@ -68,4 +70,19 @@ export function jobRunner(
     openSecret: (sealed, context) => key.open(sealed, context),
   };
   return (job, host) => runJob(job, world, host);
+}
+
+/** Guests told of in one report. */
+const GUESTS_PER_BATCH = 50;
+
+/** Looks at this region; what it learns of guests is kept from one look to the next. */
+export function regionLooker(
+  file: RegionFile,
+  client: ProxmoxClient,
+  runtime: AgentRuntime,
+): (pass: number, lookFor: readonly number[], signal: AbortSignal) => AsyncIterable<LookPiece> {
+  const eyes = new GuestEyes(client, runtime);
+  const settings = { ...regionSettings(file), vmidRange: file.hypervisor.vmidRange };
+  return (pass, lookFor, signal) =>
+    lookAtRegion({ client, runtime, settings, eyes, signal }, pass, lookFor, GUESTS_PER_BATCH);
 }

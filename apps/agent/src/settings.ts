@@ -8,6 +8,8 @@ export type AgentSettings = {
   /** Jobs at the same time. */
   readonly concurrency: number;
   readonly healthSeconds: number;
+  /** Between two looks at everything in the region. */
+  readonly inventorySeconds: number;
   readonly stateDirectory: string;
   readonly logLevel: string;
 };
@@ -40,6 +42,7 @@ export function agentSettings(file: RegionFile, environment: Environment): Agent
     name: file.agent.name ?? printable(hostname()),
     concurrency: wholeNumber("KULE_AGENT_CONCURRENCY", file.agent.concurrency, 64),
     healthSeconds: wholeNumber("KULE_AGENT_HEALTH_SECONDS", file.agent.healthSeconds, 50),
+    inventorySeconds: wholeNumber("KULE_AGENT_INVENTORY_SECONDS", file.agent.inventorySeconds, 3600),
     stateDirectory: state ? resolve(state) : file.agent.stateDirectory,
     logLevel,
   };

@@ -9,6 +9,7 @@ import { withoutSlashesAtEnd } from "./platform/slashes-at-end.ts";
 import { mountCatalog } from "./products/catalog/routes.ts";
 import { mountIdentity } from "./products/identity/routes.ts";
 import { mountInvariants } from "./products/invariants/routes.ts";
+import { mountInventory } from "./products/inventory/routes.ts";
 import { mountIpPools } from "./products/ip-pools/routes.ts";
 import { jobHandlers } from "./products/job-handlers.ts";
 import { mountJobs } from "./products/jobs/routes.ts";
@@ -41,6 +42,7 @@ export function createApp(deps: Deps): Hono {
   mountUsage(api);
   mountQuotas(api);
   mountInvariants(api);
+  mountInventory(api);
   mountAgent(api, jobHandlers);
 
   app.notFound((context) => problem(context, unknownRoute(context)));

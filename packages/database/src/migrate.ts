@@ -9,6 +9,7 @@ import { jobs } from "./migrations/0003-jobs.ts";
 import { rights } from "./migrations/0004-rights.ts";
 import { commitChecks } from "./migrations/0005-commit-checks.ts";
 import { serverOperations } from "./migrations/0006-server-operations.ts";
+import { inventory } from "./migrations/0007-inventory.ts";
 import { publicIps } from "./migrations/0008-public-ips.ts";
 import { usageAndQuotas } from "./migrations/0010-usage-quotas.ts";
 
@@ -20,6 +21,7 @@ const migrations: Record<string, Migration> = {
   "0004-rights": step(rights),
   "0005-commit-checks": step(commitChecks),
   "0006-server-operations": step(serverOperations),
+  "0007-inventory": step(inventory),
   "0008-public-ips": step(publicIps),
   "0010-usage-quotas": step(usageAndQuotas),
 };

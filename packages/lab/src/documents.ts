@@ -34,6 +34,8 @@ export interface NodeDocument {
   readonly cores: number;
   readonly memoryBytes: number;
   readonly address: string;
+  /** The resource manager takes guests off it and gives it none. */
+  readonly maintenance?: boolean;
 }
 export interface StorageDocument {
   readonly storage: string;

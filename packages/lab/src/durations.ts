@@ -19,6 +19,8 @@ export const seconds = {
   /** From power on until the guest agent answers. */
   agentBootLinux: 18,
   agentBootWindows: 90,
+  /** From power on until cloud-init has done all it has to. */
+  cloudInitLinux: 30,
   /** qmeventd starts a VM again after a reboot task has ended. */
   rebootRestart: 1,
 } as const;

@@ -103,13 +103,13 @@ export function seedRegion(region: Region): void {
   ];
   for (const [index, name] of ["pve1", "pve2"].entries()) {
     const address = `192.0.2.${11 + index}`;
-    changes.push(["node", name, { name, online: true, cores: 32, memoryBytes: 128 * GIB, address }]);
+    changes.push(["node", name, { name, online: true, cores: 128, memoryBytes: 1024 * GIB, address }]);
   }
   changes.push(
     [
       "storage",
       DISKS,
-      { storage: DISKS, type: "rbd", shared: true, content: ["images"], totalBytes: 8192 * GIB },
+      { storage: DISKS, type: "rbd", shared: true, content: ["images"], totalBytes: 65_536 * GIB },
     ],
     [
       "storage",

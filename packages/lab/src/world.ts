@@ -18,6 +18,8 @@ const CALLS = [
   "setPower",
   "unlock",
   "leaveVolume",
+  "setNode",
+  "setStorage",
 ] as const;
 
 /** Calls the world by name, as the control server and faults do. Throws when there is no such call. */
@@ -37,6 +39,13 @@ const SOMEONE = "admin@pam";
 export interface World {
   nodeDown(node: string): void;
   nodeUp(node: string): void;
+  /** Gives a node other hardware, or takes it into maintenance. */
+  setNode(
+    node: string,
+    change: { readonly cores?: number; readonly memoryBytes?: number; readonly maintenance?: boolean },
+  ): void;
+  /** Gives a storage another size. */
+  setStorage(storage: string, totalBytes: number): void;
   loseQuorum(): void;
   regainQuorum(): void;
   /** Edits a VM's config as the web interface would: `set` and `delete` apply at once. */
@@ -91,6 +100,20 @@ export function makeWorld(region: Region): World {
   return {
     nodeDown: (node) => setOnline(node, false),
     nodeUp: (node) => setOnline(node, true),
+    setNode: (name, change) => {
+      const node = store.get("node", name);
+      if (node === undefined) throw failure(`there is no node ${name}`);
+      store.commit({ op: "world-node-changed", node: name, user: SOMEONE, detail: { ...change } }, [
+        ["node", name, { ...node, ...change }],
+      ]);
+    },
+    setStorage: (name, totalBytes) => {
+      const storage = store.get("storage", name);
+      if (storage === undefined) throw failure(`there is no storage ${name}`);
+      store.commit({ op: "world-storage-changed", user: SOMEONE, detail: { storage: name, totalBytes } }, [
+        ["storage", name, { ...storage, totalBytes }],
+      ]);
+    },
     loseQuorum: () => setQuorum(false),
     regainQuorum: () => setQuorum(true),
     editConfig: (vmid, set, remove = []) => {

@@ -116,6 +116,7 @@ function regionFile(document: RegionDocument, path: string, reading: Reading): R
       name: agent?.name ?? null,
       concurrency: agent?.concurrency ?? 4,
       healthSeconds: agent?.health_seconds ?? 20,
+      inventorySeconds: agent?.inventory_seconds ?? 30,
       stateDirectory: reading.fullPath(agent?.state_dir ?? ".kule-agent"),
     },
   };

@@ -61,6 +61,7 @@ export type RegionFile = {
     readonly name: string | null;
     readonly concurrency: number;
     readonly healthSeconds: number;
+    readonly inventorySeconds: number;
     /** Absolute. */
     readonly stateDirectory: string;
   };
@@ -94,5 +95,11 @@ export type RegionDocument = {
     uplink: { interface: string };
     trunk: { interface: string; mode: "vlan" | "bridge" };
   };
-  agent?: { name?: string; concurrency: number; health_seconds: number; state_dir?: string };
+  agent?: {
+    name?: string;
+    concurrency: number;
+    health_seconds: number;
+    inventory_seconds: number;
+    state_dir?: string;
+  };
 };

@@ -36,6 +36,11 @@ export class FakeControlPlane {
   readonly jobs = new Map<string, FakeJob>();
   readonly requests: SeenRequest[] = [];
   readonly health: Schemas["HealthReport"][] = [];
+  /** Batches of passes, in the order in which they came. */
+  readonly inventory: Schemas["InventoryReport"][] = [];
+  /** Numbers that every pass is asked to look for. */
+  lookFor: readonly number[] = [];
+  #pass = 0;
   region = "lab1";
   actor: Schemas["Me"]["actor"] = "agent";
   leaseSeconds = 90;
@@ -158,6 +163,7 @@ export class FakeControlPlane {
     if (path.endsWith("/me")) return { status: 200, body: this.#me() };
     if (path.endsWith("/agent/jobs/claim")) return this.#claim(body as Schemas["ClaimRequest"], gone);
     if (path.endsWith("/agent/health")) return this.#health(body);
+    if (path.endsWith("/agent/inventory")) return this.#inventory(body);
     const report = /\/agent\/jobs\/([^/]+)\/steps$/.exec(path);
     return report ? this.#report(report[1] ?? "", body as Report) : problem(404, "not_found", path);
   }
@@ -169,7 +175,7 @@ export class FakeControlPlane {
       user: null,
       organisation: null,
       role: null,
-      permissions: ["agent:jobs", "agent:health"],
+      permissions: ["agent:jobs", "agent:health", "agent:inventory"],
       region: this.actor === "agent" ? this.region : null,
       token,
     };
@@ -180,6 +186,19 @@ export class FakeControlPlane {
     if (!checked.ok) return problem(422, "validation_failed", "/agent/health", checked.errors);
     this.health.push(body as Schemas["HealthReport"]);
     return { status: 200, body: { region: this.region, server_time: new Date().toISOString() } };
+  }
+
+  /** Gives out passes one after the other, and keeps what is told in each. */
+  #inventory(body: Record<string, unknown>): Reply {
+    const checked = validateBody("reportInventory", body);
+    if (!checked.ok) return problem(422, "validation_failed", "/agent/inventory", checked.errors);
+    const report = body as Schemas["InventoryReport"];
+    if (report.pass === undefined) this.#pass += 1;
+    else this.inventory.push(report);
+    return {
+      status: 200,
+      body: { pass: this.#pass, recorded: true, look_for: [...this.lookFor], next_in_seconds: 30 },
+    };
   }
 
   async #claim(body: Schemas["ClaimRequest"], gone: AbortSignal): Promise<Reply> {

@@ -7,9 +7,10 @@ import { operation } from "../platform/operation.ts";
 import { claimJob } from "./claim-job.ts";
 import { regionOf } from "./region.ts";
 import { reportHealth } from "./report-health.ts";
+import { checkInventory, reportInventory } from "./report-inventory.ts";
 import { reportStep } from "./report-step.ts";
 
-/** The region agent's three calls. The token says which region; nothing of another one can be named. */
+/** The region agent's calls. The token says which region; nothing of another one can be named. */
 export function mountAgent(api: Api, handlers: JobHandlers): void {
   operation(api, "claimJob", { handle: (request) => claimJob(request, handlers) });
   operation(api, "reportStep", {
@@ -17,6 +18,7 @@ export function mountAgent(api: Api, handlers: JobHandlers): void {
     handle: (request, job) => reportStep(request, job, handlers),
   });
   operation(api, "reportHealth", { handle: reportHealth });
+  operation(api, "reportInventory", { check: checkInventory, handle: reportInventory });
 }
 
 async function findJob(request: ApiRequest<"reportStep">): Promise<JobRow | null> {

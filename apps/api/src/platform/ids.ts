@@ -17,6 +17,7 @@ export type IdPrefix =
   | "nic"
   | "job"
   | "use"
+  | "drf"
   | "req";
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -14,6 +14,9 @@ export type CrashPlace = { readonly kind: JobKind; readonly name: string; readon
 /** What an agent does again and again for one job; its other calls are made before it has one. */
 const REPORTS = /^agent\.report\./;
 
+/** What an agent does at its own pace, whether it has a job or not. */
+const BESIDE_JOBS = /^agent\.(?:health|inventory)\./;
+
 /**
  * The crash points that a healthy agent passes on one job of each kind, learnt from the agent itself: a new step is
  * covered the day it is written.
@@ -47,7 +50,7 @@ async function untilIdle(file: string, seen: number): Promise<string[]> {
     const lines = linesOf(file);
     if (
       lines.length > seen &&
-      lines.findLast((line) => !line.startsWith("agent.health"))?.endsWith("claim.before-send")
+      lines.findLast((line) => !BESIDE_JOBS.test(line))?.endsWith("claim.before-send")
     )
       return lines;
     if (performance.now() > deadline)

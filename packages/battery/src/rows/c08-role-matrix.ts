@@ -48,8 +48,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/rules/src/identity/permissions.ts",
-          find: '"agent:health", "agent:jobs"] as const',
-          replace: '"agent:health", "agent:jobs", "job:read"] as const',
+          find: '"agent:inventory", "agent:jobs"] as const',
+          replace: '"agent:inventory", "agent:jobs", "job:read"] as const',
         },
       ],
       expects: /^(listJobs|getJob) and the agent of A's region: true/,

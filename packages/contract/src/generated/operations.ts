@@ -49,6 +49,7 @@ export type OperationId =
   | "createRegion"
   | "getRegion"
   | "updateRegion"
+  | "getRegionCapacity"
   | "listAgentTokens"
   | "createAgentToken"
   | "revokeAgentToken"
@@ -101,9 +102,11 @@ export type OperationId =
   | "listUsage"
   | "listQuotas"
   | "getInvariants"
+  | "listDrift"
   | "claimJob"
   | "reportStep"
-  | "reportHealth";
+  | "reportHealth"
+  | "reportInventory";
 
 /** Every operation of the contract by its operationId. */
 export const operations: { readonly [id in OperationId]: OperationInfo } = {
@@ -139,6 +142,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   createRegion: {"id":"createRegion","method":"post","path":"/regions","tag":"regions","permission":"operator:regions","audit":"region.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getRegion: {"id":"getRegion","method":"get","path":"/regions/{region}","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":["region"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
   updateRegion: {"id":"updateRegion","method":"patch","path":"/regions/{region}","tag":"regions","permission":"operator:regions","audit":"region.update","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  getRegionCapacity: {"id":"getRegionCapacity","method":"get","path":"/regions/{region}/capacity","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":["region"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
   listAgentTokens: {"id":"listAgentTokens","method":"get","path":"/regions/{region}/agent-tokens","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":["region"],"queryParameters":["limit","cursor"],"headerParameters":[],"body":null,"statuses":[200,401,403,404,422,429,503]},
   createAgentToken: {"id":"createAgentToken","method":"post","path":"/regions/{region}/agent-tokens","tag":"regions","permission":"operator:regions","audit":"agent_token.create","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,404,409,422,429,503]},
   revokeAgentToken: {"id":"revokeAgentToken","method":"delete","path":"/regions/{region}/agent-tokens/{token_id}","tag":"regions","permission":"operator:regions","audit":"agent_token.revoke","pathParameters":["region","token_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
@@ -191,7 +195,9 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   listUsage: {"id":"listUsage","method":"get","path":"/usage","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","resource","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   listQuotas: {"id":"listQuotas","method":"get","path":"/quotas","tag":"quotas","permission":"quota:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getInvariants: {"id":"getInvariants","method":"get","path":"/operator/invariants","tag":"invariants","permission":"operator:invariants","audit":null,"pathParameters":[],"queryParameters":["fresh"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
+  listDrift: {"id":"listDrift","method":"get","path":"/operator/drift","tag":"regions","permission":"operator:drift","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","kind","server_id"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   claimJob: {"id":"claimJob","method":"post","path":"/agent/jobs/claim","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,204,400,401,403,422,429,503]},
   reportStep: {"id":"reportStep","method":"post","path":"/agent/jobs/{job_id}/steps","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":["job_id"],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   reportHealth: {"id":"reportHealth","method":"post","path":"/agent/health","tag":"agent","permission":"agent:health","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
+  reportInventory: {"id":"reportInventory","method":"post","path":"/agent/inventory","tag":"agent","permission":"agent:inventory","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
 };

@@ -467,6 +467,29 @@ export interface paths {
         patch: operations["updateRegion"];
         trace?: never;
     };
+    "/regions/{region}/capacity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What a region has and what is left of it (operators)
+         * @description Nodes and storages as the region's agent reported them last, with what the servers there take by their packages.
+         *     `fresh` is false when the report is too old to refuse a create by it.
+         */
+        get: operations["getRegionCapacity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/regions/{region}/agent-tokens": {
         parameters: {
             query?: never;
@@ -1253,6 +1276,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/operator/drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where regions are not as the records say (operators)
+         * @description `changed`: a server's VM differs from what is wanted. `missing`: a server's VM is gone. `foreign`: a guest without
+         *     Kule's marker has one of Kule's VM numbers. `extra`: a VM with Kule's marker belongs to no server. Each was seen
+         *     in two looks of the region's agent, one after the other. Nothing here is ever changed or destroyed because of it;
+         *     an entry goes away by itself when the region is right again.
+         */
+        get: operations["listDrift"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/jobs/claim": {
         parameters: {
             query?: never;
@@ -1313,6 +1359,31 @@ export interface paths {
          * @description Sent every 20 seconds. Carries what the region has (templates, nodes) and the agent's public key.
          */
         post: operations["reportHealth"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/inventory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report what is in the region
+         * @description The agent looks at its region again and again; one look is a pass. A call without `pass` asks for one: the answer
+         *     has its number, or `null` while another agent of the region looks. The pass is then reported in batches, in their
+         *     order, each recorded in one transaction; the last carries `end`. Only a pass that is `complete` and whose batches
+         *     all arrived can show that a VM is missing. A batch of a pass that is not the region's current one changes nothing
+         *     and answers `recorded: false`; the same batch again changes nothing either. What is said about a server while a
+         *     job of it is open, or was seen before its last job ended, is left aside.
+         */
+        post: operations["reportInventory"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2183,6 +2254,11 @@ export interface components {
             observed_generation: number;
             /** @description When the region last said what is true */
             observed_at: components["schemas"]["Time"] | null;
+            observation: components["schemas"]["Observation"];
+            /** @description What the system inside told, as of the last look; null before the first */
+            guest: components["schemas"]["Guest"] | null;
+            /** @description How the VM differs from what is wanted; null when it does not */
+            drift: components["schemas"]["ServerDrift"] | null;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
         };
@@ -2661,6 +2737,237 @@ export interface components {
         HealthAck: {
             region: string;
             server_time: components["schemas"]["Time"];
+        };
+        /**
+         * @description How far `power_state`, `guest` and `status` can be trusted. `fresh`: seen lately; `stale`: `observed_at` is long ago, or the region is silent, and things may be otherwise by now; `none`: never seen
+         * @enum {string}
+         */
+        Observation: "none" | "fresh" | "stale";
+        /** @enum {string} */
+        CloudInitState: "unknown" | "running" | "done" | "error";
+        Guest: {
+            /** @description The guest agent answers */
+            agent: boolean;
+            cloud_init: components["schemas"]["CloudInitState"];
+            /** @example Ubuntu 24.04.1 LTS */
+            os: string | null;
+            hostname: string | null;
+            /** @description Of all interfaces, as the guest has them */
+            addresses: string[];
+            /** @description When its machine was switched on */
+            boot_at: components["schemas"]["Time"] | null;
+        };
+        /** @enum {string} */
+        DriftKind: "changed" | "missing" | "foreign" | "extra";
+        DriftDifference: {
+            /** @example memory_mb */
+            field: string;
+            wanted: string | null;
+            seen: string | null;
+        };
+        ServerDrift: {
+            /** @enum {string} */
+            kind: "changed" | "missing";
+            since: components["schemas"]["Time"];
+            differences: components["schemas"]["DriftDifference"][];
+        };
+        Drift: {
+            /** @example drf_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            kind: components["schemas"]["DriftKind"];
+            region: string;
+            vmid: number;
+            node: string | null;
+            vm_name: string | null;
+            /** @description Whose server it is, if it is one's */
+            organisation_id: string | null;
+            server_id: string | null;
+            /** @description The server that the VM is marked for */
+            marker: string | null;
+            message: string;
+            differences: components["schemas"]["DriftDifference"][];
+            first_seen_at: components["schemas"]["Time"];
+            last_seen_at: components["schemas"]["Time"];
+        };
+        DriftList: {
+            items: components["schemas"]["Drift"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        RegionCapacity: {
+            region: string;
+            reported_at: components["schemas"]["Time"] | null;
+            fresh: boolean;
+            nodes: {
+                name: string;
+                online: boolean;
+                maintenance: boolean;
+                cpus: number;
+                memory_mb: number;
+                /** @description Measured */
+                memory_used_mb: number;
+                /** @description What may still be given to servers */
+                memory_free_mb: number;
+                /** @description What may still be given to servers */
+                vcpu_free: number;
+                servers: number;
+            }[];
+            storages: {
+                name: string;
+                /** @description Null: shared by all nodes */
+                node: string | null;
+                total_gb: number;
+                used_gb: number;
+                /** @description What may still be given to servers */
+                free_gb: number;
+            }[];
+            /** @description The agent's last look that came to its end */
+            last_pass: {
+                number: number;
+                ended_at: components["schemas"]["Time"];
+                complete: boolean;
+                vms: number;
+                trouble: string | null;
+            } | null;
+        };
+        InventoryVm: {
+            vmid: number;
+            node: string;
+            /**
+             * @default qemu
+             * @enum {string}
+             */
+            type?: "qemu" | "lxc";
+            /**
+             * @description `unanswered`: listed, but nobody could say more; `busy`: locked or being made
+             * @enum {string}
+             */
+            state: "seen" | "unanswered" | "busy";
+            /** @description When the look at this VM began, counted from the answer that gave the pass its number */
+            seen_after_ms: number;
+            /** @enum {string} */
+            power?: "on" | "off";
+            name?: string | null;
+            template?: boolean;
+            marker?: ({
+                server_id: string;
+                organisation_id: string;
+                region: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            tags?: string[];
+            lock?: string | null;
+            vcpu?: number;
+            memory_mb?: number;
+            disk_bytes?: number | null;
+            interfaces?: ({
+                position: number;
+                mac: string | null;
+                vlan?: number | null;
+                bridge?: string | null;
+                firewall?: boolean;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @description Left out when it was not looked at in this pass */
+            firewall?: {
+                enable: boolean;
+                macfilter: boolean;
+                ipfilter: boolean;
+                ipsets: ({
+                    name: string;
+                    addresses: string[];
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+            guest?: {
+                agent: boolean;
+                cloud_init?: components["schemas"]["CloudInitState"];
+                os?: string | null;
+                hostname?: string | null;
+                addresses?: string[];
+                uptime_seconds?: number | null;
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        InventoryNode: {
+            name: string;
+            online: boolean;
+            maintenance?: boolean;
+            cpus?: number;
+            memory_bytes?: number;
+            memory_used_bytes?: number;
+            /** @description Configured for running guests whose VM numbers are not Kule's */
+            others_memory_bytes?: number;
+            others_vcpu?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        InventoryStorage: {
+            name: string;
+            /** @description Null: shared by all nodes */
+            node: string | null;
+            total_bytes: number;
+            used_bytes: number;
+        } & {
+            [key: string]: unknown;
+        };
+        InventoryEnd: {
+            /** @description Every node answered, and everything listed was reported */
+            complete: boolean;
+            trouble?: string | null;
+            nodes?: components["schemas"]["InventoryNode"][];
+            storages?: components["schemas"]["InventoryStorage"][];
+            /** @description On which nodes a server of each image can be made */
+            images?: ({
+                image: string;
+                nodes: string[];
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        InventoryReport: {
+            agent_version: string;
+            agent_name?: string;
+            /** @description Made by the agent when it starts */
+            agent_run: string;
+            /** @default 30 */
+            every_seconds?: number;
+            /** @description As it was given; left out to ask for one */
+            pass?: number;
+            /** @default 0 */
+            batch?: number;
+            /** @description Where private networks are, by the region file */
+            private_bridge?: string;
+            vms?: components["schemas"]["InventoryVm"][];
+            /** @description Of the numbers in `look_for`, those that no guest has, asked for one by one */
+            absent?: ({
+                vmid: number;
+                seen_after_ms: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+            end?: components["schemas"]["InventoryEnd"];
+        } & {
+            [key: string]: unknown;
+        };
+        InventoryAck: {
+            /** @description The pass to report in; null: do not look now */
+            pass: number | null;
+            /** @description False: the pass is not the current one any more; end it */
+            recorded: boolean;
+            /** @description VM numbers that should have been seen */
+            look_for: number[];
+            /** @description Ask for the next pass after so long */
+            next_in_seconds: number;
         };
     };
     responses: {
@@ -3896,6 +4203,33 @@ export interface operations {
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRegionCapacity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                region: components["parameters"]["RegionSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The region's capacity */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegionCapacity"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];
         };
@@ -6048,6 +6382,42 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listDrift: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /** @description Only these kinds (repeat the parameter) */
+                kind?: components["schemas"]["DriftKind"][];
+                /** @description Of this server only */
+                server_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of differences, newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DriftList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     claimJob: {
         parameters: {
             query?: never;
@@ -6187,6 +6557,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HealthAck"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reportInventory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agent_version": "0.1.0",
+                 *       "agent_run": "7d1f0d1c-0f6f-4d52-8ed5-0b35f0f0b8a3",
+                 *       "every_seconds": 30,
+                 *       "pass": 17,
+                 *       "batch": 0,
+                 *       "private_bridge": "vmbr1",
+                 *       "vms": [
+                 *         {
+                 *           "vmid": 20000,
+                 *           "node": "pve1",
+                 *           "state": "seen",
+                 *           "seen_after_ms": 120,
+                 *           "power": "on",
+                 *           "name": "web-1",
+                 *           "vcpu": 1
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["InventoryReport"];
+            };
+        };
+        responses: {
+            /** @description Recorded, or not */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InventoryAck"];
                 };
             };
             400: components["responses"]["MalformedJson"];

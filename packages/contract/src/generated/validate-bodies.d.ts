@@ -39,3 +39,4 @@ export const resizeServer: Validator;
 export const claimJob: Validator;
 export const reportStep: Validator;
 export const reportHealth: Validator;
+export const reportInventory: Validator;

@@ -63,6 +63,24 @@ export interface Audit {
   source_address: string | null;
 }
 
+export interface Drift {
+  differences: Generated<Json>;
+  first_seen_at: Timestamp;
+  id: string;
+  kind: string;
+  last_seen_at: Timestamp;
+  marker: string | null;
+  message: string;
+  node: string | null;
+  organisation_id: string | null;
+  pass: number;
+  region: string;
+  server_id: string | null;
+  sightings: Generated<number>;
+  vm_name: string | null;
+  vmid: number;
+}
+
 export interface IdempotencyKey {
   body: Json | null;
   created_at: Generated<Timestamp>;
@@ -283,6 +301,26 @@ export interface Region {
   vmid_last: number;
 }
 
+export interface RegionInventory {
+  agent_name: string | null;
+  agent_run: string | null;
+  began_at: Timestamp | null;
+  capacity: Json | null;
+  capacity_at: Timestamp | null;
+  complete_began_at: Timestamp | null;
+  complete_pass: number | null;
+  ended_at: Timestamp | null;
+  ended_complete: boolean | null;
+  ended_pass: number | null;
+  every_seconds: Generated<number>;
+  is_open: Generated<boolean>;
+  next_batch: Generated<number>;
+  pass: Generated<number>;
+  region: string;
+  renewed_at: Timestamp | null;
+  trouble: string | null;
+}
+
 export interface RegionOrganisation {
   organisation_id: string;
   region: string;
@@ -292,6 +330,21 @@ export interface RegionVlan {
   region: string;
   subnet_id: string | null;
   vlan: number;
+}
+
+export interface RegionVm {
+  facts: Generated<Json>;
+  looked_at: Timestamp;
+  marker_organisation_id: string | null;
+  marker_region: string | null;
+  marker_server_id: string | null;
+  name: string | null;
+  node: string | null;
+  pass: number;
+  power: string | null;
+  region: string;
+  state: string;
+  vmid: number;
 }
 
 export interface RegionVmid {
@@ -309,6 +362,7 @@ export interface Server {
   deletion_requested_by: Json | null;
   disk_gb: number | null;
   generation: Generated<number>;
+  guest: Json | null;
   id: string;
   image: string;
   labels: Generated<Json>;
@@ -316,6 +370,7 @@ export interface Server {
   locked_by: Json | null;
   locked_reason: string | null;
   name: string;
+  node: string | null;
   observed_at: Timestamp | null;
   observed_generation: Generated<number>;
   organisation_id: string;
@@ -436,6 +491,7 @@ export interface DB {
   address: Address;
   app_user: AppUser;
   audit: Audit;
+  drift: Drift;
   idempotency_key: IdempotencyKey;
   invariant_report: InvariantReport;
   ip_pool: IpPool;
@@ -452,8 +508,10 @@ export interface DB {
   public_address: PublicAddress;
   public_ip: PublicIp;
   region: Region;
+  region_inventory: RegionInventory;
   region_organisation: RegionOrganisation;
   region_vlan: RegionVlan;
+  region_vm: RegionVm;
   region_vmid: RegionVmid;
   server: Server;
   server_secret: ServerSecret;

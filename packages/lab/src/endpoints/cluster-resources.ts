@@ -1,5 +1,6 @@
 import { type Call, text } from "../call.ts";
 import type { PoolDocument, VmDocument } from "../documents.ts";
+import { usedMemoryOf } from "../node-memory.ts";
 import { nodesOf } from "../region.ts";
 
 /** Name and status come from the last broadcast, up to ten seconds old; id, node, lock, tags and pool are fresh. */
@@ -62,13 +63,14 @@ export function clusterResources(call: Call): unknown[] {
         type: "node",
         node: node.name,
         status: node.online ? "online" : "offline",
+        ...(node.maintenance === true ? { hastate: "maintenance" } : {}),
       };
       const audit = permissions.has(authUser, `/nodes/${node.name}`, "Sys.Audit");
       const figures = {
         maxcpu: node.cores,
         maxmem: node.memoryBytes,
         cpu: 0.05,
-        mem: Math.round(node.memoryBytes / 4),
+        mem: usedMemoryOf(region, node),
         uptime: 86_400,
         level: "",
       };

@@ -2,6 +2,7 @@ import { failure, permissionDenied } from "../api-error.ts";
 import { type Call, type Handlers, required, text } from "../call.ts";
 import type { StorageDocument, VolumeDocument } from "../documents.ts";
 import { seconds } from "../durations.ts";
+import { usedMemoryOf } from "../node-memory.ts";
 import { nodesOf, storageOf } from "../region.ts";
 import { splitList } from "../schema/property-schema.ts";
 import { startTask } from "../tasks/worker.ts";
@@ -25,7 +26,7 @@ function nodes(call: Call): unknown[] {
       maxcpu: node.cores,
       maxmem: node.memoryBytes,
       cpu: 0.05,
-      mem: Math.round(node.memoryBytes / 4),
+      mem: usedMemoryOf(region, node),
       uptime: 86_400,
       level: "",
     };
@@ -35,12 +36,13 @@ function nodes(call: Call): unknown[] {
 function nodeStatus(call: Call): unknown {
   const node = call.region.store.get("node", call.node);
   const memory = node?.memoryBytes ?? 0;
+  const used = node === undefined ? 0 : usedMemoryOf(call.region, node);
   return {
     uptime: 86_400,
     cpu: 0.05,
     wait: 0,
     cpuinfo: { cpus: node?.cores, cores: node?.cores, sockets: 1, model: "Simulated CPU", mhz: "2600.000" },
-    memory: { total: memory, used: Math.round(memory / 4), free: Math.round((memory * 3) / 4) },
+    memory: { total: memory, used, free: memory - used },
     loadavg: ["0.10", "0.12", "0.09"],
     kversion: "Linux 6.17.2-1-pve",
     pveversion: `pve-manager/${versionOf(call.region).version}/lab`,

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { badParameters, failure } from "../api-error.ts";
 import { type Call, flag, type Handlers, number, required, text } from "../call.ts";
 import type { VmDocument } from "../documents.ts";
-import { vmOn } from "../region.ts";
+import { seconds } from "../durations.ts";
+import { type Region, vmOn } from "../region.ts";
 import { isWindows } from "../vm/cloud-init.ts";
 import { guestInterfaces, requireAgent } from "../vm/guest.ts";
 import { cryptSalt, sha256Crypt } from "../vm/sha256-crypt.ts";
@@ -45,14 +46,36 @@ function osInfo(call: Call): unknown {
   };
 }
 
+/** \`cloud-init status\` as the guest's own prints it: it runs on for a while after the agent has come up. */
+function cloudInit(region: Region, vm: VmDocument, args: readonly string[]): GuestProcess {
+  if (isWindows(vm.config) || vm.drive === null) return { exitcode: 127, output: "" };
+  if (args[0] !== "status") return { exitcode: 0, output: "" };
+  const booted = (region.runtime.nowMs() - (vm.process?.guestBootAt ?? 0)) / 1000;
+  const isDone = booted >= seconds.cloudInitLinux * region.runtime.timeScale;
+  const status = isDone ? "done" : "running";
+  if (!args.includes("json")) return { exitcode: 0, output: `status: ${status}\n` };
+  const answer = {
+    boot_status_code: "enabled-by-generator",
+    datasource: "nocloud",
+    detail: isDone ? "DataSourceNoCloud [seed=/dev/sr0]" : "Running in stage: modules-final",
+    errors: [],
+    extended_status: status,
+    last_update: "",
+    recoverable_errors: {},
+    status,
+  };
+  return { exitcode: 0, output: `${JSON.stringify(answer, null, 1)}\n` };
+}
+
 /** A few harmless programs; everything else is "not found". */
-function runInGuest(vm: VmDocument, command: readonly string[], input: string): GuestProcess {
+function runInGuest(region: Region, vm: VmDocument, command: readonly string[], input: string): GuestProcess {
   const [program = "", ...args] = command;
   const name = program.split("/").at(-1) ?? "";
   if (name === "echo") return { exitcode: 0, output: `${args.join(" ")}\n` };
   if (name === "hostname") return { exitcode: 0, output: `${vm.config.name ?? ""}\n` };
   if (name === "cat") return { exitcode: 0, output: input };
-  if (name === "true" || name === "cloud-init") return { exitcode: 0, output: "" };
+  if (name === "cloud-init") return cloudInit(region, vm, args);
+  if (name === "true") return { exitcode: 0, output: "" };
   return { exitcode: name === "false" ? 1 : 127, output: "" };
 }
 
@@ -65,7 +88,7 @@ function exec(call: Call): unknown {
   const pid = 500 + Math.floor(region.runtime.random() * 30_000);
   const known = processes.get(region) ?? new Map<string, GuestProcess>();
   processes.set(region, known);
-  known.set(`${vm.vmid}:${pid}`, runInGuest(vm, command, text(call, "input-data") ?? ""));
+  known.set(`${vm.vmid}:${pid}`, runInGuest(region, vm, command, text(call, "input-data") ?? ""));
   region.store.commit(
     {
       op: "guest-exec",

@@ -14,6 +14,7 @@ import type { RegionSettings } from "../region-settings.ts";
 
 export type LabRegion = {
   readonly lab: Lab;
+  readonly client: ProxmoxClient;
   readonly world: World;
   readonly calls: CallRecord[];
   /**
@@ -57,6 +58,7 @@ export async function startLabRegion(
   };
   return {
     lab,
+    client,
     world,
     calls,
     effects: (vmid) => {

@@ -46,7 +46,7 @@ describe("roles", () => {
       expect(permissionsOf(role).filter((permission) => /^(operator|agent):/.test(permission))).toEqual([]);
     expect(permissionsOf("operator")).toContain("operator:regions");
     expect(permissionsOf("operator").filter((permission) => permission.startsWith("agent:"))).toEqual([]);
-    expect([...permissionsOf("agent")]).toEqual(["agent:health", "agent:jobs"]);
+    expect([...permissionsOf("agent")]).toEqual(["agent:health", "agent:inventory", "agent:jobs"]);
   });
 
   test("no role lists a permission twice", () => {

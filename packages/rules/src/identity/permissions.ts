@@ -35,12 +35,13 @@ const member = [
 const admin = [...member, "audit:read", "member:manage", "token:manage", "token:read"] as const;
 const operator = [
   ...admin,
+  "operator:drift",
   "operator:invariants",
   "operator:ip_pools",
   "operator:organisations",
   "operator:regions",
 ] as const;
-const agent = ["agent:health", "agent:jobs"] as const;
+const agent = ["agent:health", "agent:inventory", "agent:jobs"] as const;
 
 export type Permission = (typeof operator)[number] | (typeof agent)[number];
 

@@ -91,7 +91,8 @@ describe("quotas", () => {
         ({ name, used, reserved }) => [name, [used, reserved]],
       ),
     );
-  const sent = async (owner: ApiCaller, fields: Record<string, unknown> = {}) => owner.post("/servers", world.body(fields));
+  const sent = async (owner: ApiCaller, fields: Record<string, unknown> = {}) =>
+    owner.post("/servers", world.body(fields));
 
   test("show limits and what is there, with their units, to everyone of the organisation", async () => {
     const { id, owner } = await world.world.addOrganisation("shown");

@@ -5,6 +5,7 @@ import { NotFound } from "../../platform/errors.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
 import { endToken, findToken, listTokens, replaceToken, viewToken } from "../identity/index.ts";
+import { findLastPass, readCapacity, viewCapacity } from "../inventory/index.ts";
 import { checkRegion } from "./check-region.ts";
 import { createAgentToken } from "./create-agent-token.ts";
 import { createRegion } from "./create-region.ts";
@@ -28,6 +29,12 @@ export function mountRegions(api: Api): void {
     handle: async (_request, region) => reply(200, viewRegion(region)),
   });
   operation(api, "updateRegion", { find: regionOf, check: checkRegion, mutate: updateRegion });
+
+  operation(api, "getRegionCapacity", {
+    find: regionOf,
+    handle: async ({ db }, { slug }) =>
+      reply(200, viewCapacity(slug, await readCapacity(db, slug), await findLastPass(db, slug))),
+  });
 
   operation(api, "listAgentTokens", {
     find: regionOf,

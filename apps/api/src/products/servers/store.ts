@@ -4,6 +4,7 @@ import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, type Page, type Paging } from "../../platform/pagination.ts";
+import { sightingsToTell } from "../inventory/drift-notes.ts";
 
 export type ServerRow = Selectable<DB["server"]>;
 
@@ -17,9 +18,31 @@ export type InterfaceRow = {
   readonly primary: boolean;
 };
 
+/** How its VM differs from what is wanted; the time is text in JSON. */
+export type DriftOfServer = {
+  readonly kind: "changed" | "missing";
+  readonly since: string;
+  readonly differences: readonly {
+    readonly field: string;
+    readonly wanted: string | null;
+    readonly seen: string | null;
+  }[];
+};
+
+/** How old what is known of it is, by Postgres' clock. */
+export type Ages = {
+  readonly observed: number | null;
+  /** Since its region's agent last reported its health. */
+  readonly report: number | null;
+  /** How often that agent looks. */
+  readonly every: number;
+};
+
 /** A server with all that its view needs. */
 export type ServerDetails = ServerRow & {
   readonly interfaces: readonly InterfaceRow[];
+  readonly drift: DriftOfServer | null;
+  readonly ages: Ages;
   /** The newest open job. */
   readonly job_id: string | null;
   readonly job_kind: string | null;
@@ -34,6 +57,20 @@ const interfaces = sql<InterfaceRow[]>`coalesce((
     join subnet on subnet.organisation_id = nic.organisation_id and subnet.id = nic.subnet_id
     join address on address.organisation_id = nic.organisation_id and address.nic_id = nic.id
    where nic.organisation_id = server.organisation_id and nic.server_id = server.id), '[]'::json)`;
+
+const drift = sql<DriftOfServer | null>`(
+  select json_build_object('kind', drift.kind, 'since', drift.first_seen_at, 'differences', drift.differences)
+    from drift
+   where drift.organisation_id = server.organisation_id and drift.server_id = server.id
+     and drift.sightings >= ${sql.lit(sightingsToTell)} and drift.kind in ('changed', 'missing')
+   limit 1)`;
+
+const ages = sql<Ages>`(
+  select json_build_object('observed', extract(epoch from clock_timestamp() - server.observed_at),
+                           'report', extract(epoch from clock_timestamp() - region.health_at),
+                           'every', coalesce(region_inventory.every_seconds, 30))
+    from region left join region_inventory on region_inventory.region = region.slug
+   where region.slug = server.region and server.organisation_id is not null)`;
 
 function serverDetails(db: Database | Tx, organisationId: string) {
   return db
@@ -57,6 +94,8 @@ function serverDetails(db: Database | Tx, organisationId: string) {
       "open_job.id as job_id",
       "open_job.kind as job_kind",
       "open_job.action as job_action",
+      drift.as("drift"),
+      ages.as("ages"),
     ])
     .where("server.organisation_id", "=", organisationId)
     .where("server.deleted_at", "is", null);

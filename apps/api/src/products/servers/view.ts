@@ -1,11 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { findImage, type OsFamily } from "@kule/rules/catalog/images";
 import { findPackage } from "@kule/rules/catalog/packages";
+import { observationOf } from "@kule/rules/inventory/observation";
 import type { ActionDecision } from "@kule/rules/servers/action-decision";
 import { actionsOf, type ServerAction } from "@kule/rules/servers/lifecycle";
 import { viewPackage } from "../catalog/index.ts";
+import type { StoredGuest } from "../inventory/stored-guest.ts";
 import { stateOf } from "./server-state.ts";
-import type { ServerDetails, ServerRow } from "./store.ts";
+import type { DriftOfServer, ServerDetails, ServerRow } from "./store.ts";
 
 /** A server as the contract shows it. */
 export function viewServer(row: ServerDetails): Schemas["Server"] {
@@ -41,6 +43,13 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
     generation: row.generation,
     observed_generation: row.observed_generation,
     observed_at: row.observed_at?.toISOString() ?? null,
+    observation: observationOf({
+      observedAgeSeconds: row.ages.observed,
+      reportAgeSeconds: row.ages.report,
+      everySeconds: row.ages.every,
+    }),
+    guest: viewGuest(row.guest as StoredGuest | null),
+    drift: viewDriftOf(row.drift),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
@@ -99,4 +108,17 @@ function viewDeletion(row: ServerDetails): Schemas["Server"]["deletion"] {
 
 function viewAction(decision: ActionDecision): Schemas["ActionState"] {
   return { allowed: decision.allowed, code: decision.code, reason: decision.reason };
+}
+
+function viewGuest(guest: StoredGuest | null): Schemas["Server"]["guest"] {
+  return guest === null ? null : { ...guest, addresses: [...guest.addresses] };
+}
+
+function viewDriftOf(drift: DriftOfServer | null): Schemas["Server"]["drift"] {
+  if (drift === null) return null;
+  return {
+    kind: drift.kind,
+    since: new Date(drift.since).toISOString(),
+    differences: drift.differences.map((each) => ({ ...each })),
+  };
 }

@@ -198,6 +198,8 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: (side) => ({ organisation_id: side.tenant.id }),
     body: () => ({ limits: { vcpu: null } }),
   },
+  listDrift: {},
+  getRegionCapacity: { path: regionR1 },
   getInvariants: {},
   claimJob: {
     body: () => ({ claim_id: newId("job"), agent_version: "0.0.0", capabilities: [], wait_seconds: 0 }),
@@ -206,6 +208,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: async (side) => ({ job_id: await side.tenant.addRunningJob(inSubnet(side)) }),
     body: () => ({ epoch: 1, seq: 1, phase: "observe" }),
   },
+  reportInventory: { body: () => ({ agent_version: "0.0.0", agent_run: "00000000" }) },
   reportHealth: {
     body: () => ({ agent_version: "0.0.0", hypervisor: { kind: "proxmox", reachable: true } }),
   },

@@ -1,0 +1,56 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody, Schemas } from "@kule/contract/schemas";
+import type { ApiRequest } from "../platform/api-request.ts";
+import { fieldError } from "../platform/errors.ts";
+import { type Reply, reply } from "../platform/reply.ts";
+import { beginPass } from "../products/inventory/passes.ts";
+import { type BatchNews, recordBatch } from "../products/inventory/record-batch.ts";
+import { regionOf } from "./region.ts";
+
+type Request = ApiRequest<"reportInventory">;
+
+/** What the contract cannot say: what belongs to a pass needs its number, and what was seen has a power state. */
+export function checkInventory(
+  _request: Request,
+  body: Partial<RequestBody<"reportInventory">>,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const isReport = body.vms !== undefined || body.absent !== undefined || body.end !== undefined;
+  if (isReport && body.pass === undefined)
+    errors.push(fieldError("/pass", "required", "is required with vms, absent or end"));
+  for (const [index, vm] of (body.vms ?? []).entries())
+    if (vm.state === "seen" && vm.power === undefined)
+      errors.push(fieldError(`/vms/${index}/power`, "required", "is required of what was seen"));
+  return errors;
+}
+
+/** Gives out a pass, or records a batch of one: all of it in one transaction. */
+export async function reportInventory(request: Request): Promise<Reply> {
+  const { db, body } = request;
+  const region = regionOf(request);
+  const { pass } = body;
+  if (pass === undefined)
+    return reply(200, await db.transaction().execute((tx) => beginPass(tx, region, body)));
+  const news = await db.transaction().execute((tx) => recordBatch(tx, region, body));
+  tell(request, region, news);
+  const ack: Schemas["InventoryAck"] = {
+    pass,
+    recorded: news.recorded,
+    look_for: [],
+    next_in_seconds: body.every_seconds ?? 30,
+  };
+  return reply(200, ack);
+}
+
+/** What operators may want to look at: said once, when it begins and when it is over. */
+function tell(
+  { deps: { log } }: Request,
+  region: string,
+  { power, drift, resolved, passEnded }: BatchNews,
+): void {
+  for (const each of power) log.info({ region, ...each }, "a server follows its VM");
+  for (const each of drift) log.warn({ region, ...each }, "a region is not as the records say");
+  for (const each of resolved) log.info({ region, ...each }, "a region is as the records say again");
+  if (passEnded !== null && !passEnded.complete)
+    log.debug({ region, trouble: passEnded.trouble }, "a look at a region was not whole");
+}

@@ -1,0 +1,103 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { sql } from "kysely";
+import { systemQuery, type Tx } from "../../platform/database.ts";
+import type { PassRow } from "./passes.ts";
+
+export type Guest = Schemas["InventoryVm"];
+type Report = Schemas["InventoryReport"];
+
+/** One line of a batch: a guest that is there, or a number that was asked for and is free. */
+export type Sighting = {
+  readonly vmid: number;
+  /** By Postgres' clock, when the look began: never later than it really was. */
+  readonly lookedAt: Date;
+  readonly guest: Guest | null;
+};
+
+/**
+ * What a batch says, with its times turned into Postgres': the pass began there at a known time, and the agent counts
+ * from the answer that said so. However late the batch comes, the times are those of the looks.
+ */
+export function sightingsOf(report: Report, { began_at }: PassRow, now: Date): Sighting[] {
+  const begun = began_at?.getTime() ?? now.getTime();
+  const at = (afterMs: number) => new Date(Math.min(begun + afterMs, now.getTime()));
+  const byVmid = new Map<number, Sighting>();
+  for (const { vmid, seen_after_ms } of report.absent ?? [])
+    byVmid.set(vmid, { vmid, lookedAt: at(seen_after_ms), guest: null });
+  for (const guest of report.vms ?? [])
+    byVmid.set(guest.vmid, { vmid: guest.vmid, lookedAt: at(guest.seen_after_ms), guest });
+  return [...byVmid.values()].sort((one, other) => one.vmid - other.vmid);
+}
+
+/** Keeps what was seen, for the operators, for adoption and for the invariants. */
+export async function keepGuests(
+  tx: Tx,
+  region: string,
+  pass: number,
+  sightings: readonly Sighting[],
+): Promise<void> {
+  if (sightings.length === 0) return;
+  await tx
+    .insertInto("region_vm")
+    .values(
+      sightings.map(({ vmid, lookedAt, guest }) => ({
+        region,
+        vmid,
+        pass,
+        looked_at: lookedAt,
+        state: guest?.state ?? "absent",
+        node: guest?.node ?? null,
+        name: guest?.name ?? null,
+        power: guest?.power ?? null,
+        marker_server_id: guest?.marker?.server_id ?? null,
+        marker_organisation_id: guest?.marker?.organisation_id ?? null,
+        marker_region: guest?.marker?.region ?? null,
+        facts: JSON.stringify(guest === null ? {} : factsOf(guest)),
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(["region", "vmid"]).doUpdateSet((excluded) => {
+        // A node that did not answer says nothing new about its guests.
+        const unlessUnanswered = (column: "name" | "power" | "facts" | "looked_at") =>
+          sql`case when excluded.state = 'unanswered' then region_vm.${sql.ref(column)} else ${excluded.ref(`excluded.${column}`)} end`;
+        const marker = (column: "marker_server_id" | "marker_organisation_id" | "marker_region") =>
+          sql<
+            string | null
+          >`case when excluded.state = 'unanswered' then region_vm.${sql.ref(column)} else ${excluded.ref(`excluded.${column}`)} end`;
+        return {
+          pass: excluded.ref("excluded.pass"),
+          state: excluded.ref("excluded.state"),
+          node: excluded.ref("excluded.node"),
+          looked_at: unlessUnanswered("looked_at") as never,
+          name: unlessUnanswered("name") as never,
+          power: unlessUnanswered("power") as never,
+          facts: unlessUnanswered("facts") as never,
+          marker_server_id: marker("marker_server_id"),
+          marker_organisation_id: marker("marker_organisation_id"),
+          marker_region: marker("marker_region"),
+        };
+      }),
+    )
+    .execute();
+}
+
+function factsOf({ type, template, tags, lock, vcpu, memory_mb, disk_bytes, interfaces }: Guest) {
+  return {
+    type: type ?? "qemu",
+    template: template ?? false,
+    tags,
+    lock,
+    vcpu,
+    memory_mb,
+    disk_bytes,
+    interfaces,
+  };
+}
+
+/** Postgres' clock. */
+export async function databaseTime(tx: Tx): Promise<Date> {
+  const { now } = await systemQuery(tx, "the time is nobody's")
+    .selectNoFrom(sql<Date>`clock_timestamp()`.as("now"))
+    .executeTakeFirstOrThrow();
+  return now;
+}

@@ -1,0 +1,123 @@
+import { sql } from "kysely";
+import { systemQuery, type Tx } from "../../platform/database.ts";
+import type { ServerRow } from "../servers/store.ts";
+
+/** A server of the region as far as a look at its VM concerns it. */
+export type Holder = {
+  readonly server: ServerRow;
+  readonly vmid: number;
+  readonly hasOpenJob: boolean;
+  /** When its last job ended. What was seen before that is history. */
+  readonly lastJobEnd: Date | null;
+  readonly interfaces: readonly {
+    readonly position: number;
+    readonly mac: string;
+    readonly vlan: number | null;
+    readonly address: string | null;
+  }[];
+};
+
+const why = "an agent looks at the servers of all organisations in its region";
+
+/**
+ * The live servers with these numbers, locked. One that somebody is changing at this moment is left out: it is looked at
+ * again soon, and nobody waits for anybody. The jobs are read after the locks, since every job is written under its
+ * server's lock: what is read then stays true.
+ */
+export async function lockHolders(
+  tx: Tx,
+  region: string,
+  vmids: readonly number[],
+): Promise<{ readonly holders: Map<number, Holder>; readonly skipped: ReadonlySet<number> }> {
+  const db = systemQuery(tx, why);
+  const held = await db
+    .selectFrom("region_vmid")
+    .select(["vmid", "server_id"])
+    .where("region", "=", region)
+    .where("vmid", "in", [...vmids, -1])
+    .where("state", "=", "used")
+    .execute();
+  const ids = held.flatMap(({ server_id }) => (server_id === null ? [] : [server_id]));
+  const rows = await db
+    .selectFrom("server")
+    .selectAll()
+    .where("id", "in", [...ids, ""])
+    .where("region", "=", region)
+    .where("status", "<>", "deleted")
+    .orderBy("id")
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  const [jobs, nics] = await Promise.all([jobsOf(tx, rows), interfacesOf(tx, rows)]);
+  const holders = new Map<number, Holder>();
+  const skipped = new Set<number>();
+  for (const { vmid, server_id } of held) {
+    const server = rows.find(({ id }) => id === server_id);
+    if (server === undefined) skipped.add(vmid);
+    else
+      holders.set(vmid, {
+        server,
+        vmid,
+        hasOpenJob: jobs.get(server.id)?.has_open_job ?? false,
+        lastJobEnd: jobs.get(server.id)?.last_end ?? null,
+        interfaces: nics.filter((nic) => nic.server_id === server.id),
+      });
+  }
+  return { holders, skipped };
+}
+
+type JobsRow = {
+  readonly resource_id: string;
+  readonly has_open_job: boolean;
+  readonly last_end: Date | null;
+};
+
+/** The jobs of servers by their ids, those of servers that are gone included. */
+export async function jobsOf(
+  tx: Tx,
+  servers: readonly { readonly id: string; readonly organisation_id: string }[],
+): Promise<Map<string, JobsRow>> {
+  if (servers.length === 0) return new Map();
+  const rows = await systemQuery(tx, why)
+    .selectFrom("job")
+    .select([
+      "resource_id",
+      sql<boolean>`bool_or(status in ('queued', 'running'))`.as("has_open_job"),
+      sql<Date | null>`max(finished_at)`.as("last_end"),
+    ])
+    .where("organisation_id", "in", [...new Set(servers.map((each) => each.organisation_id))])
+    .where(
+      "resource_id",
+      "in",
+      servers.map(({ id }) => id),
+    )
+    .groupBy("resource_id")
+    .execute();
+  return new Map(rows.map((row) => [row.resource_id, row]));
+}
+
+async function interfacesOf(tx: Tx, servers: readonly ServerRow[]) {
+  if (servers.length === 0) return [];
+  return systemQuery(tx, why)
+    .selectFrom("nic")
+    .leftJoin("region_vlan", (join) =>
+      join
+        .onRef("region_vlan.subnet_id", "=", "nic.subnet_id")
+        .onRef("region_vlan.region", "=", "nic.region"),
+    )
+    .leftJoin("address", "address.nic_id", "nic.id")
+    .select([
+      "nic.server_id",
+      "nic.position",
+      sql<string>`nic.mac::text`.as("mac"),
+      "region_vlan.vlan",
+      sql<string | null>`host(address.address)`.as("address"),
+    ])
+    .where(
+      "nic.server_id",
+      "in",
+      servers.map(({ id }) => id),
+    )
+    .orderBy("nic.position")
+    .execute();
+}

@@ -1,0 +1,329 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { ServerWorld } from "../../testing/server-world.ts";
+import { type SeenVm, seenAs, TestLooker } from "../../testing/test-looker.ts";
+
+let world: ServerWorld;
+let looker: TestLooker;
+beforeAll(async () => {
+  world = await ServerWorld.open();
+});
+afterAll(() => world?.close());
+
+/** What the servers of earlier tests left in the region; it stays as it is. */
+const others: SeenVm[] = [];
+let made: SeenVm[] = [];
+
+/** Each test has a region whose looks begin with it. */
+beforeEach(async () => {
+  await world.rows("delete from drift");
+  await world.rows("delete from region_vm");
+  await world.rows("delete from region_inventory");
+  await world.rows("update region set health_at = clock_timestamp()");
+  looker = new TestLooker(world.agent.api);
+  others.push(...made);
+  made = [];
+});
+
+async function running(): Promise<{ id: string; vm: SeenVm }> {
+  const { server } = await world.create();
+  const job = await world.agent.take("ServerCreate");
+  await world.agent.succeed(job, "on");
+  const vm = seenAs(job);
+  made.push(vm);
+  return { id: server.id, vm };
+}
+
+/** A look that finds these and what earlier tests left. */
+async function look(vms: readonly SeenVm[], end: object = {}): Promise<readonly number[]> {
+  const { look_for } = await looker.look([...others, ...vms], end);
+  return look_for;
+}
+
+const usageOf = async (id: string) =>
+  (await world.rows("select kind from usage_event where resource_id = $1 order by seq", [id])).map(
+    ({ kind }) => kind,
+  );
+const drift = async (): Promise<{ kind: string; vmid: number; differences: { field: string }[] }[]> =>
+  (await world.world.operator.get("/operator/drift")).body.items;
+
+test("a guest that powers itself off stops its server, and one that comes back starts it", async () => {
+  const { id, vm } = await running();
+  await look([vm]);
+  expect(await world.server(id)).toMatchObject({
+    status: "running",
+    power_state: "on",
+    observation: "fresh",
+    drift: null,
+    guest: { agent: true, cloud_init: "done", os: "Debian GNU/Linux 13" },
+  });
+  await look([{ ...vm, power: "off", guest: { agent: false } }]);
+  expect(await world.server(id)).toMatchObject({
+    status: "stopped",
+    power_state: "off",
+    guest: { agent: false, os: "Debian GNU/Linux 13" },
+  });
+  expect(await usageOf(id)).toEqual(["disk.allocated", "server.started", "server.stopped"]);
+  await look([vm]);
+  expect(await world.server(id)).toMatchObject({ status: "running", power_state: "on" });
+  expect((await usageOf(id)).slice(2)).toEqual(["server.stopped", "server.started"]);
+  const audit = await world.rows(
+    "select details from audit where action = 'server.observe' and resource = $1",
+    [id],
+  );
+  expect(audit).toHaveLength(2);
+});
+
+test("what was seen before the last job ended, or while one is open, changes nothing", async () => {
+  const { server } = await world.create();
+  const job = await world.agent.take("ServerCreate");
+  const vm = seenAs(job);
+  made.push({ ...vm, power: "off" });
+  // The look begins while the job runs, and is told after it has ended.
+  const { pass } = await looker.begin();
+  await world.agent.succeed(job, "on");
+  await looker.batch(pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
+  expect(await world.server(server.id)).toMatchObject({ status: "running", power_state: "on" });
+  expect(await usageOf(server.id)).toEqual(["disk.allocated", "server.started"]);
+
+  const removed = await world.owned.delete(`/servers/${server.id}`);
+  expect(removed.status).toBe(202);
+  const before = await world.server(server.id);
+  await look([{ ...vm, power: "off" }]);
+  const after = await world.server(server.id);
+  expect(after).toMatchObject({ status: "pending_deletion", power_state: "on" });
+  expect(after.observed_at).toBe(before.observed_at);
+  await world.agent.work();
+});
+
+test("batches of a former look change nothing, and one look begins at a time", async () => {
+  const { id, vm } = await running();
+  const first = await looker.begin();
+  const second = await looker.begin();
+  expect(second.pass).toBe((first.pass ?? 0) + 1);
+  const late = await looker.batch(first.pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
+  expect(late.recorded).toBe(false);
+  expect((await world.server(id)).power_state).toBe("on");
+
+  const other = new TestLooker(world.agent.api);
+  expect((await other.begin()).pass).toBeNull();
+  const stolen = await other.batch(second.pass ?? 0, 0, { vms: [{ ...vm, power: "off" }] });
+  expect(stolen.recorded).toBe(false);
+  expect((await looker.batch(second.pass ?? 0, 1, { vms: [{ ...vm, power: "off" }] })).recorded).toBe(false);
+  expect((await world.server(id)).power_state).toBe("on");
+  // An agent that says nothing more has given its look up.
+  await world.rows("update region_inventory set renewed_at = renewed_at - interval '2 minutes'");
+  expect((await other.begin()).pass).toBe((second.pass ?? 0) + 1);
+});
+
+test("the same batch again changes nothing", async () => {
+  const { id, vm } = await running();
+  const { pass } = await looker.begin();
+  const batch = { vms: [{ ...vm, power: "off" }] };
+  await looker.batch(pass ?? 0, 0, batch);
+  expect((await looker.batch(pass ?? 0, 0, batch)).recorded).toBe(true);
+  expect(await usageOf(id)).toEqual(["disk.allocated", "server.started", "server.stopped"]);
+});
+
+test("observed_at is the time of the look, however late it is told, and never lies ahead", async () => {
+  const { id, vm } = await running();
+  const { pass } = await looker.begin();
+  await world.rows("update region_inventory set began_at = began_at - interval '20 seconds'");
+  await world.rows("update server set observed_at = observed_at - interval '1 hour' where id = $1", [id]);
+  await world.rows("update job set finished_at = finished_at - interval '1 hour' where resource_id = $1", [
+    id,
+  ]);
+  await looker.batch(pass ?? 0, 0, { vms: [{ ...vm, seen_after_ms: 5_000 }] });
+  const [{ age }] = await world.rows(
+    "select extract(epoch from clock_timestamp() - observed_at)::float8 as age from server where id = $1",
+    [id],
+  );
+  expect(age).toBeGreaterThan(14.9);
+  expect(age).toBeLessThan(20);
+  await looker.batch(pass ?? 0, 1, { vms: [{ ...vm, seen_after_ms: 86_400_000 }] });
+  const [{ ahead }] = await world.rows(
+    "select observed_at > clock_timestamp() as ahead from server where id = $1",
+    [id],
+  );
+  expect(ahead).toBe(false);
+});
+
+test("a server of a silent region says so, and so does one that was not seen lately", async () => {
+  const { id, vm } = await running();
+  await look([vm]);
+  await world.rows("update region set health_at = clock_timestamp() where slug = $1", [world.region]);
+  expect((await world.server(id)).observation).toBe("fresh");
+  await world.rows("update region set health_at = clock_timestamp() - interval '61 seconds'");
+  expect(await world.server(id)).toMatchObject({
+    observation: "stale",
+    power_state: "on",
+    status: "running",
+  });
+  await world.rows("update region set health_at = clock_timestamp()");
+  await world.rows(
+    "update server set observed_at = clock_timestamp() - interval '91 seconds' where id = $1",
+    [id],
+  );
+  expect((await world.server(id)).observation).toBe("stale");
+  const { server } = await world.create();
+  expect(server.observation).toBe("none");
+  await world.agent.fail(await world.agent.take("ServerCreate"));
+});
+
+test("a VM that is gone is told after it was looked for by its number in a whole look", async () => {
+  const { id, vm } = await running();
+  await look([vm]);
+  // Not whole: a node did not answer.
+  await look([], { complete: false });
+  expect(await world.server(id)).toMatchObject({ status: "running", drift: null });
+  // Not in the list: not yet a proof.
+  await look([]);
+  expect(await world.server(id)).toMatchObject({ status: "running", drift: null });
+  const look_for = await look([]);
+  expect(look_for).toContain(vm.vmid);
+  expect(await world.server(id)).toMatchObject({
+    status: "error",
+    status_reason: { code: "vm_missing" },
+    power_state: "unknown",
+    drift: { kind: "missing" },
+  });
+  expect((await usageOf(id)).at(-1)).toBe("server.stopped");
+  expect(await drift()).toMatchObject([{ kind: "missing", vmid: vm.vmid }]);
+  // Nothing was given back, and nothing destroyed.
+  const jobs = await world.rows("select kind from job where resource_id = $1", [id]);
+  expect(jobs).toEqual([{ kind: "ServerCreate" }]);
+
+  await look([vm]);
+  expect(await world.server(id)).toMatchObject({
+    status: "running",
+    status_reason: null,
+    power_state: "on",
+    drift: null,
+  });
+  expect(await drift()).toEqual([]);
+});
+
+test("a node that does not answer says nothing about its servers", async () => {
+  const { id, vm } = await running();
+  await look([vm]);
+  const before = await world.server(id);
+  await look([{ vmid: vm.vmid, node: "pve1", state: "unanswered", seen_after_ms: 0 }], {
+    complete: false,
+  });
+  expect(await world.server(id)).toEqual(before);
+});
+
+test("a VM that was changed is told after two looks, and no more once it is right again", async () => {
+  const { id, vm } = await running();
+  const [net0] = vm.interfaces ?? [];
+  const changed: SeenVm = {
+    ...vm,
+    name: "renamed",
+    vcpu: 7,
+    memory_mb: 512,
+    disk_bytes: 1,
+    tags: [],
+    interfaces: [{ position: 0, mac: "0A:00:00:00:00:01", vlan: 4000, bridge: "vmbr9", firewall: false }],
+    firewall: { enable: false, macfilter: false, ipfilter: false, ipsets: [] },
+  };
+  expect(net0?.bridge).toBe("vmbr1");
+  await look([changed]);
+  expect((await world.server(id)).drift).toBeNull();
+  await look([changed]);
+  const { drift: told, status } = await world.server(id);
+  expect(status).toBe("running");
+  expect(told.kind).toBe("changed");
+  expect(told.differences.map(({ field }: { field: string }) => field)).toEqual([
+    "name",
+    "vcpu",
+    "memory_mb",
+    "disk_gb",
+    "tags",
+    "interface 0 mac",
+    "interface 0 vlan",
+    "interface 0 bridge",
+    "interface 0 firewall",
+    "firewall enable",
+    "firewall macfilter",
+    "firewall ipfilter",
+    "interface 0 addresses",
+  ]);
+  await look([vm]);
+  expect((await world.server(id)).drift).toBeNull();
+});
+
+test("strangers at our numbers and VMs of no server are told, and left alone", async () => {
+  const { vm } = await running();
+  const foreign: SeenVm = {
+    vmid: 20_900,
+    node: "pve2",
+    state: "seen",
+    seen_after_ms: 0,
+    power: "on",
+    name: "s",
+  };
+  const extra: SeenVm = {
+    ...vm,
+    vmid: 20_901,
+    marker: { server_id: "srv_gone", organisation_id: world.organisation.id, region: world.region },
+  };
+  const outside: SeenVm = { ...foreign, vmid: 777 };
+  const elsewhere: SeenVm = {
+    ...vm,
+    vmid: 20_902,
+    marker: { server_id: "srv_1", organisation_id: "org_1", region: "ank1" },
+  };
+  const all = [vm, foreign, extra, outside, elsewhere];
+  await look(all);
+  expect(await drift()).toEqual([]);
+  await look(all);
+  expect((await drift()).map(({ kind, vmid }) => `${kind} ${vmid}`).sort()).toEqual([
+    "extra 20901",
+    "foreign 20900",
+    "foreign 20902",
+  ]);
+  const filtered = await world.world.operator.get("/operator/drift?kind=extra&region=ist1");
+  expect(filtered.body.items).toHaveLength(1);
+  await look([vm]);
+  expect(await drift()).toEqual([]);
+});
+
+test("a server's VM without its marker is told, and its power is not taken for the server's", async () => {
+  const { id, vm } = await running();
+  const unmarked: SeenVm = { ...vm, marker: null, power: "off" };
+  await look([unmarked]);
+  await look([unmarked]);
+  expect(await world.server(id)).toMatchObject({
+    status: "running",
+    power_state: "on",
+    drift: { kind: "changed", differences: [{ field: "marker", wanted: id, seen: null }] },
+  });
+});
+
+test("a VM that runs in the removal buffer is stopped again, but not where stopping failed", async () => {
+  const { id, vm } = await running();
+  await world.owned.delete(`/servers/${id}`);
+  await world.agent.work();
+  expect(await world.server(id)).toMatchObject({ status: "pending_deletion", power_state: "off" });
+  await look([vm]);
+  expect(await world.server(id)).toMatchObject({
+    status: "pending_deletion",
+    power_state: "on",
+    deletion: { restores_to: "running" },
+  });
+  const job = await world.agent.take("ServerStop");
+  await look([vm]);
+  await world.agent.fail(job);
+  await look([vm]);
+  expect(await world.agent.claim()).toBeNull();
+  expect(await usageOf(id)).not.toContain("disk.released");
+});
+
+test("a report is refused as a whole when it says too little", async () => {
+  const answer = await world.agent.api.post("/agent/inventory", {
+    agent_version: "0.1.0",
+    agent_run: "00000000",
+    vms: [{ vmid: 20_000, node: "pve1", state: "seen", seen_after_ms: 0 }],
+  });
+  expect(answer.status).toBe(422);
+  expect(answer.body.errors.map(({ field }: { field: string }) => field)).toEqual(["pass", "vms[0].power"]);
+});

@@ -1,0 +1,174 @@
+import { type Followed, followPower } from "@kule/rules/inventory/follow-power";
+import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import type { PowerState } from "@kule/rules/servers/settle";
+import { sql } from "kysely";
+import { systemQuery, type Tx } from "../../platform/database.ts";
+import { newId } from "../../platform/ids.ts";
+import { queueJob } from "../../platform/jobs.ts";
+import { serverUsage } from "../servers/usage-note.ts";
+import { openUsage, recordUsage } from "../usage/record.ts";
+import type { Guest, Sighting } from "./guests.ts";
+import type { Holder } from "./holders.ts";
+import { guestOf, type StoredGuest } from "./stored-guest.ts";
+
+/** A server and how its VM was seen, while no job could have changed either. */
+export type Observed = {
+  readonly holder: Holder;
+  readonly lookedAt: Date;
+  /** Null: no guest has its number any more. */
+  readonly guest: Guest | null;
+};
+
+/** Said when a server's power was not what the records had. */
+export type PowerNews = {
+  readonly server: string;
+  readonly organisation: string;
+  readonly from: string;
+  readonly to: string;
+};
+
+const requestedBy = { type: "system", id: null, name: "inventory" } as const;
+
+/**
+ * Whether a look says anything about the server: not while a job of it is open, nor when the look began before its last
+ * job ended, or before what is known already. Without this a late batch would undo what a job has settled.
+ */
+export function isNews({ hasOpenJob, lastJobEnd, server }: Holder, { lookedAt }: Sighting): boolean {
+  if (hasOpenJob) return false;
+  if (lastJobEnd !== null && lastJobEnd >= lookedAt) return false;
+  return server.observed_at === null || server.observed_at < lookedAt;
+}
+
+/** Writes what was seen: power, guest and time on the record; status and usage where the power was not as recorded. */
+export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise<PowerNews[]> {
+  const news: PowerNews[] = [];
+  // Usage takes each organisation's row: in one order, so that two regions' batches never wait for each other in a circle.
+  const ordered = seen.toSorted((one, other) =>
+    one.holder.server.organisation_id < other.holder.server.organisation_id ? -1 : 1,
+  );
+  const followed = new Map<string, Followed>();
+  for (const each of ordered) {
+    const result = await follow(tx, each);
+    if (result === null) continue;
+    followed.set(each.holder.server.id, result);
+    const { server } = each.holder;
+    const isNewPower = result.powerState !== server.power_state || result.status !== server.status;
+    if (isNewPower)
+      news.push({
+        server: server.id,
+        organisation: server.organisation_id,
+        from: `${server.status} (${server.power_state})`,
+        to: `${result.status} (${result.powerState})`,
+      });
+  }
+  await writeObserved(tx, seen);
+  return news;
+}
+
+/** Null when everything is as recorded, which is nearly always: nothing more is asked of the database then. */
+async function follow(tx: Tx, { holder: { server }, guest }: Observed): Promise<Followed | null> {
+  const seen = guest === null ? "gone" : (guest.power ?? "off");
+  const wasMissing = server.status === "error" && server.status_code === "vm_missing";
+  const isMarked = server.status === "pending_deletion" && seen === "on";
+  if (server.power_state === seen && !wasMissing && !isMarked && statusFits(server.status, seen)) return null;
+  if (
+    seen === "gone" &&
+    server.power_state === "unknown" &&
+    server.status !== "running" &&
+    server.status !== "stopped"
+  )
+    return null;
+  const result = followPower({
+    status: server.status as ServerStatus,
+    reasonCode: server.status_code,
+    powerState: server.power_state as PowerState,
+    seen,
+    ...(await openUsage(tx, server.organisation_id, server.id)),
+  });
+  const reason =
+    result.reason === "keep"
+      ? {}
+      : {
+          status_code: result.reason?.code ?? null,
+          status_message: result.reason?.message ?? null,
+          status_job_id: null,
+        };
+  await tx
+    .updateTable("server")
+    .set({
+      status: result.status,
+      power_state: result.powerState,
+      ...reason,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", server.organisation_id)
+    .where("id", "=", server.id)
+    .execute();
+  if (result.status !== server.status) await noteChange(tx, server, result);
+  if (result.stopsAgain) await stopAgain(tx, server);
+  await recordUsage(tx, result.usage, serverUsage(server, null, "reconcile"));
+  return result;
+}
+
+function statusFits(status: string, seen: "on" | "off" | "gone"): boolean {
+  if (status === "running") return seen === "on";
+  if (status === "stopped") return seen === "off";
+  return seen !== "gone";
+}
+
+type Server = Holder["server"];
+
+async function noteChange(tx: Tx, server: Server, { status, powerState }: Followed): Promise<void> {
+  await tx
+    .insertInto("audit")
+    .values({
+      id: newId("aud"),
+      organisation_id: server.organisation_id,
+      region: server.region,
+      actor_type: "system",
+      actor_id: null,
+      actor_name: requestedBy.name,
+      action: "server.observe",
+      resource: server.id,
+      outcome: "succeeded",
+      http_status: 200,
+      code: null,
+      request_id: newId("req"),
+      source_address: null,
+      details: JSON.stringify({ from: server.status, to: status, power_state: powerState }),
+    })
+    .execute();
+}
+
+/** A server in its removal buffer that somebody started in the region: it is off in there, and its owner pays for none. */
+async function stopAgain(tx: Tx, server: Server): Promise<void> {
+  await queueJob(tx, {
+    kind: "ServerStop",
+    organisationId: server.organisation_id,
+    region: server.region,
+    resourceType: "server",
+    resourceId: server.id,
+    requestedBy,
+    requestId: newId("req"),
+  });
+}
+
+/** One statement for the whole batch. */
+async function writeObserved(tx: Tx, seen: readonly Observed[]): Promise<void> {
+  const there = seen.map(({ holder, lookedAt, guest }) => ({
+    id: holder.server.id,
+    organisation_id: holder.server.organisation_id,
+    looked_at: lookedAt.toISOString(),
+    node: guest?.node ?? holder.server.node,
+    guest: guest === null ? null : guestOf(holder.server.guest as StoredGuest | null, guest, lookedAt),
+  }));
+  if (there.length === 0) return;
+  await sql`
+    update server
+       set observed_at = found.looked_at, node = found.node, guest = found.guest
+      from jsonb_to_recordset(${JSON.stringify(there)}::jsonb)
+           as found(id text, organisation_id text, looked_at timestamptz, node text, guest jsonb)
+     where server.organisation_id = found.organisation_id and server.id = found.id`.execute(
+    systemQuery(tx, "an agent looks at the servers of all organisations in its region"),
+  );
+}

@@ -1,0 +1,189 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { sql } from "kysely";
+import type { Tx } from "../../platform/database.ts";
+import { capacityOf } from "./capacity.ts";
+import { clearDrift, clearUnseenDrift, type DriftNews, type DriftNote, noteDrift } from "./drift-notes.ts";
+import { judgeGuest, type RegionFacts } from "./find-drift.ts";
+import { databaseTime, keepGuests, type Sighting, sightingsOf } from "./guests.ts";
+import { type Holder, jobsOf, lockHolders } from "./holders.ts";
+import { isNews, type Observed, observeServers, type PowerNews } from "./observe-servers.ts";
+import { lockPass, type PassRow } from "./passes.ts";
+
+type Report = Schemas["InventoryReport"];
+
+/** What a batch changed that somebody should hear of. */
+export type BatchNews = {
+  readonly recorded: boolean;
+  readonly power: readonly PowerNews[];
+  readonly drift: readonly DriftNews[];
+  readonly resolved: readonly DriftNews[];
+  readonly passEnded: { readonly complete: boolean; readonly trouble: string | null } | null;
+};
+
+const nothing: BatchNews = { recorded: true, power: [], drift: [], resolved: [], passEnded: null };
+
+/** Records one batch of a look at the region; a former look's changes nothing, nor does one that was recorded before. */
+export async function recordBatch(tx: Tx, region: string, report: Report): Promise<BatchNews> {
+  const pass = await lockPass(tx, region, report);
+  if (pass === null) return { ...nothing, recorded: false };
+  const batch = report.batch ?? 0;
+  // The answer to it was lost.
+  if (batch < pass.next_batch) return nothing;
+  // One before it never came: this look is not whole, and cannot become so.
+  if (batch > pass.next_batch) return { ...nothing, recorded: false };
+  const sightings = sightingsOf(report, pass, await databaseTime(tx));
+  const found = await judge(tx, await factsOf(tx, region, report), sightings);
+  await keepGuests(tx, region, pass.pass, sightings);
+  const power = await observeServers(tx, found.observed);
+  const resolved = await clearDrift(tx, region, found.right);
+  const drift = await noteDrift(tx, region, pass.pass, found.notes);
+  await tx
+    .updateTable("region_inventory")
+    .set({ next_batch: batch + 1, renewed_at: sql<Date>`clock_timestamp()` })
+    .where("region", "=", region)
+    .execute();
+  if (report.end === undefined) return { ...nothing, power, drift, resolved };
+  const ended = await endPass(tx, region, pass, report.end);
+  return {
+    recorded: true,
+    power: [...power, ...ended.power],
+    drift: [...drift, ...ended.drift],
+    resolved: [...resolved, ...ended.resolved],
+    passEnded: { complete: report.end.complete, trouble: report.end.trouble ?? null },
+  };
+}
+
+async function factsOf(tx: Tx, slug: string, report: Report): Promise<RegionFacts> {
+  const { vmid_first, vmid_last } = await tx
+    .selectFrom("region")
+    .select(["vmid_first", "vmid_last"])
+    .where("slug", "=", slug)
+    .executeTakeFirstOrThrow();
+  return { slug, vmidFirst: vmid_first, vmidLast: vmid_last, privateBridge: report.private_bridge ?? null };
+}
+
+type Found = {
+  readonly observed: Observed[];
+  readonly notes: DriftNote[];
+  /** Numbers at which all is as it should be. */
+  readonly right: number[];
+};
+
+async function judge(tx: Tx, region: RegionFacts, sightings: readonly Sighting[]): Promise<Found> {
+  const { holders, skipped } = await lockHolders(
+    tx,
+    region.slug,
+    sightings.map(({ vmid }) => vmid),
+  );
+  const strangers = await jobsOfMarked(tx, region.slug, sightings);
+  const found: Found = { observed: [], notes: [], right: [] };
+  for (const sighting of sightings) {
+    const { vmid, guest } = sighting;
+    // What no guest has is judged when the whole look is known.
+    if (guest === null || guest.state !== "seen" || skipped.has(vmid)) continue;
+    const holder = holders.get(vmid) ?? null;
+    if (holder !== null && !isNews(holder, sighting)) continue;
+    if (holder === null && isHistory(sighting, strangers)) continue;
+    const judged = judgeGuest(region, sighting, guest, holder);
+    if (judged.is === "ours")
+      found.observed.push({ holder: judged.holder, lookedAt: sighting.lookedAt, guest });
+    if (judged.is !== "nothing" && judged.note !== null) found.notes.push(judged.note);
+    else found.right.push(vmid);
+  }
+  return found;
+}
+
+/** A VM that was being destroyed while it was seen belongs to a server that is gone by now. */
+function isHistory({ guest, lookedAt }: Sighting, jobs: Awaited<ReturnType<typeof jobsOf>>): boolean {
+  const of = jobs.get(guest?.marker?.server_id ?? "");
+  return of !== undefined && (of.has_open_job || (of.last_end !== null && of.last_end >= lookedAt));
+}
+
+async function jobsOfMarked(tx: Tx, region: string, sightings: readonly Sighting[]) {
+  const marked = sightings.flatMap(({ guest }) =>
+    guest?.marker == null || guest.marker.region !== region
+      ? []
+      : [{ id: guest.marker.server_id, organisation_id: guest.marker.organisation_id }],
+  );
+  return jobsOf(tx, marked);
+}
+
+type Ended = Pick<BatchNews, "power" | "drift" | "resolved">;
+
+/** The look is over. Only a whole one shows what is not there. */
+async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["InventoryEnd"]): Promise<Ended> {
+  const { complete, nodes, storages, images } = end;
+  const hasCapacity = nodes !== undefined && storages !== undefined;
+  await tx
+    .updateTable("region_inventory")
+    .set({
+      is_open: false,
+      ended_pass: pass.pass,
+      ended_at: sql<Date>`clock_timestamp()`,
+      ended_complete: complete,
+      trouble: end.trouble ?? null,
+      ...(complete ? { complete_pass: pass.pass, complete_began_at: pass.began_at } : {}),
+      ...(hasCapacity
+        ? {
+            capacity: JSON.stringify(
+              await capacityOf(tx, region, pass, { nodes, storages, images: images ?? [] }),
+            ),
+            capacity_at: pass.began_at,
+          }
+        : {}),
+    })
+    .where("region", "=", region)
+    .execute();
+  if (!complete) return { power: [], drift: [], resolved: [] };
+  const gone = await findGone(tx, region, pass.pass);
+  const power = await observeServers(
+    tx,
+    gone.map(({ holder, lookedAt }) => ({ holder, lookedAt, guest: null })),
+  );
+  const drift = await noteDrift(
+    tx,
+    region,
+    pass.pass,
+    gone.map(({ holder, lookedAt }) => missingNote(holder, lookedAt)),
+  );
+  const resolved = await clearUnseenDrift(tx, region, pass.pass);
+  await tx.deleteFrom("region_vm").where("region", "=", region).where("pass", "<", pass.pass).execute();
+  return { power, drift, resolved };
+}
+
+/** Servers whose numbers were asked for in this whole look, and that no guest has. */
+async function findGone(tx: Tx, region: string, pass: number): Promise<{ holder: Holder; lookedAt: Date }[]> {
+  const absent = await tx
+    .selectFrom("region_vm")
+    .select(["vmid", "looked_at"])
+    .where("region", "=", region)
+    .where("pass", "=", pass)
+    .where("state", "=", "absent")
+    .execute();
+  if (absent.length === 0) return [];
+  const { holders } = await lockHolders(
+    tx,
+    region,
+    absent.map(({ vmid }) => vmid),
+  );
+  return absent.flatMap(({ vmid, looked_at }) => {
+    const holder = holders.get(vmid);
+    if (holder === undefined || holder.server.observed_generation === 0) return [];
+    const sighting: Sighting = { vmid, lookedAt: looked_at, guest: null };
+    return isNews(holder, sighting) ? [{ holder, lookedAt: looked_at }] : [];
+  });
+}
+
+function missingNote({ server, vmid }: Holder, lookedAt: Date): DriftNote {
+  return {
+    vmid,
+    kind: "missing",
+    server,
+    node: server.node,
+    vmName: null,
+    marker: null,
+    message: `No node has VM ${vmid} of server ${server.id}`,
+    differences: [],
+    lookedAt,
+  };
+}

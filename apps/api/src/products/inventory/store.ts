@@ -1,0 +1,62 @@
+import type { RequestQuery } from "@kule/contract/schemas";
+import type { Drift } from "@kule/database/generated/rows";
+import { type Selectable, sql } from "kysely";
+import { type Database, systemQuery } from "../../platform/database.ts";
+import { fetchPage, type Page } from "../../platform/pagination.ts";
+import { sightingsToTell } from "./drift-notes.ts";
+
+export type DriftRow = Selectable<Drift>;
+
+/** Told drift of all regions, newest first. */
+export function listDrift(db: Database, query: RequestQuery<"listDrift">): Promise<Page<DriftRow>> {
+  let rows = systemQuery(db, "operators see where regions differ from the records")
+    .selectFrom("drift")
+    .selectAll()
+    .where("sightings", ">=", sightingsToTell);
+  if (query.region !== undefined) rows = rows.where("region", "=", query.region);
+  if (query.kind !== undefined) rows = rows.where("kind", "in", query.kind);
+  if (query.server_id !== undefined) rows = rows.where("server_id", "=", query.server_id);
+  return fetchPage(rows, {
+    list: "drift",
+    limit: query.limit ?? 50,
+    cursor: query.cursor,
+    direction: "desc",
+    keys: [
+      { column: "drift.first_seen_at", kind: "time" },
+      { column: "drift.id", kind: "text" },
+    ],
+  });
+}
+
+/** The last look at a region that came to its end. */
+export type LastPass = {
+  readonly number: number;
+  readonly endedAt: Date;
+  readonly complete: boolean;
+  /** Guests that it found. */
+  readonly vms: number;
+  readonly trouble: string | null;
+};
+
+export async function findLastPass(db: Database, region: string): Promise<LastPass | null> {
+  const row = await db
+    .selectFrom("region_inventory")
+    .select([
+      "ended_pass",
+      "ended_at",
+      "ended_complete",
+      "trouble",
+      sql<number>`(select count(*)::integer from region_vm
+        where region_vm.region = region_inventory.region and state <> 'absent')`.as("vms"),
+    ])
+    .where("region", "=", region)
+    .executeTakeFirst();
+  if (row?.ended_pass == null || row.ended_at === null) return null;
+  return {
+    number: row.ended_pass,
+    endedAt: row.ended_at,
+    complete: row.ended_complete ?? false,
+    vms: row.vms,
+    trouble: row.trouble,
+  };
+}

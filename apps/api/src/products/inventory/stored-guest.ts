@@ -1,0 +1,33 @@
+import type { Guest } from "./guests.ts";
+
+/** What is known of the system inside a VM, as it is kept. */
+export type StoredGuest = {
+  readonly agent: boolean;
+  readonly cloud_init: "unknown" | "running" | "done" | "error";
+  readonly os: string | null;
+  readonly hostname: string | null;
+  readonly addresses: readonly string[];
+  readonly boot_at: string | null;
+};
+
+/** Two looks at one boot differ by rounding. */
+const sameBootMs = 5_000;
+
+/** A guest that does not answer now is still the one that answered before, unless it was switched on anew. */
+export function guestOf(before: StoredGuest | null, { power, guest }: Guest, lookedAt: Date): StoredGuest {
+  const uptime = power === "on" ? (guest?.uptime_seconds ?? null) : null;
+  const bootAt = uptime === null ? null : new Date(lookedAt.getTime() - uptime * 1000);
+  const isSameBoot =
+    before?.boot_at != null &&
+    bootAt !== null &&
+    Math.abs(bootAt.getTime() - Date.parse(before.boot_at)) < sameBootMs;
+  return {
+    agent: guest?.agent ?? false,
+    cloud_init:
+      guest?.cloud_init ?? (isSameBoot || power !== "on" ? (before?.cloud_init ?? "unknown") : "unknown"),
+    os: guest?.os ?? before?.os ?? null,
+    hostname: guest?.hostname ?? before?.hostname ?? null,
+    addresses: guest?.addresses ?? [],
+    boot_at: isSameBoot ? before.boot_at : (bootAt?.toISOString() ?? null),
+  };
+}

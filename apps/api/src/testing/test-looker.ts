@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import type { Schemas } from "@kule/contract/schemas";
+import type { ApiCaller } from "./api-caller.ts";
+import type { ClaimedJob } from "./test-agent.ts";
+
+export type SeenVm = Schemas["InventoryVm"];
+type Ack = Schemas["InventoryAck"];
+
+/** An agent's looks at its region, with whatever eyes a test gives it. */
+export class TestLooker {
+  readonly #api: ApiCaller;
+  readonly #run: string;
+
+  constructor(api: ApiCaller, run: string = randomUUID()) {
+    this.#api = api;
+    this.#run = run;
+  }
+
+  async #send(more: object): Promise<Ack> {
+    const answer = await this.#api.post("/agent/inventory", {
+      agent_version: "0.1.0",
+      agent_run: this.#run,
+      every_seconds: 30,
+      private_bridge: "vmbr1",
+      ...more,
+    });
+    if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body as Ack;
+  }
+
+  begin(): Promise<Ack> {
+    return this.#send({});
+  }
+
+  batch(pass: number, batch: number, more: object): Promise<Ack> {
+    return this.#send({ pass, batch, ...more });
+  }
+
+  /** A whole look in one batch: everything that is there, and what was asked for and is not. */
+  async look(vms: readonly SeenVm[], end: object = {}): Promise<Ack> {
+    const begun = await this.begin();
+    if (begun.pass === null) throw new Error("another agent looks");
+    const absent = begun.look_for
+      .filter((vmid) => !vms.some((vm) => vm.vmid === vmid))
+      .map((vmid) => ({ vmid, seen_after_ms: 0 }));
+    await this.batch(begun.pass, 0, { vms, absent, end: { complete: true, ...end } });
+    return begun;
+  }
+}
+
+/** The VM that a create job makes, as a look at it shows it. */
+export function seenAs(job: ClaimedJob, more: Partial<SeenVm> = {}): SeenVm {
+  const { payload } = job;
+  if (payload.kind !== "ServerCreate") throw new Error(`${payload.kind} makes no VM`);
+  return {
+    vmid: payload.vmid,
+    node: "pve1",
+    type: "qemu",
+    state: "seen",
+    seen_after_ms: 0,
+    power: payload.start ? "on" : "off",
+    name: payload.server.name,
+    template: false,
+    marker: {
+      server_id: payload.server.id,
+      organisation_id: payload.server.organisation_id,
+      region: "ist1",
+    },
+    tags: payload.tags,
+    lock: null,
+    vcpu: payload.package.vcpu,
+    memory_mb: payload.package.memory_mb,
+    disk_bytes: payload.package.disk_gb * 2 ** 30,
+    interfaces: payload.interfaces.map(({ mac, vlan }, position) => ({
+      position,
+      mac: mac.toUpperCase(),
+      vlan,
+      bridge: "vmbr1",
+      firewall: true,
+    })),
+    firewall: {
+      enable: true,
+      macfilter: true,
+      ipfilter: true,
+      ipsets: payload.interfaces.map(({ address }, position) => ({
+        name: `ipfilter-net${position}`,
+        addresses: [address],
+      })),
+    },
+    guest: { agent: true, cloud_init: "done", os: "Debian GNU/Linux 13", hostname: "h", addresses: [] },
+    ...more,
+  };
+}

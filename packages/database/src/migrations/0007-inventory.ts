@@ -1,0 +1,82 @@
+import { isolateTenants } from "./tenant-isolation.ts";
+
+/** What the agents see in their regions, beside what is wanted there. */
+export const inventory = `
+alter table server
+  -- Where its VM is, or is to be made.
+  add column node text,
+  add column guest jsonb;
+-- What was accepted in a region since its agent last said what there is room for.
+create index server_region on server (region, created_at) where deleted_at is null;
+
+-- One row a region: the look that is under way, and what the last ones found.
+create table region_inventory (
+  region text primary key references region (slug),
+  -- The fencing token of looks: a batch of any other pass changes nothing.
+  pass integer not null default 0,
+  agent_run text,
+  agent_name text,
+  began_at timestamptz,
+  renewed_at timestamptz,
+  is_open boolean not null default false,
+  next_batch integer not null default 0,
+  every_seconds integer not null default 30,
+  ended_pass integer,
+  ended_at timestamptz,
+  ended_complete boolean,
+  trouble text,
+  complete_pass integer,
+  complete_began_at timestamptz,
+  capacity jsonb,
+  capacity_at timestamptz
+);
+
+-- The guests that the last looks found where Kule's are: by their numbers, their tags or their pools.
+create table region_vm (
+  region text not null references region (slug),
+  vmid integer not null,
+  pass integer not null,
+  -- When the look at it began, by this clock.
+  looked_at timestamptz not null,
+  state text not null check (state in ('seen', 'unanswered', 'busy', 'absent')),
+  node text,
+  name text,
+  power text check (power in ('on', 'off')),
+  marker_server_id text,
+  marker_organisation_id text,
+  marker_region text,
+  facts jsonb not null default '{}',
+  primary key (region, vmid)
+);
+create index region_vm_marker on region_vm (region, marker_server_id) where marker_server_id is not null;
+
+-- Where a region is not as the records say. Of no organisation when the guest is nobody's.
+create table drift (
+  id text primary key,
+  region text not null references region (slug),
+  vmid integer not null,
+  kind text not null check (kind in ('changed', 'missing', 'foreign', 'extra')),
+  organisation_id text,
+  server_id text,
+  node text,
+  vm_name text,
+  marker text,
+  message text not null,
+  differences jsonb not null default '[]',
+  -- Seen in so many looks, one after the other; what was seen once only may have been a moment of a change.
+  sightings integer not null default 1,
+  pass integer not null,
+  first_seen_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  constraint drift_vm unique (region, vmid),
+  foreign key (organisation_id, server_id) references server (organisation_id, id),
+  check ((server_id is null) = (organisation_id is null)),
+  check (server_id is not null or kind in ('foreign', 'extra'))
+);
+create index drift_server on drift (organisation_id, server_id) where server_id is not null;
+create index drift_list on drift (first_seen_at desc, id desc) where sightings >= 2;
+
+grant select, insert, update, delete on region_inventory, region_vm, drift to kule_api;
+revoke delete, truncate on region_inventory from kule_api;
+${isolateTenants("drift")}
+`;

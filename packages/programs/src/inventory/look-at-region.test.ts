@@ -1,0 +1,126 @@
+import { systemRuntime } from "@kule/proxmox/runtime";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { runJob } from "../registry.ts";
+import { createJob, type LabRegion, quietHost, SETTINGS, startLabRegion } from "../testing/lab-region.ts";
+import { GuestEyes } from "./guest-eyes.ts";
+import { type EndOfLook, type FreeNumber, lookAtRegion, type SeenGuest } from "./look-at-region.ts";
+
+let region: LabRegion;
+let eyes: GuestEyes;
+const vmid = 20_500;
+
+beforeAll(async () => {
+  region = await startLabRegion();
+  await runJob(createJob(vmid), region.world, quietHost());
+  eyes = new GuestEyes(region.client, systemRuntime);
+});
+afterEach(() => region.lab.faults.clear());
+afterAll(() => region.stop());
+
+async function look(lookFor: readonly number[] = [], batchSize = 50) {
+  const vms: SeenGuest[] = [];
+  const absent: FreeNumber[] = [];
+  let end: EndOfLook | null = null;
+  let pieces = 0;
+  const dependencies = {
+    client: region.client,
+    runtime: systemRuntime,
+    settings: { ...SETTINGS, vmidRange: { first: 20_000, last: 20_999 } },
+    eyes,
+    signal: new AbortController().signal,
+  };
+  for await (const piece of lookAtRegion(dependencies, 1, lookFor, batchSize)) {
+    pieces += 1;
+    if ("vms" in piece) vms.push(...piece.vms);
+    else if ("absent" in piece) absent.push(...piece.absent);
+    else end = piece.end;
+  }
+  return { vms, absent, end, pieces };
+}
+
+test("a look tells what a server's VM is, what its guest says, and what the region has", async () => {
+  const { vms, end } = await look();
+  expect(vms).toHaveLength(1);
+  expect(vms[0]).toMatchObject({
+    vmid,
+    node: "pve1",
+    state: "seen",
+    power: "on",
+    name: `web-${vmid}`,
+    marker: { server_id: `srv_${vmid}`, organisation_id: `org_${vmid}`, region: "lab1" },
+    tags: ["kule", `org_${vmid}`, `srv_${vmid}`],
+    vcpu: 2,
+    memory_mb: 4096,
+    disk_bytes: 80 * 2 ** 30,
+    interfaces: [{ position: 0, mac: "BC:24:11:00:00:0A", vlan: 120, bridge: "vmbr1", firewall: true }],
+    firewall: {
+      enable: true,
+      macfilter: true,
+      ipfilter: true,
+      ipsets: [{ name: "ipfilter-net0", addresses: ["10.20.0.5"] }],
+    },
+    guest: { agent: true, cloud_init: "done", os: "Simulated Linux", hostname: `web-${vmid}` },
+  });
+  expect(vms[0]?.guest?.addresses).toContain("10.20.0.5");
+  expect(end).toMatchObject({ complete: true, trouble: null });
+  expect(end?.nodes?.map(({ name, online }) => `${name} ${online}`)).toEqual(["pve1 true", "pve2 true"]);
+  expect(end?.storages).toMatchObject([{ name: "ceph-vm", node: null }]);
+  expect(end?.images).toContainEqual({ image: "ubuntu-24.04", nodes: ["pve1"] });
+});
+
+test("power is the VM's own word, not the cluster's stale list", async () => {
+  region.lab.control.setPower(vmid, false);
+  const { vms } = await look();
+  expect(vms[0]).toMatchObject({ power: "off", guest: { agent: false } });
+  region.lab.control.setPower(vmid, true);
+});
+
+test("a guest without an agent costs nobody else's word, and is asked again when it has booted anew", async () => {
+  region.lab.faults.tasks.agentless.add(vmid);
+  region.lab.control.setPower(vmid, false);
+  region.lab.control.setPower(vmid, true);
+  for (let times = 0; times < 15; times++) expect((await look()).vms[0]?.guest?.agent).toBe(false);
+  const before = region.calls.filter(({ call }) => call.includes("/agent/")).length;
+  await look();
+  await look();
+  // By now it is let rest most of the time.
+  expect(region.calls.filter(({ call }) => call.includes("/agent/")).length - before).toBeLessThanOrEqual(1);
+  region.lab.faults.tasks.agentless.delete(vmid);
+  region.lab.control.setPower(vmid, false);
+  region.lab.control.setPower(vmid, true);
+  expect((await look()).vms[0]?.guest).toMatchObject({ agent: true, cloud_init: "done" });
+});
+
+test("a node that is down makes the look not whole, and its guests unanswered", async () => {
+  region.lab.control.nodeDown("pve1");
+  const { vms, end, absent } = await look([vmid]);
+  expect(vms).toMatchObject([{ vmid, state: "unanswered" }]);
+  expect(absent).toEqual([]);
+  expect(end).toMatchObject({ complete: false, trouble: expect.stringContaining("offline: pve1") });
+  region.lab.control.nodeUp("pve1");
+  region.lab.control.setPower(vmid, true);
+});
+
+test("a region that cannot be listed is a look that is not whole", async () => {
+  region.lab.faults.add({ path: "^/cluster/resources", action: "status-before", status: 500, count: 0 });
+  const { vms, end } = await look([vmid]);
+  expect(vms).toEqual([]);
+  expect(end).toMatchObject({ complete: false });
+});
+
+test("a number is told to be free only after it was asked for by itself", async () => {
+  region.lab.control.stealVmid(20_777, "pve2");
+  const { absent, vms } = await look([vmid, 20_888, 20_777]);
+  expect(absent).toMatchObject([{ vmid: 20_888 }]);
+  expect(vms.map((vm) => `${vm.vmid} ${vm.marker === null}`)).toEqual([`${vmid} false`, "20777 true"]);
+  region.lab.control.deleteVm(20_777);
+});
+
+test("many guests come in batches of bounded size", async () => {
+  const strangers = [20_601, 20_602, 20_603, 20_604];
+  for (const each of strangers) region.lab.control.stealVmid(each);
+  const { vms, pieces } = await look([], 2);
+  expect(vms).toHaveLength(5);
+  expect(pieces).toBe(4);
+  for (const each of strangers) region.lab.control.deleteVm(each);
+});

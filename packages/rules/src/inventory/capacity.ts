@@ -1,0 +1,103 @@
+/** What a node has, as the region's agent said, and what of it is spoken for. */
+export type NodeCapacity = {
+  readonly name: string;
+  readonly online: boolean;
+  readonly maintenance: boolean;
+  readonly cpus: number;
+  readonly memoryMb: number;
+  /** Measured by the node itself. */
+  readonly memoryUsedMb: number;
+  /** Configured for guests that are not Kule's. */
+  readonly others: { readonly memoryMb: number; readonly vcpu: number };
+  /** Kule's servers there, by their packages, running or not: each may be started at any time. */
+  readonly servers: { readonly count: number; readonly memoryMb: number; readonly vcpu: number };
+  /** Of those, what the measurement cannot know of yet. */
+  readonly acceptedMemoryMb: number;
+};
+
+export type StorageCapacity = {
+  readonly name: string;
+  /** Null: one storage for all nodes. */
+  readonly node: string | null;
+  readonly totalGb: number;
+  readonly usedGb: number;
+  /** Accepted since that was measured. */
+  readonly acceptedGb: number;
+};
+
+export type Need = { readonly vcpu: number; readonly memoryMb: number; readonly diskGb: number };
+
+/** A node's own share: the system, its storage daemons, the guests' overhead. */
+const ownMemoryShare = 0.05;
+/** Guests rarely compute all at once. */
+export const vcpuPerCpu = 4;
+/** A storage that is full stops every guest on it. */
+const ownStorageShare = 0.05;
+
+/** Memory that may still be given away: by what is measured and by what is promised, whichever leaves less. */
+export function freeMemoryMb(node: NodeCapacity): number {
+  if (!node.online || node.maintenance) return 0;
+  const usable = Math.floor(node.memoryMb * (1 - ownMemoryShare));
+  const measured = node.memoryMb - node.memoryUsedMb - node.acceptedMemoryMb;
+  const promised = usable - node.others.memoryMb - node.servers.memoryMb;
+  return Math.max(0, Math.min(measured, promised));
+}
+
+export function freeVcpu(node: NodeCapacity): number {
+  if (!node.online || node.maintenance) return 0;
+  return Math.max(0, node.cpus * vcpuPerCpu - node.others.vcpu - node.servers.vcpu);
+}
+
+export function freeStorageGb(storage: StorageCapacity): number {
+  return Math.max(
+    0,
+    Math.floor(storage.totalGb * (1 - ownStorageShare)) - storage.usedGb - storage.acceptedGb,
+  );
+}
+
+export type Region = {
+  readonly nodes: readonly NodeCapacity[];
+  /** Where servers' disks go. */
+  readonly storages: readonly StorageCapacity[];
+};
+
+export type Room = { readonly node: string; readonly fits: number };
+
+/**
+ * How many servers of the kind fit on each of the nodes, those with most room first. No VM may have more vCPUs than its
+ * node has CPUs: the hypervisor would not start it.
+ *
+ * @param nodes where the image can be made; null: anywhere
+ */
+export function roomFor(region: Region, need: Need, nodes: readonly string[] | null): Room[] {
+  return region.nodes
+    .filter(({ name }) => nodes === null || nodes.includes(name))
+    .map((node) => ({ node: node.name, fits: fitsOn(node, region.storages, need) }))
+    .filter(({ fits }) => fits > 0)
+    .sort((one, other) => other.fits - one.fits || (one.node < other.node ? -1 : 1));
+}
+
+function fitsOn(node: NodeCapacity, storages: readonly StorageCapacity[], need: Need): number {
+  if (need.vcpu > node.cpus) return 0;
+  const storage = storages.find((each) => each.node === null || each.node === node.name);
+  // Without any word about storage it is not what refuses a server.
+  const unknown = storages.length === 0 ? Number.POSITIVE_INFINITY : 0;
+  const byDisk = storage === undefined ? unknown : Math.floor(freeStorageGb(storage) / need.diskGb);
+  return Math.max(
+    0,
+    Math.min(Math.floor(freeMemoryMb(node) / need.memoryMb), Math.floor(freeVcpu(node) / need.vcpu), byDisk),
+  );
+}
+
+/** How many fit in all: a shared storage counts once, however many nodes use it. */
+export function roomInAll(region: Region, need: Need, nodes: readonly string[] | null): number {
+  const rooms = roomFor(region, need, nodes);
+  const all = rooms.reduce((sum, { fits }) => sum + fits, 0);
+  const shared = region.storages.find((storage) => storage.node === null);
+  return shared === undefined ? all : Math.min(all, Math.floor(freeStorageGb(shared) / need.diskGb));
+}
+
+/** Where the next server goes: to the node with most room; null when it fits nowhere. */
+export function chooseNode(region: Region, need: Need, nodes: readonly string[] | null): string | null {
+  return roomFor(region, need, nodes)[0]?.node ?? null;
+}
