@@ -7,6 +7,7 @@ import { requestIdOf } from "./platform/operation.ts";
 import { refusalOf, renderProblem } from "./platform/problem.ts";
 import { withoutSlashesAtEnd } from "./platform/slashes-at-end.ts";
 import { mountCatalog } from "./products/catalog/routes.ts";
+import { mountConsoles } from "./products/consoles/routes.ts";
 import { mountIdentity } from "./products/identity/routes.ts";
 import { mountInvariants } from "./products/invariants/routes.ts";
 import { mountInventory } from "./products/inventory/routes.ts";
@@ -38,6 +39,7 @@ export function createApp(deps: Deps): Hono {
   mountIpPools(api);
   mountPublicIps(api);
   mountServers(api);
+  mountConsoles(api);
   mountJobs(api, jobHandlers);
   mountUsage(api);
   mountQuotas(api);

@@ -11,6 +11,7 @@ import { commitChecks } from "./migrations/0005-commit-checks.ts";
 import { serverOperations } from "./migrations/0006-server-operations.ts";
 import { inventory } from "./migrations/0007-inventory.ts";
 import { publicIps } from "./migrations/0008-public-ips.ts";
+import { consoles } from "./migrations/0009-consoles.ts";
 import { usageAndQuotas } from "./migrations/0010-usage-quotas.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
@@ -23,6 +24,7 @@ const migrations: Record<string, Migration> = {
   "0006-server-operations": step(serverOperations),
   "0007-inventory": step(inventory),
   "0008-public-ips": step(publicIps),
+  "0009-consoles": step(consoles),
   "0010-usage-quotas": step(usageAndQuotas),
 };
 

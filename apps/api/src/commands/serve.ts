@@ -1,11 +1,13 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { type ServerType, serve } from "@hono/node-server";
 import type { CrashHook } from "@kule/crash-points/crash-hook";
-import { createApp } from "../app.ts";
+import { apiRoot, createApp } from "../app.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
+import { addressOf, announceReplica } from "../products/consoles/replica.ts";
+import { serveConsoles } from "../products/consoles/upgrade.ts";
 import { registerInvariantMetrics } from "../products/invariants/metrics.ts";
 import { onceToldToStop } from "./stop-signal.ts";
 
@@ -36,6 +38,9 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
     });
     await listening(server, settings, "KULE_API_PORT");
     registerInvariantMetrics(open.deps);
+    const address = settings.replicaUrl ?? addressOf(settings.host, portOf(server) ?? settings.port);
+    const announced = await announceReplica(open.deps, address);
+    const consoles = serveConsoles(server as Server, open.deps, announced.replica, apiRoot);
     const lastAnswers = markLastAnswers(server as Server);
     const metrics = await serveMetrics(settings, open.deps.metrics.registry);
     log.info({ host: settings.host, port: portOf(server), url: settings.publicUrl }, "serving");
@@ -43,6 +48,8 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
     log.info({ signal: await stop }, "stopping");
     lastAnswers.begin();
     open.stop();
+    await consoles.stop();
+    await announced.stop();
     await drained(server);
     metrics?.close();
   } finally {

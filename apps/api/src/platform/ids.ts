@@ -18,6 +18,8 @@ export type IdPrefix =
   | "job"
   | "use"
   | "drf"
+  | "con"
+  | "rep"
   | "req";
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -6,7 +6,7 @@ import type { Logger } from "./log.ts";
 export type Listener = (payload: string | null) => void;
 
 /** All are listened to from the start: a LISTEN sent with the first listener would take effect only after it waits. */
-const channels = ["kule_job", "kule_region", "kule_token", "kule_invariants"] as const;
+const channels = ["kule_job", "kule_region", "kule_token", "kule_invariants", "kule_console"] as const;
 export type Channel = (typeof channels)[number];
 
 /**

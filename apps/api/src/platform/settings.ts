@@ -9,6 +9,13 @@ export type Settings = {
   readonly metricsPort: number | null;
   /** The versioned root as clients see it, for links. */
   readonly publicUrl: string;
+  /** Where the other processes of the API reach this one, for consoles whose two sides met different ones. Null: at its host and port. */
+  readonly replicaUrl: string | null;
+  /** Origins of pages that may open a console's websocket, beside the API's own. */
+  readonly consoleOrigins: readonly string[];
+  /** A console without any input ends after this. */
+  readonly consoleIdleSeconds: number;
+  readonly consoleLengthSeconds: number;
   readonly removalBufferSeconds: number;
   /** How long a released address rests before a server gets it again (ARP caches). */
   readonly addressQuarantineSeconds: number;
@@ -62,6 +69,19 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     return value;
   };
 
+  const origins = (value: string): string[] =>
+    value
+      .split(/[ ,]+/)
+      .filter((each) => each !== "")
+      .flatMap((each) => {
+        const parsed = URL.parse(each);
+        if (parsed !== null && /^https?:$/.test(parsed.protocol)) return [parsed.origin];
+        problems.push(
+          `KULE_CONSOLE_ORIGINS has ${JSON.stringify(each)}, which is no origin like https://panel.example`,
+        );
+        return [];
+      });
+
   const host = text("KULE_API_HOST", "127.0.0.1");
   const port = integer("KULE_API_PORT", 8080, 0, 65_535);
   const metricsPort = text("KULE_API_METRICS_PORT", "");
@@ -76,6 +96,10 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     port,
     metricsPort: metricsPort === "" ? null : integer("KULE_API_METRICS_PORT", 0, 0, 65_535),
     publicUrl: url("KULE_PUBLIC_URL", ["http:", "https:"], `http://${hostInUrl(host)}:${port}/api/v1`),
+    replicaUrl: text("KULE_REPLICA_URL", "") === "" ? null : url("KULE_REPLICA_URL", ["http:", "https:"]),
+    consoleIdleSeconds: integer("KULE_CONSOLE_IDLE_SECONDS", 30 * 60, 5, 86_400),
+    consoleLengthSeconds: integer("KULE_CONSOLE_LENGTH_SECONDS", 8 * 60 * 60, 5, 604_800),
+    consoleOrigins: origins(text("KULE_CONSOLE_ORIGINS", "")),
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
     leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),

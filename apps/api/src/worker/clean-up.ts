@@ -1,11 +1,15 @@
 import { sql } from "kysely";
 import { type Database, systemQuery } from "../platform/database.ts";
+import { auditSession } from "../products/consoles/session-audit.ts";
+import { closeAbandoned, forgetOldSessions } from "../products/consoles/store.ts";
 
 /** What the clean-up took away or gave back. */
 export type Cleaned = {
   readonly idempotencyKeys: number;
   readonly loginFailures: number;
   readonly vmids: number;
+  /** Console sessions that nobody else would have ended. */
+  readonly consoles: number;
 };
 
 /** Forgets what has served its time, and frees the VM numbers whose rest is over. */
@@ -25,7 +29,12 @@ export async function cleanUp(connection: Database): Promise<Cleaned> {
     .where("state", "=", "tombstone")
     .where("free_after", "<", sql<Date>`clock_timestamp()`)
     .executeTakeFirst();
+  const consoles = await closeAbandoned(connection);
+  for (const each of consoles)
+    if (each.redeemed_at !== null) await auditSession(connection, each, "closed", { reason: "lost" });
+  await forgetOldSessions(connection);
   return {
+    consoles: consoles.length,
     idempotencyKeys: Number(keys.numDeletedRows),
     loginFailures: Number(failures.numDeletedRows),
     vmids: Number(vmids.numUpdatedRows),

@@ -94,6 +94,7 @@ export type OperationId =
   | "cancelServerDeletion"
   | "powerServer"
   | "resizeServer"
+  | "openServerConsole"
   | "listJobs"
   | "getJob"
   | "streamJobEvents"
@@ -104,6 +105,7 @@ export type OperationId =
   | "getInvariants"
   | "listDrift"
   | "claimJob"
+  | "claimConsole"
   | "reportStep"
   | "reportHealth"
   | "reportInventory";
@@ -187,6 +189,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   cancelServerDeletion: {"id":"cancelServerDeletion","method":"post","path":"/servers/{server_id}/cancel-deletion","tag":"servers","permission":"server:delete","audit":"server.cancel_deletion","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[200,202,401,403,404,409,422,429,503]},
   powerServer: {"id":"powerServer","method":"post","path":"/servers/{server_id}/power","tag":"servers","permission":"server:update","audit":"server.power","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   resizeServer: {"id":"resizeServer","method":"post","path":"/servers/{server_id}/resize","tag":"servers","permission":"server:update","audit":"server.resize","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  openServerConsole: {"id":"openServerConsole","method":"post","path":"/servers/{server_id}/console","tag":"servers","permission":"server:console","audit":"server.console","pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"optional","statuses":[201,400,401,403,404,409,422,429,503]},
   listJobs: {"id":"listJobs","method":"get","path":"/jobs","tag":"jobs","permission":"job:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","resource","status","kind","region"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getJob: {"id":"getJob","method":"get","path":"/jobs/{job_id}","tag":"jobs","permission":"job:read","audit":null,"pathParameters":["job_id"],"queryParameters":["wait"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   streamJobEvents: {"id":"streamJobEvents","method":"get","path":"/jobs/{job_id}/events","tag":"jobs","permission":"job:read","audit":null,"pathParameters":["job_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Last-Event-ID"],"body":null,"statuses":[200,401,403,404,422,429,503]},
@@ -197,6 +200,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getInvariants: {"id":"getInvariants","method":"get","path":"/operator/invariants","tag":"invariants","permission":"operator:invariants","audit":null,"pathParameters":[],"queryParameters":["fresh"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   listDrift: {"id":"listDrift","method":"get","path":"/operator/drift","tag":"regions","permission":"operator:drift","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","kind","server_id"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   claimJob: {"id":"claimJob","method":"post","path":"/agent/jobs/claim","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,204,400,401,403,422,429,503]},
+  claimConsole: {"id":"claimConsole","method":"post","path":"/agent/consoles/claim","tag":"agent","permission":"agent:consoles","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,204,400,401,403,422,429,503]},
   reportStep: {"id":"reportStep","method":"post","path":"/agent/jobs/{job_id}/steps","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":["job_id"],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   reportHealth: {"id":"reportHealth","method":"post","path":"/agent/health","tag":"agent","permission":"agent:health","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},
   reportInventory: {"id":"reportInventory","method":"post","path":"/agent/inventory","tag":"agent","permission":"agent:inventory","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,422,429,503]},

@@ -1091,6 +1091,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/{server_id}/console": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a ticket for a server's console
+         * @description A console works without any network of the server: the serial line of a Linux, the screen of a Windows. Open a
+         *     websocket to `url` within 60 seconds with two subprotocols, `protocol` and `kule.ticket.<ticket>`; the ticket
+         *     opens one websocket, and only as the kind it is for. Binary messages are the console's bytes both ways (RFB for
+         *     `vnc`, which needs no password). For `serial` there are two text messages to the server, both optional:
+         *     `{"type":"resize","cols":120,"rows":40}` and `{"type":"ack","bytes":n}` with all bytes that were shown so far;
+         *     who sends the second is never sent much more than that. The server says `{"type":"open"}` once the machine
+         *     answers. A close carries the reason as its text: `server_off`, `server_deleted`, `idle`, `length`, `taken_over`,
+         *     `access_ended`, `region_silent`, `region_lost`, `serial_unsupported`, `hypervisor_failed`, `unresponsive`, `restarting`.
+         *
+         *     A serial line has one session at a time. A new one of the same caller takes its place; that of somebody else is
+         *     only ended with `take_over`.
+         */
+        post: operations["openServerConsole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/jobs": {
         parameters: {
             query?: never;
@@ -1321,6 +1356,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/consoles/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take the next console session of this region
+         * @description Somebody has presented a ticket and waits. Whoever claims the session opens the hypervisor's console and, with
+         *     the same token, one websocket to `/agent/consoles/{session_id}` of this API, subprotocol `kule.console.v1`, within
+         *     `connect_seconds`; both end with the session. The same `claim_id` again answers the same session. With `wait_seconds` the
+         *     call is parked until there is one.
+         */
+        post: operations["claimConsole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/jobs/{job_id}/steps": {
         parameters: {
             query?: never;
@@ -1411,7 +1469,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -2247,6 +2305,7 @@ export interface components {
                 delete: components["schemas"]["ActionState"];
                 cancel_deletion: components["schemas"]["ActionState"];
                 update: components["schemas"]["ActionState"];
+                console?: components["schemas"]["ActionState"];
             };
             /** @description The open job */
             job_id: string | null;
@@ -2511,6 +2570,59 @@ export interface components {
             wait_seconds?: number;
         } & {
             [key: string]: unknown;
+        };
+        /** @enum {string} */
+        ConsoleType: "serial" | "vnc";
+        ConsoleOpen: {
+            /** @description By default what the operating system has: `serial` for Linux, `vnc` for Windows */
+            type?: components["schemas"]["ConsoleType"];
+            /**
+             * @description End the session of somebody else that is in the way
+             * @default false
+             */
+            take_over?: boolean;
+        };
+        ConsoleTicket: {
+            /** @example con_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            session_id: string;
+            type: components["schemas"]["ConsoleType"];
+            /** @description Where to open the websocket (`wss`) */
+            url: string;
+            /** @example kule.console.serial.v1 */
+            protocol: string;
+            /** @description Opens one websocket; shown once. `null` on an idempotent replay */
+            ticket: string | null;
+            /** @description Until when the ticket opens it */
+            expires_at: components["schemas"]["Time"];
+            /** @description Without any input the session ends after this */
+            idle_seconds: number;
+            /** @description It ends after this in any case */
+            length_seconds: number;
+            features: ("paste" | "resize" | "ctrl_alt_del")[];
+            /** @description true on an idempotent replay */
+            secret_withheld?: boolean;
+        };
+        ConsoleClaim: {
+            /** @description Made by the agent for this claim; repeat it when the reply was lost */
+            claim_id: string;
+            agent_version: string;
+            agent_name?: string;
+            /** @default 0 */
+            wait_seconds?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        ClaimedConsole: {
+            console: {
+                /** @enum {string} */
+                kind: "ConsoleOpen";
+                session_id: string;
+                type: components["schemas"]["ConsoleType"];
+                server: components["schemas"]["PayloadServer"];
+                vmid: number;
+                /** @description How long the other side waits for the websocket */
+                connect_seconds: number;
+            };
         };
         ClaimedJob: {
             job: {
@@ -6104,6 +6216,53 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    openServerConsole: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "serial"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ConsoleOpen"];
+            };
+        };
+        responses: {
+            /** @description A ticket */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleTicket"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listJobs: {
         parameters: {
             query?: {
@@ -6454,6 +6613,50 @@ export interface operations {
                 };
             };
             /** @description Nothing to do */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    claimConsole: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "claim_id": "0f9c6f7e-6d0f-4a51-9d1c-8f0c9f4f6a11",
+                 *       "agent_version": "0.1.0",
+                 *       "wait_seconds": 20
+                 *     }
+                 */
+                "application/json": components["schemas"]["ConsoleClaim"];
+            };
+        };
+        responses: {
+            /** @description A session */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClaimedConsole"];
+                };
+            };
+            /** @description Nobody waits */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -63,6 +63,7 @@ export interface Audit {
   source_address: string | null;
 }
 
+<<<<<<< HEAD
 export interface Drift {
   differences: Generated<Json>;
   first_seen_at: Timestamp;
@@ -79,6 +80,35 @@ export interface Drift {
   sightings: Generated<number>;
   vm_name: string | null;
   vmid: number;
+=======
+export interface ConsoleSession {
+  actor: Json;
+  agent_token_id: string | null;
+  bytes_in: Generated<Int8>;
+  bytes_out: Generated<Int8>;
+  claim_id: string | null;
+  claimed_at: Timestamp | null;
+  closed_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  end_reason: string | null;
+  id: string;
+  on_behalf: boolean;
+  opened_at: Timestamp | null;
+  organisation_id: string;
+  redeemed_at: Timestamp | null;
+  region: string;
+  replica_id: string | null;
+  request_id: string;
+  server_id: string;
+  source_address: string | null;
+  state: Generated<string>;
+  subject: string;
+  ticket_expires_at: Timestamp;
+  ticket_hash: Buffer | null;
+  token_id: string;
+  token_kind: string;
+  type: string;
+>>>>>>> 39aaf04 (Give out console tickets and join the two sides of a session)
 }
 
 export interface IdempotencyKey {
@@ -355,6 +385,14 @@ export interface RegionVmid {
   vmid: number;
 }
 
+export interface Replica {
+  address: string;
+  id: string;
+  secret: string;
+  seen_at: Generated<Timestamp>;
+  started_at: Generated<Timestamp>;
+}
+
 export interface Server {
   created_at: Generated<Timestamp>;
   deleted_at: Timestamp | null;
@@ -491,7 +529,11 @@ export interface DB {
   address: Address;
   app_user: AppUser;
   audit: Audit;
+<<<<<<< HEAD
   drift: Drift;
+=======
+  console_session: ConsoleSession;
+>>>>>>> 39aaf04 (Give out console tickets and join the two sides of a session)
   idempotency_key: IdempotencyKey;
   invariant_report: InvariantReport;
   ip_pool: IpPool;
@@ -513,6 +555,7 @@ export interface DB {
   region_vlan: RegionVlan;
   region_vm: RegionVm;
   region_vmid: RegionVmid;
+  replica: Replica;
   server: Server;
   server_secret: ServerSecret;
   ssh_key: SshKey;

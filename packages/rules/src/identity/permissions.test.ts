@@ -46,7 +46,13 @@ describe("roles", () => {
       expect(permissionsOf(role).filter((permission) => /^(operator|agent):/.test(permission))).toEqual([]);
     expect(permissionsOf("operator")).toContain("operator:regions");
     expect(permissionsOf("operator").filter((permission) => permission.startsWith("agent:"))).toEqual([]);
-    expect([...permissionsOf("agent")]).toEqual(["agent:health", "agent:inventory", "agent:jobs"]);
+    expect([...permissionsOf("agent")]).toEqual(["agent:consoles", "agent:health", "agent:inventory", "agent:jobs"]);
+  });
+
+  test("operators have no way into customers' machines; members have", () => {
+    expect(permissionsOf("operator")).not.toContain("server:console");
+    expect(permissionsOf("member")).toContain("server:console");
+    expect(permissionsOf("viewer")).not.toContain("server:console");
   });
 
   test("no role lists a permission twice", () => {

@@ -25,6 +25,7 @@ const member = [
   "public_ip:create",
   "public_ip:delete",
   "public_ip:update",
+  "server:console",
   "server:create",
   "server:delete",
   "server:update",
@@ -33,17 +34,24 @@ const member = [
   "ssh_key:update",
 ] as const;
 const admin = [...member, "audit:read", "member:manage", "token:manage", "token:read"] as const;
+/** What is inside a customer's machines is theirs: running the installation gives no way in. */
+const notForOperators = ["server:console"] as const;
+type NotForOperators = (typeof notForOperators)[number];
+const isForOperators = (
+  permission: (typeof admin)[number],
+): permission is Exclude<typeof permission, NotForOperators> =>
+  !(notForOperators as readonly string[]).includes(permission);
 const operator = [
-  ...admin,
+  ...admin.filter(isForOperators),
   "operator:drift",
   "operator:invariants",
   "operator:ip_pools",
   "operator:organisations",
   "operator:regions",
 ] as const;
-const agent = ["agent:health", "agent:inventory", "agent:jobs"] as const;
+const agent = ["agent:consoles", "agent:health", "agent:inventory", "agent:jobs"] as const;
 
-export type Permission = (typeof operator)[number] | (typeof agent)[number];
+export type Permission = (typeof admin)[number] | (typeof operator)[number] | (typeof agent)[number];
 
 const permissionsByRole: { readonly [role in CallerRole]: readonly Permission[] } = {
   billing,
@@ -63,7 +71,7 @@ export function permissionsOf(role: CallerRole): readonly Permission[] {
 
 /** Every permission there is, of people, operators and agents. */
 export function allPermissions(): readonly Permission[] {
-  return [...operator, ...agent];
+  return [...new Set<Permission>([...admin, ...operator, ...agent])];
 }
 
 /** True if `role` is not above `limit`: nobody can give, change or take a role above their own. */

@@ -36,7 +36,12 @@ export function requirePermissionsWithinReach(
   scopes: readonly string[],
 ): void {
   const wanted = effectivePermissions(role, scopes.length === 0 ? null : scopes);
-  const tooMuch = wanted.filter((permission) => !request.caller.permissions.has(permission));
+  const { caller } = request;
+  // What operators may not do themselves they may hand to an organisation's people, and the audit trail says so.
+  const isWholeOperator = caller.isOperator && caller.scopes.length === 0;
+  const given = isWholeOperator ? effectivePermissions("owner", null) : [];
+  const mayGive = new Set<string>([...caller.permissions, ...given]);
+  const tooMuch = wanted.filter((permission) => !mayGive.has(permission));
   if (tooMuch.length > 0)
     throw new Forbidden(tooMuch, `the token would be allowed what you are not: ${tooMuch.join(", ")}`);
 }

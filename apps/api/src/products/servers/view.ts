@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { findImage, type OsFamily } from "@kule/rules/catalog/images";
 import { findPackage } from "@kule/rules/catalog/packages";
 import { observationOf } from "@kule/rules/inventory/observation";
+import { decideConsole, defaultConsole } from "@kule/rules/consoles/console";
 import type { ActionDecision } from "@kule/rules/servers/action-decision";
 import { actionsOf, type ServerAction } from "@kule/rules/servers/lifecycle";
 import { viewPackage } from "../catalog/index.ts";
@@ -36,9 +37,9 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
     labels: row.labels as Record<string, string>,
     protection: { delete: row.protect_delete, rebuild: row.protect_rebuild },
     locked: viewLock(row),
-    console: { types: [image.os_family === "windows" ? "vnc" : "serial"] },
+    console: { types: [defaultConsole(image.os_family)] },
     deletion: viewDeletion(row),
-    actions,
+    actions: { ...actions, console: viewAction(decideConsole(consoleFactsOf(row))) },
     job_id: row.job_id,
     generation: row.generation,
     observed_generation: row.observed_generation,
@@ -52,6 +53,16 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
     drift: viewDriftOf(row.drift),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
+  };
+}
+
+/** What of a server decides about its console. */
+export function consoleFactsOf(row: Pick<ServerRow, "id" | "status" | "power_state" | "locked_reason">) {
+  return {
+    id: row.id,
+    status: row.status,
+    powerState: row.power_state as "on" | "off" | "unknown",
+    lockedFor: row.locked_reason,
   };
 }
 

@@ -187,6 +187,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: async (side) => ({ server_id: await side.tenant.addRunningServer(inSubnet(side)) }),
     body: () => ({ package: "m", allow_restart: true, grow_disk: true }),
   },
+  openServerConsole: { path: standing("server"), body: () => ({ take_over: true }) },
   listJobs: {},
   getJob: { path: standing("job") },
   streamJobEvents: { path: standing("job") },
@@ -203,6 +204,9 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   getInvariants: {},
   claimJob: {
     body: () => ({ claim_id: newId("job"), agent_version: "0.0.0", capabilities: [], wait_seconds: 0 }),
+  },
+  claimConsole: {
+    body: () => ({ claim_id: newId("con"), agent_version: "0.0.0", wait_seconds: 0 }),
   },
   reportStep: {
     path: async (side) => ({ job_id: await side.tenant.addRunningJob(inSubnet(side)) }),

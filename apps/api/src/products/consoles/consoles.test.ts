@@ -1,0 +1,417 @@
+import { randomUUID } from "node:crypto";
+import { connect } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { ApiCaller } from "../../testing/api-caller.ts";
+import { ConsoleParty, type ListeningReplica, listen } from "../../testing/console-parties.ts";
+import { ServerWorld } from "../../testing/server-world.ts";
+import { closeAbandoned } from "./store.ts";
+
+let world: ServerWorld;
+let one: ListeningReplica;
+let two: ListeningReplica;
+let serverId: string;
+const parties: ConsoleParty[] = [];
+
+beforeAll(async () => {
+  world = await ServerWorld.open();
+  one = await listen(world.world.replica);
+  two = await listen(await world.world.addReplica());
+  serverId = (await world.createRunning()).id;
+});
+afterEach(async () => {
+  for (const party of parties.splice(0)) party.socket.terminate();
+  await world.rows(
+    "update console_session set state = 'closed', closed_at = now(), ticket_hash = null where state <> 'closed'",
+  );
+});
+afterAll(async () => {
+  await Promise.all([one.close(), two.close()]);
+  await world.close();
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: bodies of answers
+type Ticket = any;
+const ticketOf = async (
+  caller: ApiCaller = world.owned,
+  body: object = {},
+  id = serverId,
+): Promise<Ticket> => {
+  const answer = await caller.post(`/servers/${id}/console`, body);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  return answer.body;
+};
+const at = (replica: ListeningReplica, ticket: Ticket): string =>
+  `${replica.origin.replace("http", "ws")}${new URL(ticket.url).pathname}`;
+async function browser(
+  ticket: Ticket,
+  replica = one,
+  headers: Record<string, string> = {},
+): Promise<ConsoleParty> {
+  const protocols = [ticket.protocol, `kule.ticket.${ticket.ticket}`];
+  const party = await ConsoleParty.open(at(replica, ticket), protocols, headers);
+  parties.push(party);
+  return party;
+}
+async function claim(waitSeconds = 5, claimId: string = randomUUID()): Promise<Ticket> {
+  const body = { claim_id: claimId, agent_version: "0.1.0", wait_seconds: waitSeconds };
+  const answer = await world.agent.api.post("/agent/consoles/claim", body);
+  return answer.status === 204 ? null : answer.body.console;
+}
+async function agent(sessionId: string, replica = one, token = world.agent.api.token): Promise<ConsoleParty> {
+  const url = `${replica.origin.replace("http", "ws")}/api/v1/agent/consoles/${sessionId}`;
+  const party = await ConsoleParty.open(url, ["kule.console.v1"], { authorization: `Bearer ${token}` });
+  parties.push(party);
+  return party;
+}
+/** Both sides, each at its replica, with the machine answering. */
+async function session(from = one, to = one, body: object = {}, caller: ApiCaller = world.owned) {
+  const ticket = await ticketOf(caller, body);
+  const claimed = claim();
+  const near = await browser(ticket, from);
+  const far = await agent((await claimed).session_id, to);
+  far.socket.send('{"type":"open"}');
+  if (ticket.type === "serial") await near.until(({ texts }) => texts.length === 1);
+  return { ticket, near, far };
+}
+
+async function untilClosed(sessionId: string): Promise<void> {
+  const look = () =>
+    world.rows("select 1 from console_session where id = $1 and state = 'closed'", [sessionId]);
+  while ((await look()).length === 0);
+}
+
+describe("POST /servers/{server_id}/console (openServerConsole)", () => {
+  test("answers a ticket of 60 seconds, for the kind the system has", async () => {
+    const ticket = await ticketOf();
+    expect(ticket).toMatchObject({
+      type: "serial",
+      protocol: "kule.console.serial.v1",
+      features: ["paste", "resize"],
+    });
+    const leftMs = new Date(ticket.expires_at).getTime() - Date.now();
+    expect(leftMs).toBeGreaterThan(50_000);
+    expect(leftMs).toBeLessThan(61_000);
+    expect(ticket.url).not.toContain(ticket.ticket);
+    const [row] = await world.rows("select * from console_session where id = $1", [ticket.session_id]);
+    expect(JSON.stringify(row)).not.toContain(ticket.ticket);
+    expect((await ticketOf(world.owned, { type: "vnc" })).type).toBe("vnc");
+  });
+
+  test("is refused while the server is off, and for what is to be removed", async () => {
+    const off = await world.createRunning();
+    await world.rows("update server set status = 'stopped', power_state = 'off' where id = $1", [off.id]);
+    const answer = await world.owned.post(`/servers/${off.id}/console`, {});
+    expect([answer.status, answer.body.code, answer.body.current_status]).toEqual([
+      409,
+      "invalid_state",
+      "stopped",
+    ]);
+    expect((await world.server(off.id)).actions.console).toMatchObject({
+      allowed: false,
+      code: "invalid_state",
+    });
+    await world.owned.delete(`/servers/${off.id}`);
+    expect((await world.owned.post(`/servers/${off.id}/console`, {})).body.code).toBe("resource_deleting");
+  });
+
+  test("is for members and above, and not for operators or other organisations", async () => {
+    const organisation = world.organisation.id;
+    const path = `/servers/${serverId}/console`;
+    for (const [role, status] of [
+      ["viewer", 403],
+      ["member", 201],
+    ] as const)
+      expect((await (await world.world.addToken(organisation, role)).post(path, {})).status, role).toBe(
+        status,
+      );
+    const operator = world.world.operator.with({ "Kule-Organisation": organisation });
+    expect((await operator.post(path, {})).status).toBe(403);
+    const other = await world.world.addOrganisation(`other-${randomUUID().slice(0, 8)}`);
+    expect((await other.owner.post(path, {})).status).toBe(404);
+  });
+
+  test("is refused when the region is silent", async () => {
+    await world.rows("update region set health_at = now() - interval '2 minutes', health_ok = true");
+    expect((await world.owned.post(`/servers/${serverId}/console`, {})).body.code).toBe("region_unavailable");
+    await world.rows("update region set health_at = null");
+  });
+
+  test("does not repeat the ticket on an idempotent replay", async () => {
+    const headers = { "Idempotency-Key": randomUUID() };
+    const first = await world.owned.post(`/servers/${serverId}/console`, {}, headers);
+    const again = await world.owned.post(`/servers/${serverId}/console`, {}, headers);
+    expect(again.body).toEqual({ ...first.body, ticket: null, secret_withheld: true });
+  });
+
+  test("gives the serial line to one at a time: one's own gives way, another's when asked", async () => {
+    const { near } = await session();
+    const mine = await ticketOf();
+    expect(await near.reason()).toBe("taken_over");
+    const somebody = await world.world.addToken(world.organisation.id, "member");
+    const refused = await somebody.post(`/servers/${serverId}/console`, {});
+    expect([refused.status, refused.body.code]).toEqual([409, "console_in_use"]);
+    await ticketOf(somebody, { take_over: true });
+    await expect(browser(mine)).rejects.toThrow("401");
+  });
+});
+
+describe("a ticket", () => {
+  test("opens one websocket", async () => {
+    const ticket = await ticketOf();
+    await browser(ticket);
+    await expect(browser(ticket)).rejects.toThrow("401");
+    await expect(browser(ticket, two)).rejects.toThrow("401");
+  });
+
+  test("opens it for its own server, session and kind only", async () => {
+    const other = (await world.createRunning()).id;
+    const ticket = await ticketOf();
+    const second = await ticketOf(world.owned, {}, other);
+    await expect(browser({ ...ticket, protocol: "kule.console.vnc.v1" })).rejects.toThrow("401");
+    await expect(browser({ ...ticket, url: ticket.url.replace(serverId, other) })).rejects.toThrow("401");
+    await expect(browser({ ...ticket, ticket: second.ticket })).rejects.toThrow("401");
+    await browser(ticket);
+  });
+
+  test("ends after its time", async () => {
+    const ticket = await ticketOf();
+    await world.rows("update console_session set ticket_expires_at = now() where id = $1", [
+      ticket.session_id,
+    ]);
+    await expect(browser(ticket)).rejects.toThrow("401");
+  });
+
+  test("is of no use once the token that asked for it is revoked", async () => {
+    const minted = (await world.owned.post("/tokens", { name: randomUUID(), role: "member" })).body;
+    const caller = world.owned.with({ Authorization: `Bearer ${minted.secret}` });
+    const ticket = await ticketOf(caller);
+    await world.owned.delete(`/tokens/${minted.token.id}`);
+    await expect(browser(ticket)).rejects.toThrow("401");
+  });
+
+  test("is for who asked for it: another's token beside it is refused", async () => {
+    const ticket = await ticketOf();
+    const somebody = await world.world.addToken(world.organisation.id, "owner");
+    await expect(browser(ticket, one, { authorization: `Bearer ${somebody.token}` })).rejects.toThrow("401");
+    const again = await ticketOf();
+    await browser(again, one, { authorization: `Bearer ${world.owned.token}` });
+  });
+
+  test("opens nothing for a page of another origin", async () => {
+    const ticket = await ticketOf();
+    await expect(browser(ticket, one, { origin: "https://evil.example" })).rejects.toThrow("403");
+    await browser(ticket, one, { origin: new URL(world.world.replica.deps.settings.publicUrl).origin });
+  });
+});
+
+describe("a session", () => {
+  test.each([
+    ["one replica", () => [one, one]],
+    ["two replicas", () => [one, two]],
+  ] as const)("carries bytes both ways over %s", async (_what, replicas) => {
+    const [from, to] = replicas();
+    const { near, far } = await session(from, to);
+    near.socket.send(Buffer.from("ls\r"));
+    await far.until(({ bytes }) => bytes.toString() === "ls\r");
+    far.socket.send(Buffer.from("bin etc\r\n"));
+    await near.until(({ bytes }) => bytes.toString() === "bin etc\r\n");
+    near.socket.send('{"type":"resize","cols":100,"rows":30}');
+    await far.until(({ texts }) => texts.length === 1);
+    expect(JSON.parse(far.texts[0] ?? "")).toEqual({ type: "resize", cols: 100, rows: 30 });
+    far.socket.close(4000, "server_off");
+    expect(await near.reason()).toBe("server_off");
+  });
+
+  test("keeps what was typed before the machine answered", async () => {
+    const claimed = claim();
+    const near = await browser(await ticketOf());
+    near.socket.send(Buffer.from("early"));
+    const far = await agent((await claimed).session_id, two);
+    far.socket.send('{"type":"open"}');
+    await far.until(({ bytes }) => bytes.toString() === "early");
+  });
+
+  test("is claimed once, and again by the same claim only", async () => {
+    await browser(await ticketOf());
+    const claimId = randomUUID();
+    const first = await claim(5, claimId);
+    expect(first).toMatchObject({
+      kind: "ConsoleOpen",
+      type: "serial",
+      server: { id: serverId },
+      vmid: expect.any(Number),
+    });
+    expect(await claim(0, claimId)).toEqual(first);
+    expect(await claim(0)).toBeNull();
+  });
+
+  test("belongs to its region", async () => {
+    const elsewhere = await world.world.addRegion(`r-${randomUUID().slice(0, 8)}`);
+    await browser(await ticketOf());
+    const body = { claim_id: randomUUID(), agent_version: "0.1.0", wait_seconds: 0 };
+    expect((await elsewhere.agent.post("/agent/consoles/claim", body)).status).toBe(204);
+    const { session_id } = await claim();
+    await expect(agent(session_id, one, elsewhere.agent.token)).rejects.toThrow("404");
+    await expect(agent(session_id, one, world.owned.token)).rejects.toThrow("403");
+    await expect(agent(session_id, one, "nobody")).rejects.toThrow("401");
+    await agent(session_id);
+    const url = `${one.origin.replace("http", "ws")}/internal/consoles/${session_id}`;
+    await expect(ConsoleParty.open(url, ["kule.console.v1"], { "kule-relay": "guess" })).rejects.toThrow(
+      "404",
+    );
+  });
+
+  test("ends when the token is revoked", async () => {
+    const minted = (await world.owned.post("/tokens", { name: randomUUID(), role: "member" })).body;
+    const caller = world.owned.with({ Authorization: `Bearer ${minted.secret}` });
+    const { near, far } = await session(one, two, {}, caller);
+    await world.owned.delete(`/tokens/${minted.token.id}`);
+    expect(await near.reason()).toBe("access_ended");
+    await far.reason();
+  });
+
+  test("ends when the membership does", async () => {
+    const email = `${randomUUID()}@example.org`;
+    const added = (await world.owned.post("/members", { email, name: "Ada", role: "member" })).body;
+    const login = await world.owned.post("/auth/login", { email, password: added.initial_password });
+    const caller = world.owned.with({ Authorization: `Bearer ${login.body.token}` });
+    const { near } = await session(one, one, {}, caller);
+    await world.owned.delete(`/members/${added.member.id}`);
+    expect(await near.reason()).toBe("access_ended");
+  });
+
+  test("ends when the server is deleted", async () => {
+    const doomed = (await world.createRunning()).id;
+    const ticket = await ticketOf(world.owned, {}, doomed);
+    const near = await browser(ticket);
+    await world.owned.delete(`/servers/${doomed}`);
+    expect(await near.reason()).toBe("server_deleted");
+  });
+
+  test("ends when nobody comes from the region, without any input, and after its length", async () => {
+    const times = { connectMs: 300, idleMs: 600, lengthMs: 60_000 };
+    const short = await listen(await world.world.addReplica(), times);
+    const long = await listen(await world.world.addReplica(), { ...times, idleMs: 60_000, lengthMs: 900 });
+    expect(await (await browser(await ticketOf(), short)).reason()).toBe("region_silent");
+    expect(await (await session(short, one)).near.reason()).toBe("idle");
+    expect(await (await session(long, one)).near.reason()).toBe("length");
+    await Promise.all([short.close(), long.close()]);
+  });
+
+  test("takes no viewer's own questions for a person's input", async () => {
+    const short = await listen(await world.world.addReplica(), { idleMs: 700 });
+    const { near } = await session(short, short, { type: "vnc" });
+    const timer = setInterval(() => near.socket.send(Buffer.from([3, 1, 0, 0, 0, 0, 1, 0, 1, 0])), 50);
+    expect(await near.reason()).toBe("idle");
+    clearInterval(timer);
+    await short.close();
+  });
+
+  test("makes the machine wait for a reader that does not read", async () => {
+    const { near, far } = await session(one, two);
+    near.socket.pause();
+    const block = Buffer.alloc(64 * 1024, "x");
+    let sent = 0;
+    // Until the far side's own buffer is full for a while: nobody takes anything any more.
+    for (let stuck = 0; stuck < 20; ) {
+      if (far.socket.bufferedAmount > 2 ** 20) stuck += 1;
+      else {
+        far.socket.send(block);
+        sent += block.length;
+        stuck = 0;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (sent > 256 * 2 ** 20) throw new Error("everything is taken, and kept by somebody");
+    }
+    // What is under way lies in the kernel's buffers and in ours: some megabytes at most.
+    expect((sent - far.socket.bufferedAmount) / 2 ** 20).toBeLessThan(24);
+    near.socket.resume();
+    await near.until(({ bytes }) => bytes.length === sent);
+  }, 60_000);
+
+  test("sends no more than a window beyond what was shown, to who says what was", async () => {
+    const { near, far } = await session();
+    near.socket.send('{"type":"ack","bytes":0}');
+    far.socket.send(Buffer.from("."));
+    await near.until(({ bytes }) => bytes.length === 1);
+    const block = Buffer.alloc(64 * 1024, "x");
+    for (let n = 0; n < 64; n++) far.socket.send(block);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(near.bytes.length).toBeLessThan(2 ** 20);
+    near.socket.send(JSON.stringify({ type: "ack", bytes: near.bytes.length }));
+    const before = near.bytes.length;
+    await near.until(({ bytes }) => bytes.length > before);
+  });
+
+  test("ends on what is not of the protocol, and on too long a frame", async () => {
+    const first = await session();
+    first.near.socket.send('{"type":"reboot"}');
+    expect(await first.near.reason()).toBe("protocol");
+    const second = await session();
+    second.near.socket.send(Buffer.alloc(65 * 1024));
+    await second.near.reason();
+    await second.far.reason();
+  });
+
+  test("is audited with its end and why", async () => {
+    const { ticket, near } = await session();
+    near.socket.close();
+    await near.reason();
+    let rows: { action: string; details: { reason?: string } }[] = [];
+    while (rows.length < 2)
+      rows = await world.rows(
+        "select action, details from audit where details->>'session' = $1 and action <> 'server.console' order by at",
+        [ticket.session_id],
+      );
+    expect(rows.map(({ action, details }) => [action, details.reason])).toEqual([
+      ["server.console_opened", undefined],
+      ["server.console_closed", "closed"],
+    ]);
+  });
+});
+
+describe("a process that goes", () => {
+  test("tells browsers to come back, and is not counted any more", async () => {
+    const third = await listen(await world.world.addReplica());
+    const { near, far } = await session(third, one);
+    await third.stopConsoles();
+    expect([await near.reason(), near.closed?.code]).toEqual(["restarting", 1012]);
+    await far.reason();
+    await third.close();
+    await (await session()).near.socket.close();
+  });
+
+  test("leaves sessions that stand in nobody's way and are ended by the clean-up", async () => {
+    const third = await listen(await world.world.addReplica());
+    const { ticket, far } = await session(third, one);
+    await world.rows("update replica set seen_at = now() - interval '1 minute' where address = $1", [
+      third.origin,
+    ]);
+    await third.die();
+    await far.reason();
+    // What a process that is killed leaves: nobody wrote the end.
+    await untilClosed(ticket.session_id);
+    await world.rows("update console_session set state = 'open', closed_at = null where id = $1", [
+      ticket.session_id,
+    ]);
+    const somebody = await world.world.addToken(world.organisation.id, "member");
+    await ticketOf(somebody);
+    const ended = await closeAbandoned(world.world.replica.deps.db);
+    expect(ended.map(({ id }) => id)).toContain(ticket.session_id);
+  });
+});
+
+test("a connection that breaks off while we look at its ticket harms nobody", async () => {
+  const { hostname, port } = new URL(one.origin);
+  for (let n = 0; n < 20; n++) {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    await new Promise((resolve) => socket.once("connect", resolve));
+    const ticket = await ticketOf();
+    socket.write(
+      `GET ${new URL(ticket.url).pathname} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: ${ticket.protocol}, kule.ticket.${ticket.ticket}\r\n\r\n`,
+    );
+    socket.resetAndDestroy();
+  }
+  await (await session()).near.socket.close();
+});

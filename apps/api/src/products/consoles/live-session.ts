@@ -1,0 +1,169 @@
+import type { WebSocket } from "ws";
+import { isPersonsInput, readControl } from "./control-message.ts";
+import { bytesOf, Pump } from "./pump.ts";
+import type { SessionRow } from "./store.ts";
+
+export type SessionTimes = {
+  readonly connectMs: number;
+  readonly idleMs: number;
+  readonly lengthMs: number;
+  /** Between two pings; who answers neither two of them nor otherwise is gone. */
+  readonly pingMs: number;
+  /** A reader that takes nothing for so long is gone, whatever its machine answers. */
+  readonly stuckMs: number;
+};
+
+export type SessionEnd = { readonly reason: string; readonly bytesIn: number; readonly bytesOut: number };
+
+type Listeners = {
+  /** The machine answers. */
+  opened(): void;
+  ended(end: SessionEnd): void;
+};
+
+/** What a browser may send before the machine answers; more waits in its socket. */
+const earlyBytes = 16 * 1024;
+/** What may be under way to a browser that says what it has shown. */
+const windowBytes = 512 * 1024;
+/** How long a close may take to be answered. */
+const closeMs = 1_000;
+const reasonsOfAgents = new Set(["server_off", "serial_unsupported", "hypervisor_failed"]);
+
+/** One session in the process that holds its browser's socket: two sockets, and all that ends them. */
+export class LiveSession {
+  readonly row: SessionRow;
+  readonly #browser: WebSocket;
+  readonly #times: SessionTimes;
+  readonly #listeners: Listeners;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #agent: WebSocket | null = null;
+  #toBrowser: Pump | null = null;
+  #toAgent: Pump | null = null;
+  #early: Buffer[] = [];
+  #isOpen = false;
+  #inputAt = performance.now();
+  #isOver = false;
+
+  constructor(row: SessionRow, browser: WebSocket, times: SessionTimes, listeners: Listeners) {
+    this.row = row;
+    this.#browser = browser;
+    this.#times = times;
+    this.#listeners = listeners;
+    browser.on("message", (data, isBinary) => this.#fromBrowser(bytesOf(data), isBinary));
+    browser.on("error", () => this.end("closed"));
+    browser.on("close", () => this.end("closed"));
+    this.#after(times.connectMs, () => {
+      if (!this.#isOpen) this.end("region_silent");
+    });
+    this.#after(times.lengthMs, () => this.end("length"));
+    this.#every(Math.min(times.idleMs, 5_000), () => {
+      if (performance.now() - this.#inputAt > times.idleMs) this.end("idle");
+      if ((this.#toBrowser?.stuckMs ?? 0) > times.stuckMs) this.end("unresponsive");
+    });
+    this.#watch(browser, "closed");
+  }
+
+  /** The region's side. False when there is one already, or nobody to meet. */
+  attachAgent(agent: WebSocket): boolean {
+    if (this.#agent !== null || this.#isOver) return false;
+    this.#agent = agent;
+    this.#toBrowser = new Pump(agent, this.#browser, windowBytes);
+    this.#toAgent = new Pump(this.#browser, agent, Number.POSITIVE_INFINITY);
+    agent.on("message", (data, isBinary) => this.#fromAgent(bytesOf(data), isBinary));
+    agent.on("error", () => this.end("region_lost"));
+    agent.on("close", (_code, reason) => {
+      const said = reason.toString("utf8");
+      this.end(reasonsOfAgents.has(said) ? said : "region_lost");
+    });
+    this.#watch(agent, "region_lost");
+    return true;
+  }
+
+  /** Closes both sides with the reason as text; what does not answer in time is cut off. */
+  end(reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    const code = reason === "restarting" ? 1012 : reason === "closed" ? 1000 : 4000;
+    for (const socket of [this.#browser, this.#agent]) {
+      if (socket === null) continue;
+      // A paused socket would never read the answer to its close.
+      socket.resume();
+      socket.close(code, reason);
+      setTimeout(() => socket.terminate(), closeMs).unref();
+    }
+    this.#early = [];
+    this.#listeners.ended({
+      reason,
+      bytesIn: this.#toAgent?.bytes ?? 0,
+      bytesOut: this.#toBrowser?.bytes ?? 0,
+    });
+  }
+
+  #fromBrowser(bytes: Buffer, isBinary: boolean): void {
+    if (this.#isOver) return;
+    if (!isBinary) {
+      const control = readControl(bytes);
+      if (control === null || control.type === "open") this.end("protocol");
+      else if (control.type === "ack") this.#toBrowser?.acknowledge(control.bytes);
+      else if (this.#isOpen) this.#agent?.send(JSON.stringify(control));
+      return;
+    }
+    if (isPersonsInput(this.row.type as "serial" | "vnc", bytes)) this.#inputAt = performance.now();
+    if (this.#isOpen && this.#toAgent !== null) {
+      this.#toAgent.pass(bytes);
+      return;
+    }
+    this.#early.push(bytes);
+    if (this.#early.reduce((sum, each) => sum + each.length, 0) > earlyBytes) this.#browser.pause();
+  }
+
+  #fromAgent(bytes: Buffer, isBinary: boolean): void {
+    if (this.#isOver) return;
+    if (isBinary) {
+      this.#toBrowser?.pass(bytes);
+      return;
+    }
+    const control = readControl(bytes);
+    if (control?.type !== "open" || this.#isOpen) {
+      this.end("region_lost");
+      return;
+    }
+    this.#isOpen = true;
+    // A viewer of screens knows nothing but RFB.
+    if (this.row.type === "serial") this.#browser.send(JSON.stringify({ type: "open" }));
+    this.#listeners.opened();
+    for (const early of this.#early.splice(0)) this.#toAgent?.pass(early);
+    this.#browser.resume();
+  }
+
+  /** Pings, and ends the session when nothing comes back. Who is not read cannot answer, so that time does not count. */
+  #watch(socket: WebSocket, reason: string): void {
+    let missed = 0;
+    const heard = () => {
+      missed = 0;
+    };
+    socket.on("pong", heard);
+    socket.on("message", heard);
+    this.#every(this.#times.pingMs, () => {
+      if (socket.isPaused) missed = 0;
+      else missed += 1;
+      if (missed > 2) {
+        socket.terminate();
+        this.end(reason);
+      } else if (socket.readyState === socket.OPEN) socket.ping();
+    });
+  }
+
+  #after(ms: number, act: () => void): void {
+    const timer = setTimeout(act, ms);
+    timer.unref();
+    this.#timers.push(timer);
+  }
+
+  #every(ms: number, act: () => void): void {
+    const timer = setInterval(act, ms);
+    timer.unref();
+    this.#timers.push(timer);
+  }
+}

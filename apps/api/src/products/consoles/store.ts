@@ -1,0 +1,222 @@
+import type { DB } from "@kule/database/generated/rows";
+import { type ConsoleType, consoleLimits, type LiveSession } from "@kule/rules/consoles/console";
+import { type Selectable, sql } from "kysely";
+import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+import { replicaIsGone } from "./replica-store.ts";
+
+export type SessionRow = Selectable<DB["console_session"]>;
+
+const now = sql<Date>`clock_timestamp()`;
+const byTicket = "a ticket says itself which session it is for";
+const byRegion = "an agent's sessions are found by its region";
+const byReplica = "a process looks after all sessions whose sockets it holds";
+
+/** Held until the transaction ends: two tickets at once must not both find the last place free. */
+export async function lockSessions(tx: Tx, organisationId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`console ${organisationId}`}, 0))`.execute(tx);
+}
+
+/** The organisation's sessions that are not over: a ticket that has run out is, and one whose process is gone. */
+export async function liveSessions(tx: Tx, organisationId: string): Promise<LiveSession[]> {
+  const rows = await tx
+    .selectFrom("console_session")
+    .select(["id", "server_id", "type", "subject"])
+    .where("organisation_id", "=", organisationId)
+    .where("state", "<>", "closed")
+    .where("end_reason", "is", null)
+    .where(
+      sql<boolean>`(console_session.state <> 'ticketed' or console_session.ticket_expires_at > clock_timestamp())`,
+    )
+    .where(sql<boolean>`not (${replicaIsGone})`)
+    .orderBy("created_at")
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    serverId: row.server_id,
+    type: row.type as ConsoleType,
+    subject: row.subject,
+  }));
+}
+
+/** Ends sessions: at once those that nobody holds, and the others as soon as the process that does hears of it. */
+export async function askToEnd(
+  tx: Tx,
+  organisationId: string,
+  ids: readonly string[],
+  reason: string,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await tx
+    .updateTable("console_session")
+    .set({
+      end_reason: reason,
+      state: sql<string>`case when console_session.state = 'ticketed' then 'closed' else console_session.state end`,
+      closed_at: sql<Date>`case when console_session.state = 'ticketed' then clock_timestamp() else console_session.closed_at end`,
+      ticket_hash: null,
+    })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "in", ids)
+    .where("state", "<>", "closed")
+    .execute();
+}
+
+/** The session of a ticket, which is used up by this; null for every reason why it does not open one. */
+export async function redeemTicket(
+  db: Database,
+  ticket: {
+    readonly sessionId: string;
+    readonly serverId: string;
+    readonly type: ConsoleType;
+    readonly hash: Buffer;
+  },
+  replicaId: string,
+): Promise<SessionRow | null> {
+  const row = await systemQuery(db, byTicket)
+    .updateTable("console_session")
+    .set({ state: "waiting", ticket_hash: null, replica_id: replicaId, redeemed_at: now })
+    .where("id", "=", ticket.sessionId)
+    .where("server_id", "=", ticket.serverId)
+    .where("type", "=", ticket.type)
+    .where("state", "=", "ticketed")
+    .where("ticket_hash", "=", ticket.hash)
+    .where("ticket_expires_at", ">", now)
+    .returningAll()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** The region's next waiting session under this claim; the same claim gets the same one. */
+export async function takeWaiting(
+  tx: Tx,
+  claim: { readonly region: string; readonly claimId: string; readonly tokenId: string },
+): Promise<SessionRow | null> {
+  const sessions = systemQuery(tx, byRegion);
+  const isFresh = sql<boolean>`console_session.redeemed_at > clock_timestamp() - make_interval(secs => ${consoleLimits.connectSeconds})`;
+  const again = await sessions
+    .selectFrom("console_session")
+    .selectAll()
+    .where("region", "=", claim.region)
+    .where("claim_id", "=", claim.claimId)
+    .where("state", "=", "claimed")
+    .where(isFresh)
+    .executeTakeFirst();
+  if (again !== undefined) return again;
+  const row = await sessions
+    .updateTable("console_session")
+    .set({ state: "claimed", claim_id: claim.claimId, agent_token_id: claim.tokenId, claimed_at: now })
+    .where("id", "in", (query) =>
+      query
+        .selectFrom("console_session")
+        .select("id")
+        .where("region", "=", claim.region)
+        .where("state", "=", "waiting")
+        .where("end_reason", "is", null)
+        .where(isFresh)
+        .orderBy("redeemed_at")
+        .limit(1)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** A claimed session of the region whose other side has yet to come. */
+export async function findClaimed(db: Database, region: string, id: string): Promise<SessionRow | null> {
+  const row = await systemQuery(db, byRegion)
+    .selectFrom("console_session")
+    .selectAll()
+    .where("region", "=", region)
+    .where("id", "=", id)
+    .where("state", "=", "claimed")
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+export async function markOpen(db: Database, session: SessionRow): Promise<void> {
+  await db
+    .updateTable("console_session")
+    .set({ state: "open", opened_at: now })
+    .where("organisation_id", "=", session.organisation_id)
+    .where("id", "=", session.id)
+    .where("state", "=", "claimed")
+    .execute();
+}
+
+/** @returns false when it was closed already */
+export async function markClosed(
+  db: Database | Tx,
+  session: Pick<SessionRow, "id" | "organisation_id">,
+  end: { readonly reason: string; readonly bytesIn: number; readonly bytesOut: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("console_session")
+    .set({
+      state: "closed",
+      ticket_hash: null,
+      end_reason: end.reason,
+      closed_at: now,
+      bytes_in: String(end.bytesIn),
+      bytes_out: String(end.bytesOut),
+    })
+    .where("organisation_id", "=", session.organisation_id)
+    .where("id", "=", session.id)
+    .where("state", "<>", "closed")
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Of the sessions whose sockets a process holds: what the database says about whether they may go on. */
+export function heldSessions(db: Database, replicaId: string) {
+  return systemQuery(db, byReplica)
+    .selectFrom("console_session")
+    .innerJoin("server", "server.id", "console_session.server_id")
+    .innerJoin("organisation", "organisation.id", "console_session.organisation_id")
+    .select([
+      "console_session.id",
+      "console_session.end_reason",
+      sql<boolean>`console_session.redeemed_at < clock_timestamp() - interval '20 seconds'`.as("is_settled"),
+      "console_session.token_id",
+      "console_session.token_kind",
+      "console_session.organisation_id",
+      "server.status as server_status",
+      "organisation.status as organisation_status",
+    ])
+    .where("console_session.replica_id", "=", replicaId)
+    .where("console_session.state", "<>", "closed")
+    .execute();
+}
+
+const forAll = "the clean-up is of no one organisation";
+
+/** Ends what nobody will: tickets that were never presented, and sessions of processes that are gone. */
+export async function closeAbandoned(db: Database): Promise<SessionRow[]> {
+  return systemQuery(db, forAll)
+    .updateTable("console_session")
+    .set({
+      state: "closed",
+      ticket_hash: null,
+      closed_at: now,
+      end_reason: sql<string>`case when console_session.state = 'ticketed' then 'expired' else 'lost' end`,
+    })
+    .where("state", "<>", "closed")
+    .where(
+      sql<boolean>`((console_session.state = 'ticketed' and console_session.ticket_expires_at < clock_timestamp()) or ${replicaIsGone})`,
+    )
+    .returningAll()
+    .execute();
+}
+
+/** Forgets sessions that were over a month ago, the audit trail has them, and processes that are long gone. */
+export async function forgetOldSessions(db: Database): Promise<number> {
+  const old = await systemQuery(db, forAll)
+    .deleteFrom("console_session")
+    .where("closed_at", "<", sql<Date>`clock_timestamp() - interval '30 days'`)
+    .executeTakeFirst();
+  await db
+    .deleteFrom("replica")
+    .where("seen_at", "<", sql<Date>`clock_timestamp() - interval '1 hour'`)
+    .execute();
+  return Number(old.numDeletedRows);
+}

@@ -1,0 +1,94 @@
+import type { Server } from "node:http";
+import { serve } from "@hono/node-server";
+import { WebSocket } from "ws";
+import { apiRoot } from "../app.ts";
+import type { SessionTimes } from "../products/consoles/live-session.ts";
+import { announceReplica } from "../products/consoles/replica.ts";
+import { serveConsoles } from "../products/consoles/upgrade.ts";
+import type { Replica } from "./api-world.ts";
+
+/** A replica that listens, as `serve` would have it. */
+export type ListeningReplica = {
+  readonly origin: string;
+  /** The consoles' part of a stop. */
+  stopConsoles(): Promise<void>;
+  /** As if the process had died: connections break, and nobody says anything. */
+  die(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export async function listen(replica: Replica, times: Partial<SessionTimes> = {}): Promise<ListeningReplica> {
+  const server = serve({ fetch: replica.app.fetch, hostname: "127.0.0.1", port: 0 }) as Server;
+  if (!server.listening) await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  const origin = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+  const sockets = new Set<{ destroy(): void }>();
+  server.on("connection", (socket) => sockets.add(socket));
+  const announced = await announceReplica(replica.deps, origin);
+  const consoles = serveConsoles(server, replica.deps, announced.replica, apiRoot, times);
+  const closeServer = async () => {
+    for (const socket of sockets) socket.destroy();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  return {
+    origin,
+    stopConsoles: () => consoles.stop(),
+    die: closeServer,
+    async close() {
+      await consoles.stop();
+      await announced.stop();
+      await closeServer();
+    },
+  };
+}
+
+/** One end of a console's websocket, with all it has heard. */
+export class ConsoleParty {
+  readonly socket: WebSocket;
+  readonly texts: string[] = [];
+  bytes = Buffer.alloc(0);
+  closed: { readonly code: number; readonly reason: string } | null = null;
+  #wake: () => void = () => {};
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on("message", (data, isBinary) => {
+      if (isBinary) this.bytes = Buffer.concat([this.bytes, data as Buffer]);
+      else this.texts.push(String(data));
+      this.#wake();
+    });
+    socket.on("close", (code, reason) => {
+      this.closed = { code, reason: reason.toString() };
+      this.#wake();
+    });
+    socket.on("error", () => {});
+  }
+
+  /** Rejects with the status of a refusal. */
+  static open(url: string, protocols: string[], headers: Record<string, string> = {}): Promise<ConsoleParty> {
+    const socket = new WebSocket(url, protocols, { headers });
+    const party = new ConsoleParty(socket);
+    return new Promise((resolve, reject) => {
+      socket.once("open", () => resolve(party));
+      socket.once("unexpected-response", (_request, response) => {
+        reject(new Error(String(response.statusCode)));
+        response.resume();
+      });
+      socket.once("error", reject);
+    });
+  }
+
+  /** Waits until it holds; the test's own time limit ends what never does. */
+  async until(holds: (party: ConsoleParty) => boolean): Promise<void> {
+    while (!holds(this))
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+  }
+
+  /** Waits for the close and answers its reason. */
+  async reason(): Promise<string> {
+    await this.until((party) => party.closed !== null);
+    return this.closed?.reason ?? "";
+  }
+}

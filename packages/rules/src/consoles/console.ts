@@ -1,0 +1,138 @@
+import type { Refusal } from "../decision.ts";
+import { type ActionCode, type ActionDecision, allowed, refused } from "../servers/action-decision.ts";
+
+export type ConsoleType = "serial" | "vnc";
+
+/** What of a server decides about its console. */
+export type ConsoleServer = {
+  readonly id: string;
+  readonly status: string;
+  readonly powerState: "on" | "off" | "unknown";
+  /** Why an operator has locked it; null when nobody has. */
+  readonly lockedFor: string | null;
+};
+
+/** A session that is not over. */
+export type LiveSession = {
+  readonly id: string;
+  readonly serverId: string;
+  readonly type: ConsoleType;
+  /** The user, or the token that is nobody's. */
+  readonly subject: string;
+};
+
+export const consoleLimits = {
+  /** A serial line is one socket of the machine. */
+  serialPerServer: 1,
+  vncPerServer: 4,
+  perSubject: 10,
+  perOrganisation: 50,
+  ticketSeconds: 60,
+  /** From the ticket's presentation until the region's side must be there. */
+  connectSeconds: 10,
+} as const;
+
+/** The code of a console that is not to be had, as `actions.console` and the 409 say it. */
+export type ConsoleCode = ActionCode | "console_in_use" | "quota_exceeded";
+
+/** In these a machine runs, or is about to, or is on its way down: that is when people look at its console. */
+const running = new Set(["running", "starting", "stopping", "rebooting"]);
+
+/** Whether the server has a console now. */
+export function decideConsole({ status, powerState, lockedFor }: Omit<ConsoleServer, "id">): ActionDecision {
+  if (lockedFor !== null) return refused("locked", `The server is locked by an operator: ${lockedFor}`);
+  if (status === "pending_deletion") return refused("resource_deleting", "The server is marked for removal");
+  if (status === "deleting" || status === "deleted")
+    return refused("resource_deleting", "The server is being destroyed");
+  if (status === "creating") return refused("invalid_state", "The server is being created");
+  if (running.has(status) || powerState === "on") return allowed;
+  return refused("invalid_state", "The server is off");
+}
+
+/** What an operating system has. */
+export const defaultConsole = (osFamily: "linux" | "windows"): ConsoleType =>
+  osFamily === "windows" ? "vnc" : "serial";
+
+/** What the panel can do with a console of that kind. */
+export const consoleFeatures = (type: ConsoleType): ("paste" | "resize" | "ctrl_alt_del")[] =>
+  type === "serial" ? ["paste", "resize"] : ["paste", "ctrl_alt_del"];
+
+const preconditions: { readonly [code in ActionCode]: string } = {
+  invalid_state: "server_running",
+  resource_deleting: "server_not_deleting",
+  locked: "server_not_locked",
+  protected: "server_not_protected",
+};
+
+export type SessionPlan = {
+  /** Sessions that give way to the new one, by id, and what they are told. */
+  readonly ended: readonly string[];
+  readonly refusals: readonly Refusal<ConsoleCode>[];
+};
+
+/** Which sessions a new one replaces, and what stands in its way. `live` are those of the whole organisation. */
+export function planSession(
+  wanted: { readonly type: ConsoleType; readonly subject: string; readonly takeOver: boolean },
+  server: ConsoleServer,
+  live: readonly LiveSession[],
+): SessionPlan {
+  const decision = decideConsole(server);
+  if (!decision.allowed)
+    return {
+      ended: [],
+      refusals: [
+        {
+          name: preconditions[decision.code],
+          code: decision.code,
+          message: decision.reason,
+          resource: server.id,
+          fix: null,
+        },
+      ],
+    };
+  const same = live.filter(({ serverId, type }) => serverId === server.id && type === wanted.type);
+  const limit = wanted.type === "serial" ? consoleLimits.serialPerServer : consoleLimits.vncPerServer;
+  const inTheWay = same.slice(0, Math.max(0, same.length - limit + 1));
+  // On the serial line one's own gives way by itself: it is the tab that was closed, or lost its connection.
+  const mine = wanted.type === "serial" ? inTheWay.filter(({ subject }) => subject === wanted.subject) : [];
+  const ended = wanted.takeOver ? inTheWay : mine;
+  const left = live.filter((each) => !ended.includes(each));
+  return {
+    ended: ended.map(({ id }) => id),
+    refusals: limitsReached(wanted, server, inTheWay.length - ended.length, left),
+  };
+}
+
+function limitsReached(
+  wanted: { readonly subject: string },
+  server: ConsoleServer,
+  others: number,
+  left: readonly LiveSession[],
+): Refusal<ConsoleCode>[] {
+  const refusals: Refusal<ConsoleCode>[] = [];
+  if (others > 0)
+    refusals.push({
+      name: "console_free",
+      code: "console_in_use",
+      message: "Somebody else has this console open",
+      resource: server.id,
+      fix: `POST /servers/${server.id}/console {"take_over":true} ends the other session`,
+    });
+  if (left.filter(({ subject }) => subject === wanted.subject).length >= consoleLimits.perSubject)
+    refusals.push({
+      name: "quota_consoles_of_user",
+      code: "quota_exceeded",
+      message: `You have ${consoleLimits.perSubject} consoles open, which is the most`,
+      resource: null,
+      fix: "Close one",
+    });
+  if (left.length >= consoleLimits.perOrganisation)
+    refusals.push({
+      name: "quota_consoles_of_organisation",
+      code: "quota_exceeded",
+      message: `The organisation has ${consoleLimits.perOrganisation} consoles open, which is the most`,
+      resource: null,
+      fix: "Close one",
+    });
+  return refusals;
+}
