@@ -40,10 +40,6 @@ function listenersOf(region: Region): Map<string, OpenListener> {
   return found;
 }
 
-/** How many sessions wait or run on a node. */
-export const openConsoles = (region: Region, node: string): number =>
-  [...listenersOf(region).values()].filter((each) => each.node === node).length;
-
 /**
  * Takes the lowest free port of the node and starts the task whose life is the session's. Nobody there within ten
  * seconds, and it is gone. These are real seconds at any time scale above 0, since a client's network is not simulated.

@@ -16,11 +16,6 @@ export interface Machine {
 /** What a line meant beyond what it printed. */
 export type Afterwards = "stay" | "clear" | "logout" | "reboot" | "poweroff";
 
-export interface Execution {
-  /** Prints until it is done, or for ever. */
-  readonly output: Generator<Output, Afterwards>;
-}
-
 const HELP = `Commands: cat cd clear cloud-init date df echo exit free head help history hostname id ip ls poweroff ps pwd
           reboot seq shutdown sleep sudo true uname uptime whoami yes
 `;
