@@ -63,24 +63,6 @@ export interface Audit {
   source_address: string | null;
 }
 
-<<<<<<< HEAD
-export interface Drift {
-  differences: Generated<Json>;
-  first_seen_at: Timestamp;
-  id: string;
-  kind: string;
-  last_seen_at: Timestamp;
-  marker: string | null;
-  message: string;
-  node: string | null;
-  organisation_id: string | null;
-  pass: number;
-  region: string;
-  server_id: string | null;
-  sightings: Generated<number>;
-  vm_name: string | null;
-  vmid: number;
-=======
 export interface ConsoleSession {
   actor: Json;
   agent_token_id: string | null;
@@ -108,7 +90,24 @@ export interface ConsoleSession {
   token_id: string;
   token_kind: string;
   type: string;
->>>>>>> 39aaf04 (Give out console tickets and join the two sides of a session)
+}
+
+export interface Drift {
+  differences: Generated<Json>;
+  first_seen_at: Timestamp;
+  id: string;
+  kind: string;
+  last_seen_at: Timestamp;
+  marker: string | null;
+  message: string;
+  node: string | null;
+  organisation_id: string | null;
+  pass: number;
+  region: string;
+  server_id: string | null;
+  sightings: Generated<number>;
+  vm_name: string | null;
+  vmid: number;
 }
 
 export interface IdempotencyKey {
@@ -529,11 +528,8 @@ export interface DB {
   address: Address;
   app_user: AppUser;
   audit: Audit;
-<<<<<<< HEAD
-  drift: Drift;
-=======
   console_session: ConsoleSession;
->>>>>>> 39aaf04 (Give out console tickets and join the two sides of a session)
+  drift: Drift;
   idempotency_key: IdempotencyKey;
   invariant_report: InvariantReport;
   ip_pool: IpPool;
