@@ -10,4 +10,5 @@ export const PLANNED_ROWS: readonly string[] = [
   ...["C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "C11", "C12", "C14", "C15"],
   ...["D1", "D2"],
   ...["E1", "E6", "E10"],
+  "H4",
 ];

@@ -7,7 +7,7 @@ const directory = join(import.meta.dirname, "rows");
 
 /** Files of rows by their id, from `rows/a05-zombie-agent.ts` and the like. */
 export function rowFiles(): Map<string, string> {
-  const files = globSync("[a-e][0-9][0-9]-*.ts", { cwd: directory }).filter(
+  const files = globSync("[a-h][0-9][0-9]-*.ts", { cwd: directory }).filter(
     (file) => !file.endsWith(".test.ts"),
   );
   return new Map(files.sort().map((file) => [idOf(file), join(directory, file)]));

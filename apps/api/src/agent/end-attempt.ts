@@ -123,7 +123,8 @@ async function writeEnd(tx: Tx, job: JobRow, outcome: FinalAttempt): Promise<voi
       status: outcome.status,
       progress: outcome.status === "succeeded" ? 100 : job.progress,
       lease_until: null,
-      finished_at: sql<Date>`clock_timestamp()`,
+      // The moment of its usage, too: one for all that this transaction writes.
+      finished_at: sql<Date>`now()`,
       error: outcome.status === "succeeded" || outcome.error === null ? null : JSON.stringify(outcome.error),
       internal_error: outcome.internal,
       result: outcome.result === null ? null : JSON.stringify(outcome.result),

@@ -89,7 +89,9 @@ export const row: Row = {
         const room = round % 3 === 0 ? 1 + Math.floor(run.random() * 5) : 1;
         // Every second round is about servers; the others take turns.
         const quota = round % 2 === 1 ? "servers" : sizes[(round / 2 - 1) % sizes.length];
-        violations.push(...(await raceForRoom(world, second, `round-${round}`, there, room, quota ?? "servers")));
+        violations.push(
+          ...(await raceForRoom(world, second, `round-${round}`, there, room, quota ?? "servers")),
+        );
         requests += atOnce;
         run.progress(`round ${round} of ${rounds}`);
       }
@@ -205,12 +207,7 @@ async function cancelsRace(world: ServerWorld): Promise<string[]> {
   return violations;
 }
 
-async function limit(
-  world: ServerWorld,
-  organisationId: string,
-  quota: Quota,
-  most: number,
-): Promise<void> {
+async function limit(world: ServerWorld, organisationId: string, quota: Quota, most: number): Promise<void> {
   const answer = await world.world.operator.put(`/organisations/${organisationId}/quotas`, {
     limits: { [quota]: most },
   });

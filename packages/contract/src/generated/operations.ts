@@ -101,6 +101,10 @@ export type OperationId =
   | "cancelJob"
   | "retryJob"
   | "listUsage"
+  | "listUsageSegments"
+  | "summariseUsage"
+  | "exportUsageCsv"
+  | "exportUsageNdjson"
   | "listQuotas"
   | "getInvariants"
   | "listDrift"
@@ -195,7 +199,11 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   streamJobEvents: {"id":"streamJobEvents","method":"get","path":"/jobs/{job_id}/events","tag":"jobs","permission":"job:read","audit":null,"pathParameters":["job_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Last-Event-ID"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   cancelJob: {"id":"cancelJob","method":"post","path":"/jobs/{job_id}/cancel","tag":"jobs","permission":"job:cancel","audit":"job.cancel","pathParameters":["job_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[202,401,403,404,409,422,429,503]},
   retryJob: {"id":"retryJob","method":"post","path":"/jobs/{job_id}/retry","tag":"jobs","permission":"job:retry","audit":"job.retry","pathParameters":["job_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[202,401,403,404,409,422,429,503]},
-  listUsage: {"id":"listUsage","method":"get","path":"/usage","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","resource","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  listUsage: {"id":"listUsage","method":"get","path":"/usage","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","kind","resource","region","label_selector","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  listUsageSegments: {"id":"listUsageSegments","method":"get","path":"/usage/segments","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","kind","resource","region","label_selector","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  summariseUsage: {"id":"summariseUsage","method":"get","path":"/usage/summary","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","group_by","resource","region","label_selector","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  exportUsageCsv: {"id":"exportUsageCsv","method":"get","path":"/usage/export.csv","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["of","resource","region","label_selector","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  exportUsageNdjson: {"id":"exportUsageNdjson","method":"get","path":"/usage/export.ndjson","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["of","resource","region","label_selector","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   listQuotas: {"id":"listQuotas","method":"get","path":"/quotas","tag":"quotas","permission":"quota:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getInvariants: {"id":"getInvariants","method":"get","path":"/operator/invariants","tag":"invariants","permission":"operator:invariants","audit":null,"pathParameters":[],"queryParameters":["fresh"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   listDrift: {"id":"listDrift","method":"get","path":"/operator/drift","tag":"regions","permission":"operator:drift","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","kind","server_id"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},

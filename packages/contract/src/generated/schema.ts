@@ -1267,6 +1267,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/usage/segments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * From when to when something was held
+         * @description Half-open intervals `[start, end)`, derived from the events in the transaction that writes them: at most one of a
+         *     kind is open for a resource at any moment, and none overlap. A resize ends one and begins the next at the same
+         *     moment. Ordered by `start`.
+         */
+        get: operations["listUsageSegments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How much was used in a time, by resource, package, day or label
+         * @description Every segment counts with the part of it that lies in the window, so that the sums of adjacent windows add up.
+         *     Days begin at midnight UTC. At most 400 days at once.
+         */
+        get: operations["summariseUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage/export.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All of it as a table
+         * @description Streamed: of any length. What breaks on the way breaks the connection, so a file that ends is whole.
+         *     Texts that a spreadsheet would take for a formula begin with an apostrophe.
+         */
+        get: operations["exportUsageCsv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage/export.ndjson": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All of it, one JSON object a line
+         * @description Streamed: of any length. What breaks on the way breaks the connection, so a file that ends is whole.
+         */
+        get: operations["exportUsageNdjson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/quotas": {
         parameters: {
             query?: never;
@@ -2515,6 +2599,52 @@ export interface components {
              * @enum {string}
              */
             source: "verify" | "reconcile" | "request";
+        };
+        /**
+         * @description compute: vCPUs and memory while a server runs; disk: as long as it is there, off or on; public_ip: as long as it is taken
+         * @enum {string}
+         */
+        UsageSegmentKind: "compute" | "disk" | "public_ip";
+        UsageSegment: {
+            /** @example seg_06ex2v3m8n4k6q1r5s7t9w0y2z_disk */
+            id: string;
+            kind: components["schemas"]["UsageSegmentKind"];
+            start: components["schemas"]["Time"];
+            /** @description null while it goes on */
+            end: components["schemas"]["Time"] | null;
+            region: string;
+            resource: components["schemas"]["UsageResource"];
+            package: string | null;
+            quantity: components["schemas"]["UsageQuantity"];
+            /** @description The resource's labels at its start */
+            labels: components["schemas"]["Labels"];
+        };
+        UsageSegmentList: {
+            items: components["schemas"]["UsageSegment"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        UsageSummaryItem: {
+            /** @description The resource's id, the package, the day (YYYY-MM-DD) or the label's value; null without one */
+            group: string | null;
+            /** @description The resource's name at its last segment (group_by resource) */
+            name: string | null;
+            /** @description The resource's type (group_by resource) */
+            type: string | null;
+            compute_seconds: number;
+            /** @description vCPUs times the seconds they ran */
+            vcpu_seconds: number;
+            memory_mb_seconds: number;
+            disk_seconds: number;
+            disk_gb_seconds: number;
+            public_ip_seconds: number;
+        };
+        UsageSummary: {
+            group_by: string;
+            from: components["schemas"]["Time"];
+            /** @description The end that was counted to */
+            to: components["schemas"]["Time"];
+            items: components["schemas"]["UsageSummaryItem"][];
+            next_cursor: components["schemas"]["NextCursor"];
         };
         UsageList: {
             items: components["schemas"]["UsageEvent"][];
@@ -6453,8 +6583,17 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description The last answer's next_cursor */
                 cursor?: components["parameters"]["Cursor"];
+                /** @description Only these kinds (repeat the parameter) */
+                kind?: components["schemas"]["UsageKind"][];
                 /** @description Only this resource */
                 resource?: string;
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
                 /** @description Events at or after this time */
                 from?: string;
                 /** @description Events before this time */
@@ -6476,6 +6615,193 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listUsageSegments: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only these kinds (repeat the parameter) */
+                kind?: components["schemas"]["UsageSegmentKind"][];
+                /** @description Only this resource */
+                resource?: string;
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Segments that end after this time, or have not ended */
+                from?: string;
+                /** @description Segments that begin before this time */
+                to?: string;
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageSegmentList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    summariseUsage: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description resource, package, day or label:<key>
+                 * @example label:team
+                 */
+                group_by?: string;
+                /** @description Only this resource */
+                resource?: string;
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Default: the beginning of this month (UTC) */
+                from?: string;
+                /** @description Default, and at the latest: now */
+                to?: string;
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page, by group */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageSummary"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportUsageCsv: {
+        parameters: {
+            query?: {
+                /** @description Segments, from when to when; or the events they are made of */
+                of?: "segments" | "events";
+                /** @description Only this resource */
+                resource?: string;
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+                /** @description What ends after this time (segments), or is at or after it (events) */
+                from?: string;
+                /** @description What begins before this time */
+                to?: string;
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportUsageNdjson: {
+        parameters: {
+            query?: {
+                /** @description Segments, from when to when; or the events they are made of */
+                of?: "segments" | "events";
+                /** @description Only this resource */
+                resource?: string;
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+                /** @description What ends after this time (segments), or is at or after it (events) */
+                from?: string;
+                /** @description What begins before this time */
+                to?: string;
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -268,7 +268,6 @@ export interface Organisation {
   status: Generated<string>;
   subnet_limit: number | null;
   updated_at: Generated<Timestamp>;
-  usage_at: Generated<Timestamp>;
   usage_seq: Generated<Int8>;
   vcpu_limit: number | null;
 }

@@ -6,8 +6,6 @@ export const usageAndQuotas = `
 alter table usage_event add column source text not null default 'verify'
   check (source in ('verify', 'reconcile', 'request'));
 alter table usage_event add unique (organisation_id, id);
--- Of all events of an organisation the next is never before the last, even if Postgres' clock is set back.
-alter table organisation add column usage_at timestamptz not null default '-infinity';
 
 -- What was held from when to when: [started_at, ended_at), null is until now. Derived from the events by a trigger, in
 -- the transaction that writes them; nobody else can write here.

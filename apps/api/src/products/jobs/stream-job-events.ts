@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { NewsListener } from "../../platform/news.ts";
+import { isStillAllowed } from "../../platform/still-allowed.ts";
 import { listenToJob } from "./job-news.ts";
 import { findJob, type JobDetails } from "./store.ts";
 import { viewJob } from "./view.ts";
@@ -74,11 +75,4 @@ async function follow(
 function lastSeen(request: ApiRequest): number {
   const id = request.header("Last-Event-ID") ?? "";
   return /^\d{1,15}$/.test(id) ? Number(id) : 0;
-}
-
-/** A stream may outlive its token; it does not go on without it. */
-async function isStillAllowed(request: ApiRequest): Promise<boolean> {
-  const bearer = /^Bearer +(\S+)$/i.exec(request.header("Authorization") ?? "")?.[1];
-  const caller = bearer === undefined ? null : await request.deps.tokens.callerOf(bearer);
-  return caller?.permissions.has(request.operation.permission) === true;
 }

@@ -108,7 +108,7 @@ async function writeSettlement(
       ...(job.kind === "ServerResize" ? { resize_package: null, resize_disk_gb: null } : {}),
       ...(job.kind === "ServerResize" && end.status === "succeeded" ? resizedTo(job) : {}),
       ...(settled.isApplied ? { observed_generation: server.generation } : {}),
-      ...(settled.status === "deleted" ? { deleted_at: sql<Date>`clock_timestamp()` } : {}),
+      ...(settled.status === "deleted" ? { deleted_at: sql<Date>`now()` } : {}),
       ...(settled.isApplied || end.power !== null ? { observed_at: sql<Date>`clock_timestamp()` } : {}),
       updated_at: sql<Date>`clock_timestamp()`,
     })

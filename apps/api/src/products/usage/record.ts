@@ -17,21 +17,20 @@ export type UsageNote = {
 };
 
 /**
- * Appends usage events in the order given, all at one moment by Postgres' clock; the database derives the segments
- * from them in this transaction. The organisation's row hands out the numbers and the time, so numbers have no gaps and
- * both are in the order of the commits; it is locked until then, so call this late in the transaction.
+ * Appends usage events in the order given; the database derives the segments from them in this transaction. The
+ * organisation's row hands out the numbers, so they have no gaps and are in the order of the commits; it is locked until
+ * then, so call this late in the transaction.
+ *
+ * All happen when the transaction began, by Postgres' clock: not when it got the lock, which many may wait for. Of one
+ * resource none is before the last, even if that clock is set back.
  */
 export async function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: UsageNote): Promise<void> {
   if (kinds.length === 0) return;
-  const { usage_seq, at } = await tx
+  const { usage_seq } = await tx
     .updateTable("organisation")
-    .set({
-      usage_seq: sql<bigint>`usage_seq + ${kinds.length}::integer`,
-      usage_at: sql<Date>`greatest(usage_at, clock_timestamp())`,
-    })
+    .set({ usage_seq: sql<bigint>`usage_seq + ${kinds.length}::integer` })
     .where("id", "=", note.organisationId)
-    // As text, so that no microsecond is lost on the way back.
-    .returning(["usage_seq", sql<string>`usage_at::text`.as("at")])
+    .returning("usage_seq")
     .executeTakeFirstOrThrow();
   const first = Number(usage_seq) - kinds.length + 1;
   await tx
@@ -42,7 +41,9 @@ export async function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: Usa
         organisation_id: note.organisationId,
         seq: first + index,
         kind,
-        at: sql<Date>`${at}::timestamptz`,
+        at: sql<Date>`greatest(now(), (
+          select at from usage_event where organisation_id = ${note.organisationId}
+             and resource_id = ${note.resource.id} order by seq desc limit 1))`,
         region: note.region,
         resource_type: note.resource.type,
         resource_id: note.resource.id,

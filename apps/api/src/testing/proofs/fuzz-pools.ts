@@ -60,7 +60,8 @@ export function fuzzPools(all: TwoOrganisations, spareRegion: string, spareOrgan
       if (operation.includes("Region") || operation.includes("AgentToken"))
         return regionIds(all, spareRegion, operation);
       // Nor may limits that are drawn by chance make the others' requests fail.
-      if (operation === "setQuotas" || /Organisation(ById)?$/.test(operation)) return { organisation_id: spareOrganisation };
+      if (operation === "setQuotas" || /Organisation(ById)?$/.test(operation))
+        return { organisation_id: spareOrganisation };
       // A few objects each, met again and again in whatever state the requests before have left them.
       const key = `${operation} ${who.side.tenant.id}`;
       const known = used.get(key) ?? [];

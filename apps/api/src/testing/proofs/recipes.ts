@@ -194,6 +194,10 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   cancelJob: { path: async (side) => ({ job_id: (await side.tenant.addServer(inSubnet(side))).jobId }) },
   retryJob: { path: async (side) => ({ job_id: await side.tenant.addFailedJob(inSubnet(side)) }) },
   listUsage: {},
+  listUsageSegments: {},
+  summariseUsage: {},
+  exportUsageCsv: {},
+  exportUsageNdjson: {},
   listQuotas: {},
   setQuotas: {
     path: (side) => ({ organisation_id: side.tenant.id }),

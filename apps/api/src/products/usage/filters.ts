@@ -1,0 +1,69 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Database } from "../../platform/database.ts";
+import { fieldError, Invalid } from "../../platform/errors.ts";
+import { labelCondition } from "../../platform/label-filter.ts";
+
+/** What usage of any form can be cut down to. */
+export type UsageFilters = {
+  readonly resource?: string;
+  readonly region?: string;
+  readonly label_selector?: string;
+  readonly kind?: readonly string[];
+};
+
+/** As a condition on the rows of the table; nothing is asked for is true. */
+export function usageCondition(
+  table: "usage_event" | "usage_segment",
+  { resource, region, kind, label_selector }: UsageFilters,
+): RawBuilder<boolean> {
+  const column = (name: string) => sql.ref(`${table}.${name}`);
+  const conditions: RawBuilder<unknown>[] = [sql`true`];
+  if (resource !== undefined) conditions.push(sql`${column("resource_id")} = ${resource}`);
+  if (region !== undefined) conditions.push(sql`${column("region")} = ${region}`);
+  if (kind !== undefined) conditions.push(sql`${column("kind")} = any (${[...kind]}::text[])`);
+  if (label_selector !== undefined) conditions.push(labelCondition(label_selector, `${table}.labels`));
+  return sql<boolean>`(${sql.join(conditions, sql` and `)})`;
+}
+
+/** The contract's format lets leap seconds pass, which are no time for Date. */
+export function timeOf(parameter: string, text: string): Date {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime()))
+    throw new Invalid([fieldError(parameter, "invalid_format", "is not a time that can be compared")]);
+  return time;
+}
+
+/** Half-open. As texts that Postgres reads, so that no microsecond is lost. */
+export type Window = { readonly from: string; readonly to: string };
+
+/** Longer windows are for the export. */
+const longestDays = 400;
+
+/**
+ * The window that is asked for. Left out, it begins with the current month (UTC) and ends now; a later end is now, for
+ * nobody knows what will have run by then.
+ *
+ * @throws Invalid when it ends before it begins or is too long
+ */
+export async function windowOf(
+  db: Database,
+  query: { readonly from?: string; readonly to?: string },
+): Promise<Window> {
+  const from = query.from === undefined ? null : timeOf("from", query.from).toISOString();
+  const to = query.to === undefined ? null : timeOf("to", query.to).toISOString();
+  const { rows } = await sql<Window & { isBackwards: boolean; isTooLong: boolean }>`
+    with asked as (
+      select coalesce(${from}::timestamptz, date_trunc('month', clock_timestamp(), 'UTC')) as "from",
+             least(coalesce(${to}::timestamptz, clock_timestamp()), clock_timestamp()) as "to")
+    select "from"::text, greatest("from", "to")::text as "to",
+           coalesce(${to}::timestamptz < "from", false) as "isBackwards",
+           "to" - "from" > make_interval(days => ${longestDays}::integer) as "isTooLong" from asked`.execute(
+    db,
+  );
+  const [window] = rows;
+  if (window === undefined) throw new Error("a select without a table had no row");
+  if (window.isBackwards) throw new Invalid([fieldError("to", "out_of_range", "is before from")]);
+  if (window.isTooLong)
+    throw new Invalid([fieldError("from", "out_of_range", `is more than ${longestDays} days before to`)]);
+  return { from: window.from, to: window.to };
+}

@@ -1,0 +1,53 @@
+import { sql } from "kysely";
+import type { Database } from "../../platform/database.ts";
+import { fetchPage } from "../../platform/pagination.ts";
+import { timeOf, type UsageFilters, usageCondition } from "./filters.ts";
+
+type ListQuery = UsageFilters & {
+  readonly from?: string;
+  readonly to?: string;
+  readonly limit?: number;
+  readonly cursor?: string;
+};
+
+/** Events of the window, in the order in which they were written. */
+export function listEvents(db: Database, organisationId: string, query: ListQuery) {
+  let rows = db
+    .selectFrom("usage_event")
+    .selectAll()
+    .where("organisation_id", "=", organisationId)
+    .where(usageCondition("usage_event", query));
+  if (query.from !== undefined) rows = rows.where("at", ">=", timeOf("from", query.from));
+  if (query.to !== undefined) rows = rows.where("at", "<", timeOf("to", query.to));
+  return fetchPage(rows, {
+    list: "usage",
+    limit: query.limit ?? 50,
+    cursor: query.cursor,
+    direction: "asc",
+    keys: [{ column: "usage_event.seq", kind: "integer" }],
+  });
+}
+
+/** Segments that have something of the window in them, by their beginning. */
+export function listSegments(db: Database, organisationId: string, query: ListQuery) {
+  let rows = db
+    .selectFrom("usage_segment")
+    .selectAll()
+    .where("organisation_id", "=", organisationId)
+    .where(usageCondition("usage_segment", query));
+  if (query.from !== undefined) {
+    const from = timeOf("from", query.from);
+    rows = rows.where(sql<boolean>`(ended_at is null or ended_at > ${from})`);
+  }
+  if (query.to !== undefined) rows = rows.where("started_at", "<", timeOf("to", query.to));
+  return fetchPage(rows, {
+    list: "usage-segments",
+    limit: query.limit ?? 50,
+    cursor: query.cursor,
+    direction: "asc",
+    keys: [
+      { column: "usage_segment.started_at", kind: "time" },
+      { column: "usage_segment.id", kind: "text" },
+    ],
+  });
+}

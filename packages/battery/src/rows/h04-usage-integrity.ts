@@ -1,0 +1,83 @@
+import { ServerWorld } from "@kule/api/testing/server-world";
+import { worldViolations } from "../races/world-violations.ts";
+import type { Row, RowRun } from "../row.ts";
+import { liveThrough } from "../usage/live-through.ts";
+import { secondsOff } from "../usage/seconds-off.ts";
+
+const scales = {
+  sample: { servers: 24, moves: 16, organisations: 3 },
+  full: { servers: 120, moves: 60, organisations: 6 },
+} as const;
+
+export const row: Row = {
+  id: "H4",
+  title:
+    "For every server the sum of its usage is its lifetime: no second off, none twice, none after its removal",
+  minutes: 1,
+  mutants: [
+    {
+      name: "disk-never-released",
+      removes: "the end of a disk's usage when its server is destroyed",
+      patches: [
+        {
+          file: "packages/rules/src/servers/settle.ts",
+          find: `      ...(facts.diskIsCounted ? (["disk.released"] as const) : []),
+      "server.purged",`,
+          replace: `      "server.purged",`,
+        },
+      ],
+      expects: /disk of .*seconds off/,
+    },
+    {
+      name: "run-never-closed",
+      removes: "the end of the segment when a server stops",
+      patches: [
+        {
+          file: "packages/database/src/migrations/0010-usage-quotas.ts",
+          find: "when 'server.stopped' then perform kule_usage_close(p_event, 'compute');",
+          replace: "when 'server.stopped' then null;",
+        },
+      ],
+      expects: /compute of .*seconds off/,
+    },
+    {
+      name: "usage-of-the-wrong-window",
+      removes: "the part of a segment before the window from what a summary leaves out",
+      patches: [
+        {
+          file: "apps/api/src/products/usage/summary.ts",
+          find: "- greatest(started_at, slice.since))",
+          replace: "- started_at)",
+        },
+      ],
+      expects: /the summaries of .* seconds off/,
+    },
+  ],
+
+  async run(run: RowRun) {
+    const world = await ServerWorld.open({ poolSize: 20 });
+    try {
+      const size = scales[run.scale];
+      const owners = [];
+      for (let index = 0; index < size.organisations; index += 1)
+        owners.push(await world.world.addOrganisation(`usage-${index}`));
+      const moves = await liveThrough(world, owners, size, run);
+      run.progress("comparing");
+      const { violations, servers, worst } = await secondsOff(world, owners);
+      violations.push(...(await worldViolations(world.world.database.ownerUrl, "at the end")));
+      const [{ runs, disks }] = await world.rows(
+        `select count(*) filter (where kind = 'compute')::integer as runs,
+                count(*) filter (where kind = 'disk')::integer as disks from usage_segment where ended_at is not null`,
+      );
+      if (run.mutant === null && (runs === 0 || disks === 0))
+        throw new Error(`${runs} runs and ${disks} disks ended: these lives were too dull to say anything`);
+      return {
+        cases: servers,
+        violations,
+        figures: { moves, servers, "runs ended": runs, "disks ended": disks, "seconds off at most": worst },
+      };
+    } finally {
+      await world.close();
+    }
+  },
+};

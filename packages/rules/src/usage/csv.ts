@@ -1,0 +1,14 @@
+/**
+ * One line of RFC 4180. A text that a spreadsheet would take for a formula gets an apostrophe in front, which
+ * spreadsheets do not show: resource names and labels are other people's words, and who opens the file trusts it.
+ */
+export function csvLine(cells: readonly (string | number | null)[]): string {
+  return `${cells.map(cell).join(",")}\r\n`;
+}
+
+function cell(value: string | number | null): string {
+  if (value === null) return "";
+  if (typeof value === "number") return String(value);
+  const harmless = /^[\s]*[=+\-@\t\r\n|%＝＋－＠]/u.test(value) ? `'${value}` : value;
+  return /[",\r\n']/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
