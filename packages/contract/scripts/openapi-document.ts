@@ -15,6 +15,8 @@ export type Operation = {
   readonly tags: readonly string[];
   readonly "x-permission": string;
   readonly "x-audit"?: string;
+  /** A question that is too long for a query. */
+  readonly "x-reads"?: boolean;
   readonly parameters?: readonly (Parameter | Reference)[];
   readonly requestBody?: {
     readonly required?: boolean;
@@ -68,7 +70,8 @@ export function flattenOperations(document: OpenapiDocument): readonly FlatOpera
       if (
         method !== "get" &&
         operation["x-permission"].startsWith("agent:") === false &&
-        !operation["x-audit"]
+        !operation["x-audit"] &&
+        !operation["x-reads"]
       )
         throw new Error(`${operation.operationId} changes something but has no x-audit`);
       const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map((parameter) =>

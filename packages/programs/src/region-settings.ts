@@ -19,13 +19,20 @@ export type TemplateSetting =
   | { readonly vmidByNode: Readonly<Record<string, number>> };
 
 /**
- * The template's VMID for a server. Two looks at the same job must agree, so it depends on nothing but the
- * settings and the server's own VMID. Null when the region has no such image.
+ * The template's VMID for a server: that of the node it was placed on, if each has its own. Two looks at the same job
+ * must agree, so it depends on nothing but the settings, the job's node and the server's own VMID. Null when the region has no such image.
  */
-export function templateVmidFor(settings: RegionSettings, slug: string, serverVmid: number): number | null {
+export function templateVmidFor(
+  settings: RegionSettings,
+  slug: string,
+  serverVmid: number,
+  node: string | null = null,
+): number | null {
   const setting = settings.templates[slug];
   if (!setting) return null;
   if ("vmid" in setting) return setting.vmid;
+  const own = node === null ? undefined : setting.vmidByNode[node];
+  if (own !== undefined) return own;
   const vmids = Object.keys(setting.vmidByNode)
     .sort()
     .map((node) => setting.vmidByNode[node]);

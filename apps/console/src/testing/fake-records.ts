@@ -47,7 +47,10 @@ export const fakeCatalog: Schemas["Catalog"] = (() => {
       image("rocky-10", "Rocky Linux 10", "linux", "rocky", "10", "rocky", ["ist1"]),
       image("windows-2025", "Windows Server 2025", "windows", "windows", "2025", "Administrator", ["ist1"]),
     ],
-    packages,
+    packages: packages.map((each) => ({
+      ...each,
+      regions: [{ slug: "ist1", available: true, reason: null }],
+    })),
     regions: [
       { slug: "ist1", name: "İstanbul 1", country: "TR", status: "ok", status_since: null },
       { slug: "ank1", name: "Ankara 1", country: "TR", status: "unreachable", status_since: null },

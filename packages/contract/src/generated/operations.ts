@@ -45,6 +45,7 @@ export type OperationId =
   | "rotateToken"
   | "listAudit"
   | "getCatalog"
+  | "checkCatalog"
   | "listRegions"
   | "createRegion"
   | "getRegion"
@@ -144,6 +145,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   rotateToken: {"id":"rotateToken","method":"post","path":"/tokens/{token_id}/rotate","tag":"identity","permission":"token:manage","audit":"token.rotate","pathParameters":["token_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"optional","statuses":[201,400,401,403,404,409,422,429,503]},
   listAudit: {"id":"listAudit","method":"get","path":"/audit","tag":"identity","permission":"audit:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","action","resource"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getCatalog: {"id":"getCatalog","method":"get","path":"/catalog","tag":"catalog","permission":"catalog:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  checkCatalog: {"id":"checkCatalog","method":"post","path":"/catalog/check","tag":"catalog","permission":"catalog:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":"required","statuses":[200,400,401,403,422,429,503]},
   listRegions: {"id":"listRegions","method":"get","path":"/regions","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":[],"queryParameters":["limit","cursor"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   createRegion: {"id":"createRegion","method":"post","path":"/regions","tag":"regions","permission":"operator:regions","audit":"region.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getRegion: {"id":"getRegion","method":"get","path":"/regions/{region}","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":["region"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},

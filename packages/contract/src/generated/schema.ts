@@ -421,6 +421,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/catalog/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Whether a server of a kind could be placed now
+         * @description Changes nothing and reserves nothing. Answers by what the region's agent said last, less what was accepted since.
+         *     While that is not known (`known: false`) a create is accepted and waits for the region.
+         */
+        post: operations["checkCatalog"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/regions": {
         parameters: {
             query?: never;
@@ -1553,7 +1574,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -1883,8 +1904,44 @@ export interface components {
         };
         Catalog: {
             images: components["schemas"]["Image"][];
-            packages: components["schemas"]["Package"][];
+            packages: components["schemas"]["CatalogPackage"][];
             regions: components["schemas"]["CatalogRegion"][];
+        };
+        CatalogPackage: {
+            /** @enum {string} */
+            slug: "s" | "m" | "l" | "xl" | "xxl" | "xxxl";
+            vcpu: number;
+            memory_mb: number;
+            disk_gb: number;
+            /** @description Where one more fits now, in the regions this organisation may use */
+            regions: {
+                slug: string;
+                available: boolean;
+                reason: components["schemas"]["PlacementReason"] | null;
+            }[];
+        };
+        /**
+         * @description `capacity`: no node has room; `maintenance`: an operator's choice; `unknown`: the region has not said lately what it has, so a create is accepted and may wait
+         * @enum {string}
+         */
+        PlacementReason: "capacity" | "maintenance" | "unknown";
+        CatalogCheck: {
+            /** @description May be left out when there is only one */
+            region?: string;
+            image: string;
+            package: string;
+            /** @default 1 */
+            count?: number;
+        };
+        CatalogAnswer: {
+            region: string;
+            /** @description So many of them fit, as far as is known */
+            placeable: boolean;
+            /** @description The region has said lately what it has */
+            known: boolean;
+            /** @description How many fit in all; null when not known */
+            fits: number | null;
+            reason: components["schemas"]["PlacementReason"] | null;
         };
         Image: {
             /** @example ubuntu-24.04 */
@@ -2818,6 +2875,8 @@ export interface components {
             /** @description Sealed to the agent's public key, for Windows */
             sealed_password: string | null;
             start: boolean;
+            /** @description The node to make it on; null or left out leaves it to the region file */
+            node?: string | null;
             /** @description The guest can reach package mirrors at first boot */
             egress: boolean;
         } & {
@@ -4279,6 +4338,47 @@ export interface operations {
                     "application/json": components["schemas"]["Catalog"];
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkCatalog: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "region": "ist1",
+                 *       "image": "ubuntu-24.04",
+                 *       "package": "m",
+                 *       "count": 3
+                 *     }
+                 */
+                "application/json": components["schemas"]["CatalogCheck"];
+            };
+        };
+        responses: {
+            /** @description Whether it could */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogAnswer"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];

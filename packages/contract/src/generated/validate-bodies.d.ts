@@ -16,6 +16,7 @@ export const addMember: Validator;
 export const updateMember: Validator;
 export const createToken: Validator;
 export const rotateToken: Validator;
+export const checkCatalog: Validator;
 export const createRegion: Validator;
 export const updateRegion: Validator;
 export const createAgentToken: Validator;

@@ -64,6 +64,8 @@ export const listAudit_query: Validator;
 export const listAudit_header: Validator;
 export const getCatalog_query: Validator;
 export const getCatalog_header: Validator;
+export const checkCatalog_query: Validator;
+export const checkCatalog_header: Validator;
 export const listRegions_query: Validator;
 export const listRegions_header: Validator;
 export const createRegion_query: Validator;

@@ -76,6 +76,17 @@ create table drift (
 create index drift_server on drift (organisation_id, server_id) where server_id is not null;
 create index drift_list on drift (first_seen_at desc, id desc) where sightings >= 2;
 
+-- Room is shared: what others were given since counts, though row-level security hides whose it is.
+create function kule_placed_since(p_region text, p_since timestamptz)
+returns table (node text, package text, servers integer)
+language sql stable security definer set search_path = public, pg_temp as $$
+  select s.node, s.package, count(*)::integer from server s
+   where s.region = p_region and s.deleted_at is null and s.created_at > p_since
+   group by 1, 2
+$$;
+revoke execute on function kule_placed_since(text, timestamptz) from public;
+grant execute on function kule_placed_since(text, timestamptz) to kule_api;
+
 grant select, insert, update, delete on region_inventory, region_vm, drift to kule_api;
 revoke delete, truncate on region_inventory from kule_api;
 ${isolateTenants("drift")}

@@ -99,5 +99,6 @@ export function roomInAll(region: Region, need: Need, nodes: readonly string[] |
 
 /** Where the next server goes: to the node with most room; null when it fits nowhere. */
 export function chooseNode(region: Region, need: Need, nodes: readonly string[] | null): string | null {
+  if (roomInAll(region, need, nodes) < 1) return null;
   return roomFor(region, need, nodes)[0]?.node ?? null;
 }

@@ -16,6 +16,7 @@ const ready: CreateFacts = {
   nameTakenBy: null,
   subnet: { id: "sub_1", deleting: false, hasFreeAddress: true, taken: null },
   hasFreeVlan: true,
+  lacksRoomFor: null,
   fullQuotas: [],
 };
 const codes = (facts: CreateFacts) => decideCreate(facts).map((refusal) => refusal.code);
@@ -58,6 +59,7 @@ describe("creating", () => {
       "address_in_use",
     ],
     ["no VM number", { ...ready, region: { ...ready.region, hasFreeVmid: false } }, "vmid_exhausted"],
+    ["no node with room", { ...ready, lacksRoomFor: "xxl" }, "capacity_unavailable"],
     ["a full quota", { ...ready, fullQuotas: [fullQuota] }, "quota_exceeded"],
     ["no VLAN for the default network", { ...ready, subnet: null, hasFreeVlan: false }, "vlan_exhausted"],
   ])("%s is the one refusal", (_what, facts, code) => {

@@ -11,7 +11,8 @@ export type CreateCode =
   | "address_in_use"
   | "vmid_exhausted"
   | "vlan_exhausted"
-  | "quota_exceeded";
+  | "quota_exceeded"
+  | "capacity_unavailable";
 
 /** What must be known of the world before a server can be placed in it. */
 export type CreateFacts = {
@@ -37,6 +38,8 @@ export type CreateFacts = {
   } | null;
   /** Whether the region has a VLAN left; asked only when a network is made. */
   readonly hasFreeVlan: boolean;
+  /** The package that no node of the region has room for, as far as is known; null when there is room. */
+  readonly lacksRoomFor: string | null;
   /** The quotas that have no room for it. */
   readonly fullQuotas: readonly QuotaRefusal[];
 };
@@ -100,6 +103,14 @@ export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
       message: `Region ${region.slug} has no VLAN left for the default network`,
       resource: region.slug,
       fix: "An operator must widen the region's vlan_range",
+    });
+  if (facts.lacksRoomFor !== null)
+    refusals.push({
+      name: "region_has_capacity",
+      code: "capacity_unavailable",
+      message: `No node of region ${region.slug} has room for package ${facts.lacksRoomFor} now`,
+      resource: region.slug,
+      fix: "Choose a smaller package or another region; POST /catalog/check answers what fits",
     });
   if (!region.hasFreeVmid)
     refusals.push({

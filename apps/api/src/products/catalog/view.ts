@@ -1,16 +1,30 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { type Image, images, packagesFor } from "@kule/rules/catalog/images";
 import { packages, type ServerPackage } from "@kule/rules/catalog/packages";
+import type { KnownCapacity } from "../inventory/index.ts";
 import { imagesOf, type RegionRow, statusOf, statusSince } from "../regions/index.ts";
+import { availability } from "./availability.ts";
 
 export function viewPackage(plan: ServerPackage): Schemas["Package"] {
   return { slug: plan.slug, vcpu: plan.vcpu, memory_mb: plan.memoryMb, disk_gb: plan.diskGb };
 }
 
-export function viewCatalog(regions: readonly RegionRow[]): Schemas["Catalog"] {
+/** @param capacities of the regions, in their order */
+export function viewCatalog(
+  regions: readonly RegionRow[],
+  capacities: readonly KnownCapacity[],
+): Schemas["Catalog"] {
   return {
     images: images.map((image) => viewImage(image, regions)),
-    packages: packages.map(viewPackage),
+    packages: packages.map((plan) => ({
+      ...viewPackage(plan),
+      regions: regions.flatMap((region, index) => {
+        const capacity = capacities[index];
+        if (capacity === undefined) return [];
+        const { fits, reason } = availability(region, capacity, plan, null);
+        return [{ slug: region.slug, available: reason !== "maintenance" && fits !== 0, reason }];
+      }),
+    })),
     regions: regions.map((region) => ({
       slug: region.slug,
       name: region.name,

@@ -1,9 +1,16 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { NodeCapacity, Region, StorageCapacity } from "@kule/rules/inventory/capacity";
+import { findPackage } from "@kule/rules/catalog/packages";
+import {
+  chooseNode,
+  type Need,
+  type NodeCapacity,
+  type Region,
+  roomInAll,
+  type StorageCapacity,
+} from "@kule/rules/inventory/capacity";
 import { staleAfterSeconds } from "@kule/rules/inventory/observation";
 import { sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
-import { packageOf } from "../servers/view.ts";
 import type { PassRow } from "./passes.ts";
 
 const why = "a region's room is shared by all organisations";
@@ -68,10 +75,8 @@ export async function readCapacity(db: Database | Tx, region: string): Promise<K
   if (found?.capacity_at == null)
     return { nodes: [], storages: [], images: [], reportedAt: null, isFresh: false };
   const { rows } = await sql<PlacedRow>`
-    select node, package, false as is_seen, count(*)::integer as servers from server
-     where region = ${region} and deleted_at is null and created_at > ${found.capacity_at}
-       and organisation_id is not null
-     group by 1, 2`.execute(systemQuery(db, why));
+    select node, package, false as is_seen, servers
+      from kule_placed_since(${region}, ${found.capacity_at})`.execute(systemQuery(db, why));
   return {
     ...withServers(found.capacity as unknown as StoredCapacity, rows),
     reportedAt: found.capacity_at,
@@ -90,9 +95,15 @@ type PlacedRow = {
 
 function withServers(capacity: StoredCapacity, placed: readonly PlacedRow[]): StoredCapacity {
   const taken = placed.map((row) => {
-    const { vcpu, memory_mb, disk_gb } = packageOf(row.package);
+    const plan = findPackage(row.package);
+    if (plan === undefined) throw new Error(`no package ${row.package}`);
     const { servers } = row;
-    return { ...row, vcpu: vcpu * servers, memoryMb: memory_mb * servers, diskGb: disk_gb * servers };
+    return {
+      ...row,
+      vcpu: plan.vcpu * servers,
+      memoryMb: plan.memoryMb * servers,
+      diskGb: plan.diskGb * servers,
+    };
   });
   const sum = (rows: typeof taken, of: "vcpu" | "memoryMb" | "diskGb" | "servers") =>
     rows.reduce((total, row) => total + row[of], 0);
@@ -142,4 +153,38 @@ function storageOf(storage: Schemas["InventoryStorage"]): StorageCapacity {
     usedGb: Math.ceil(storage.used_bytes / gib),
     acceptedGb: 0,
   };
+}
+
+/** The nodes that a server of the image can be made on; null when that is not known, or may be any. */
+export function nodesFor({ images }: StoredCapacity, image: string): readonly string[] | null {
+  const nodes = images.find((each) => each.image === image)?.nodes ?? [];
+  return nodes.length === 0 ? null : nodes;
+}
+
+/** With so little room left, creates are looked at one after the other: two must not be promised the last place. */
+const tightAt = 50;
+
+export type Placed =
+  | {
+      readonly fits: true /** Null: nobody knows better than the region file. */;
+      readonly node: string | null;
+    }
+  | { readonly fits: false };
+
+/**
+ * Where in the region the server goes. Call it in the transaction that writes the server, before anything that others
+ * want is held: when room is scarce it waits for the creates before it.
+ */
+export async function placeServer(tx: Tx, region: string, image: string, need: Need): Promise<Placed> {
+  let capacity = await readCapacity(tx, region);
+  if (!capacity.isFresh) return { fits: true, node: null };
+  const nodes = nodesFor(capacity, image);
+  if (roomInAll(capacity, need, nodes) < tightAt) {
+    await sql`select pg_advisory_xact_lock(hashtext('kule capacity'), hashtext(${region}))`.execute(
+      systemQuery(tx, why),
+    );
+    capacity = await readCapacity(tx, region);
+  }
+  const node = chooseNode(capacity, need, nodes);
+  return node === null ? { fits: false } : { fits: true, node };
 }

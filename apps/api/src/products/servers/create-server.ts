@@ -9,6 +9,7 @@ import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { placeServer } from "../inventory/index.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
 import {
   allocateAddress,
@@ -37,11 +38,11 @@ type Request = ApiRequest<"createServer">;
  */
 export async function createServer(request: Request, tx: Tx): Promise<Outcome> {
   const placement = placementOf(request);
-  const refusals = await decide(request, tx, placement);
+  const { refusals, node } = await decide(request, tx, placement);
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals);
   try {
-    return await write(request, tx, placement);
+    return await write(request, tx, { ...placement, node });
   } catch (error) {
     // Others were faster between our look and our write. A dry run lists that like any other reason.
     if (request.dryRun && error instanceof Conflict && error.precondition !== undefined)
@@ -62,7 +63,8 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
           : {}),
       }))
     : [];
-  return decideCreate({
+  const placed = await placeServer(tx, region.slug, image.slug, plan);
+  const refusals = decideCreate({
     region: {
       slug: region.slug,
       maintenance: facts.maintenance,
@@ -77,11 +79,15 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
         ? null
         : await findSubnetFacts(tx, organisationId, subnet, body.private_ip, request.dryRun),
     hasFreeVlan: facts.hasFreeVlan,
+    lacksRoomFor: placed.fits ? null : plan.slug,
     fullQuotas,
   });
+  return { refusals, node: placed.fits ? placed.node : null };
 }
 
-async function write(request: Request, tx: Tx, placement: Placement): Promise<Outcome> {
+type PlacedServer = Placement & { readonly node: string | null };
+
+async function write(request: Request, tx: Tx, placement: PlacedServer): Promise<Outcome> {
   const { caller, organisationId } = request;
   const { region } = placement;
   const serverId = newId("srv");
@@ -121,7 +127,7 @@ async function insertServer(
   { body, organisationId }: Request,
   tx: Tx,
   id: string,
-  { region, image, plan, sshPublicKeys }: Placement,
+  { region, image, plan, sshPublicKeys, node }: PlacedServer,
 ): Promise<void> {
   await tx
     .insertInto("server")
@@ -139,6 +145,7 @@ async function insertServer(
       protect_delete: body.protection?.delete ?? false,
       protect_rebuild: body.protection?.rebuild ?? false,
       start_when_created: body.start ?? true,
+      node,
     })
     .execute()
     .catch((error: unknown) => {

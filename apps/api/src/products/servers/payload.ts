@@ -64,6 +64,7 @@ function loadServer(tx: Tx, job: JobRow) {
       "server.package",
       "server.ssh_public_keys",
       "server.start_when_created",
+      "server.node",
       "server.restores_to",
       "organisation.slug as organisation_slug",
       "region_vmid.vmid",
@@ -92,6 +93,7 @@ async function createPayload(tx: Tx, server: LoadedServer, base: PayloadBase): P
     password_hash: server.password_hash,
     sealed_password: server.sealed_password,
     start: server.start_when_created,
+    node: server.node,
     // No subnet has a gateway yet, and without one no package mirror can be reached.
     egress: false,
   };

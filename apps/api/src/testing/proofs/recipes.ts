@@ -72,6 +72,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   },
   listAudit: {},
   getCatalog: {},
+  checkCatalog: { body: () => ({ region: "r1", image: "debian-12", package: "s" }) },
   listRegions: {},
   createRegion: {
     body: () => {

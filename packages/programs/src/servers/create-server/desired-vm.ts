@@ -44,7 +44,7 @@ export function desiredVm(job: CreateJob, world: Pick<World, "settings" | "openS
   const { payload } = job;
   const { settings } = world;
   const { server, vmid } = payload;
-  const templateVmid = templateVmidFor(settings, payload.template, vmid);
+  const templateVmid = templateVmidFor(settings, payload.template, vmid, payload.node ?? null);
   if (templateVmid === null)
     throw new Failed({
       code: "template_missing",
@@ -63,7 +63,7 @@ export function desiredVm(job: CreateJob, world: Pick<World, "settings" | "openS
     }),
     pool: poolOf(settings, payload.pool),
     templateVmid,
-    targetNode: targetNodeFor(settings, vmid),
+    targetNode: payload.node ?? targetNodeFor(settings, vmid),
     tags: payload.tags,
     diskBytes: payload.package.disk_gb * GIB,
     config: { ...hardware(job, settings), ...housekeeping(job), ...cloudInit(job, world) },

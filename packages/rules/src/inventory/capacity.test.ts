@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  chooseNode,
+  freeMemoryMb,
+  freeVcpu,
+  type NodeCapacity,
+  type Region,
+  roomFor,
+  roomInAll,
+} from "./capacity.ts";
+
+const node = (more: Partial<NodeCapacity> = {}): NodeCapacity => ({
+  name: "pve1",
+  online: true,
+  maintenance: false,
+  cpus: 16,
+  memoryMb: 100_000,
+  memoryUsedMb: 4_000,
+  others: { memoryMb: 0, vcpu: 0 },
+  servers: { count: 0, memoryMb: 0, vcpu: 0 },
+  acceptedMemoryMb: 0,
+  ...more,
+});
+const storage = { name: "ceph", node: null, totalGb: 10_000, usedGb: 0, acceptedGb: 0 };
+const need = { vcpu: 2, memoryMb: 4_096, diskGb: 80 };
+const region = (...nodes: NodeCapacity[]): Region => ({ nodes, storages: [storage] });
+
+test("memory is what is measured or what is promised, whichever leaves less", () => {
+  expect(freeMemoryMb(node())).toBe(95_000);
+  expect(freeMemoryMb(node({ memoryUsedMb: 90_000 }))).toBe(10_000);
+  expect(freeMemoryMb(node({ memoryUsedMb: 90_000, acceptedMemoryMb: 8_000 }))).toBe(2_000);
+  expect(freeMemoryMb(node({ servers: { count: 9, memoryMb: 80_000, vcpu: 9 } }))).toBe(15_000);
+  expect(freeMemoryMb(node({ others: { memoryMb: 200_000, vcpu: 0 } }))).toBe(0);
+});
+
+test("a node that is down or in maintenance has room for nothing", () => {
+  for (const more of [{ online: false }, { maintenance: true }]) {
+    expect(freeVcpu(node(more))).toBe(0);
+    expect(chooseNode(region(node(more)), need, null)).toBeNull();
+  }
+});
+
+test("no VM gets more vCPUs than its node has CPUs", () => {
+  expect(chooseNode(region(node({ cpus: 8 })), { ...need, vcpu: 12 }, null)).toBeNull();
+});
+
+test("the node with most room is chosen, of those where the image can be made", () => {
+  const nodes = [
+    node({ name: "a", memoryUsedMb: 60_000 }),
+    node({ name: "b" }),
+    node({ name: "c", cpus: 1 }),
+  ];
+  expect(chooseNode(region(...nodes), need, null)).toBe("b");
+  expect(chooseNode(region(...nodes), need, ["a", "c"])).toBe("a");
+  expect(chooseNode(region(...nodes), need, ["c"])).toBeNull();
+});
+
+test("a shared storage counts once, however many nodes use it", () => {
+  const small = { ...storage, totalGb: 300 };
+  const two = { nodes: [node({ name: "a" }), node({ name: "b" })], storages: [small] };
+  expect(roomFor(two, need, null).map(({ fits }) => fits)).toEqual([3, 3]);
+  expect(roomInAll(two, need, null)).toBe(3);
+  expect(chooseNode({ ...two, storages: [{ ...small, usedGb: 280 }] }, need, null)).toBeNull();
+  expect(roomInAll({ ...two, storages: [] }, need, null)).toBeGreaterThan(3);
+});
+
+test("what is placed one after the other never exceeds what was said to fit", () => {
+  const amount = fc.integer({ min: 0, max: 200_000 });
+  fc.assert(
+    fc.property(amount, amount, fc.integer({ min: 1, max: 64 }), (memoryMb, memoryUsedMb, cpus) => {
+      let one = node({ memoryMb, memoryUsedMb, cpus });
+      const fits = roomInAll(region(one), need, null);
+      for (let placed = 0; placed < fits; placed++) {
+        expect(chooseNode(region(one), need, null)).toBe("pve1");
+        const { count, memoryMb: memory, vcpu } = one.servers;
+        one = {
+          ...one,
+          servers: { count: count + 1, memoryMb: memory + need.memoryMb, vcpu: vcpu + need.vcpu },
+          acceptedMemoryMb: one.acceptedMemoryMb + need.memoryMb,
+        };
+      }
+      if (fits < 118) expect(chooseNode(region(one), need, null)).toBeNull();
+    }),
+  );
+});
