@@ -3,10 +3,12 @@
 
 import { batteryHook } from "@kule/crash-points/crash-hook";
 import { JOB_KINDS } from "@kule/programs/registry";
+import { ProxmoxConsoles } from "@kule/proxmox/console";
 import type { RegionFile } from "@kule/region-config/region-file";
 import type { Environment } from "@kule/region-config/secret-references";
 import { httpCalls } from "./api-calls.ts";
 import { ClaimLoop } from "./claim-loop.ts";
+import { runConsoleLoop } from "./console-loop.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { runHealthLoop } from "./health-loop.ts";
 import { runInventoryLoop } from "./inventory-loop.ts";
@@ -77,8 +79,18 @@ export async function runAgent(
       },
       stop,
     );
+    const consoles = runConsoleLoop(
+      {
+        ...common,
+        consoles: new ProxmoxConsoles({ client, runtime }, runtime),
+        region: file.region,
+        controlPlaneUrl: file.controlPlane.url,
+        token: file.controlPlane.token.reveal(),
+      },
+      stop,
+    );
     log.info({ concurrency: settings.concurrency, kinds: JOB_KINDS }, "taking jobs");
-    await workUntilStopped(claims, log, stop, [health, inventory]);
+    await workUntilStopped(claims, log, stop, [health, inventory, consoles]);
     log.info("agent stopped");
   } finally {
     client.close();

@@ -29,6 +29,10 @@ export type ApiCalls = {
     body: Schemas["InventoryReport"],
     signal: AbortSignal,
   ): Promise<CallResult<Schemas["InventoryAck"]>>;
+  claimConsole(
+    body: Schemas["ConsoleClaim"],
+    signal: AbortSignal,
+  ): Promise<CallResult<Schemas["ClaimedConsole"] | undefined>>;
 };
 
 /** The calls over HTTP. */
@@ -47,5 +51,6 @@ export function httpCalls(url: string, token: string): ApiCalls {
       client.POST("/agent/jobs/{job_id}/steps", { params: { path: { job_id: jobId } }, body, signal }),
     health: (body, signal) => client.POST("/agent/health", { body, signal }),
     inventory: (body, signal) => client.POST("/agent/inventory", { body, signal }),
+    claimConsole: (body, signal) => client.POST("/agent/consoles/claim", { body, signal }),
   };
 }

@@ -18,6 +18,8 @@ export type Answer<Value> =
 
 export type ClaimedJob = Schemas["ClaimedJob"]["job"];
 
+export type ClaimedConsole = Schemas["ClaimedConsole"]["console"];
+
 export type ControlPlaneOptions = {
   readonly calls: ApiCalls;
   readonly runtime: AgentRuntime;
@@ -79,6 +81,18 @@ export class ControlPlane {
     return this.#call("inventory", signal, INVENTORY_MILLISECONDS, (limited) =>
       this.#calls.inventory(body, limited),
     );
+  }
+
+  /** The next console session, or null. The same claim_id again answers the same one. */
+  async claimConsole(
+    body: Schemas["ConsoleClaim"],
+    signal: AbortSignal,
+  ): Promise<Answer<ClaimedConsole | null>> {
+    const patience = (body.wait_seconds ?? 0) * 1000 + CLAIM_PATIENCE_MILLISECONDS;
+    const answer = await this.#call("claim-console", signal, patience, (limited) =>
+      this.#calls.claimConsole(body, limited),
+    );
+    return answer.kind === "ok" ? { ...answer, value: answer.value?.console ?? null } : answer;
   }
 
   async #call<Data>(

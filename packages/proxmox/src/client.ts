@@ -14,6 +14,7 @@ import { type HttpAnswer, httpsTransport, NoAnswer, type Transport } from "./htt
 import { redactParameters, redactText, secretsIn } from "./redaction.ts";
 import { systemRuntime, type Timers } from "./runtime.ts";
 import { isCertificateError, type TlsTrust } from "./trusted-agent.ts";
+import { trustedWebSocket, WebSocketRefused } from "./web-socket.ts";
 import { encodeForm, parseJson, textOfFailure } from "./wire-format.ts";
 
 export type CallName = keyof ProxmoxCalls;
@@ -50,6 +51,8 @@ export type CallOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Awaited when the answer has arrived and before it is read; what it throws ends the call. */
   readonly answered?: (() => Promise<void>) | undefined;
+  /** Told which endpoint answered: a console's websocket has to go to the same one. */
+  readonly answeredBy?: ((endpoint: URL) => void) | undefined;
 };
 
 const TOKEN_ID = /^[^\s:/]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+$/;
@@ -123,6 +126,34 @@ export class ProxmoxClient {
         ? await this.#read(request, options)
         : await this.#limit.run(node, () => this.#change(request, options));
     return this.#dataOf(answer, request) as AnswerOf<Call>;
+  }
+
+  /** A websocket to an endpoint, with the token and the trust of every call. Throws a ProxmoxError. */
+  async webSocket(
+    endpoint: URL,
+    path: string,
+    query: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ) {
+    const url = new URL(`/api2/json${path}`, endpoint);
+    url.search = new URLSearchParams(query).toString();
+    const authorization = `PVEAPIToken=${this.#options.tokenId}=${this.#options.tokenSecret}`;
+    try {
+      return await trustedWebSocket({
+        url,
+        authorization,
+        tls: this.#options.tls,
+        timers: this.#timers,
+        signal,
+      });
+    } catch (error) {
+      const status = error instanceof WebSocketRefused ? error.status : null;
+      const said = error instanceof Error ? error.message : String(error);
+      const text = redactText(said, [this.#options.tokenSecret, ...Object.values(query)]);
+      const facts = { call: `GET ${path}`, status, text, outcome: "retryable", fix: null } as const;
+      if (isCertificateError(error)) throw new ProxmoxUntrusted(facts, { cause: error });
+      throw new ProxmoxNodeUnreachable(facts);
+    }
   }
 
   async #read(request: PreparedCall, options: CallOptions): Promise<HttpAnswer> {
@@ -205,6 +236,7 @@ export class ProxmoxClient {
         signal: options.signal,
         answered: options.answered,
       });
+      options.answeredBy?.(endpoint);
       record(answer.status, answer.status >= 400 ? this.#clean(answer.reason, request) : null);
       return answer;
     } catch (error) {

@@ -74,6 +74,10 @@ export type RegionWorld = {
    * is ready. `env` adds to the world's.
    */
   startApi(env?: Readonly<Record<string, string>>): Promise<TestProcess>;
+  /** Another process of the API on the same database, at a port of its own. */
+  addApi(
+    env?: Readonly<Record<string, string>>,
+  ): Promise<{ readonly origin: string; readonly process: TestProcess }>;
   /** The same for the worker, which is ready at once. */
   startWorker(env?: Readonly<Record<string, string>>): TestProcess;
   /** What was really done to the region. */
@@ -81,7 +85,11 @@ export type RegionWorld = {
   /** The VMs there are, by id, with the server each is marked for. */
   vms(): Promise<readonly LabVm[]>;
   /** Creates a server through the public API and answers it with its job; in the seeded organisation by default. */
-  createServer(name: string, client?: ApiClient): Promise<Schemas["ServerCreated"]>;
+  createServer(
+    name: string,
+    client?: ApiClient,
+    more?: Partial<Schemas["ServerCreate"]>,
+  ): Promise<Schemas["ServerCreated"]>;
   /** An organisation of its own, and the operator acting in it. */
   newOrganisation(slug: string): Promise<ApiClient>;
   /** Waits until a job is done. Fails the test after 40 seconds. */
@@ -218,6 +226,15 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
         await untilServing(api);
         return api;
       },
+      async addApi(env = {}) {
+        const port = await findFreePort();
+        const origin = `http://127.0.0.1:${port}`;
+        const process = run("api", [apiMain, "serve"], { ...apiEnv, KULE_API_PORT: String(port), ...env });
+        await untilReady(process, async () =>
+          (await fetch(`${origin}/api/v1/readyz`)).ok ? true : undefined,
+        );
+        return { origin, process };
+      },
       startWorker(env) {
         if (worker.running()) throw new Error("the worker still runs; end it first");
         worker = work(env);
@@ -225,9 +242,9 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       },
       effects: () => effects(readJournal(labDirectory)),
       vms: () => listVms(labFile.controlUrl),
-      async createServer(name, client = organisation) {
+      async createServer(name, client = organisation, more = {}) {
         const { data, error } = await client.POST("/servers", {
-          body: { name, region: "lab1", image: "ubuntu-24.04", package: "s" },
+          body: { name, region: "lab1", image: "ubuntu-24.04", package: "s", ...more },
         });
         if (data === undefined || !("job" in data)) throw new Error(JSON.stringify(error));
         return data;

@@ -30,6 +30,12 @@ export function apiLink(simulation: Simulation, agent: SimulatedAgent): ApiCalls
     me: (signal) => call<Schemas["Me"]>("me", signal, (reply) => void reply(problem(404, "not_found"))),
     health: (_, signal) =>
       call<Schemas["HealthAck"]>("health", signal, (reply) => void reply(problem(404, "not_found"))),
+    claimConsole: (_, signal) =>
+      call<Schemas["ClaimedConsole"]>(
+        "claim-console",
+        signal,
+        (reply) => void reply(problem(404, "not_found")),
+      ),
     inventory: (_, signal) =>
       call<Schemas["InventoryAck"]>("inventory", signal, (reply) => void reply(problem(404, "not_found"))),
     claim: (body, signal) =>
