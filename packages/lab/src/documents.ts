@@ -82,6 +82,11 @@ export interface GuestPassword {
   /** As it stands in the guest's /etc/shadow; absent in data directories of before there were consoles. */
   readonly hash?: string;
 }
+export interface GuestAddress {
+  readonly "ip-address": string;
+  readonly "ip-address-type": "ipv4" | "ipv6";
+  readonly prefix: number;
+}
 /** What the guest system inside remembers: a disk survives power cycles. */
 export interface GuestMemory {
   readonly bootedInstanceId: string | null;
@@ -89,6 +94,12 @@ export interface GuestMemory {
   readonly passwords: Readonly<Record<string, GuestPassword>>;
   /** The system on its disk, by the name of the template it came from; absent for what was never cloned. */
   readonly system?: string;
+  /** The network file that cloud-init rendered when it last found a new instance. */
+  readonly rendered?: string;
+  /** Network files that were written through the guest agent. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** The addresses that the interfaces were given when the network was last taken up, by MAC. */
+  readonly addresses?: Readonly<Record<string, readonly GuestAddress[]>>;
 }
 export interface VmDocument {
   readonly vmid: number;

@@ -32,6 +32,8 @@ export type Observed = {
   readonly memory_mb?: number;
   readonly disk_bytes?: number;
   readonly addresses?: readonly string[];
+  /** Whether the guest has its public addresses, or takes them up when it boots. */
+  readonly public_network?: "applied" | "next_boot";
   readonly vmid_unusable?: "taken" | "quarantined";
 };
 

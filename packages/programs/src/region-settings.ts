@@ -8,6 +8,8 @@ export type RegionSettings = {
   /** A linked clone is quicker and ties the server to its template for ever. */
   readonly fullClone: boolean;
   readonly bridge: string;
+  /** Where public addresses are; null when the region has none. `vlan` null: untagged. */
+  readonly publicNetwork: { readonly bridge: string; readonly vlan: number | null } | null;
   /** Image slug to template. With local storage each node has a template of its own. */
   readonly templates: Readonly<Record<string, TemplateSetting>>;
   /** Nodes that new servers are spread over, by VMID; null leaves them on the template's node. */

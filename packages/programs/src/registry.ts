@@ -3,6 +3,7 @@
 import type { JobKind, JobPayload, PayloadOf } from "@kule/contract/schemas";
 import { RetryLater } from "./errors.ts";
 import type { Host, Job, Observed, Program, Step, World } from "./program.ts";
+import { attachPublicIp, detachPublicIp } from "./public-ips/program.ts";
 import { runProgram } from "./run-program.ts";
 import { createServer } from "./servers/create-server/program.ts";
 import { destroyServer } from "./servers/destroy-server/program.ts";
@@ -28,6 +29,8 @@ const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
   ServerDestroy: runnerOf(destroyServer),
   ServerPower: runnerOf(powerServer),
   ServerResize: runnerOf(resizeServer),
+  PublicIpAttach: runnerOf(attachPublicIp),
+  PublicIpDetach: runnerOf(detachPublicIp),
 };
 
 /** What an agent tells the control plane it can run. */

@@ -1,5 +1,6 @@
 // All the hypervisor a job program needs. Programs know this interface and nothing of the API behind it.
 
+import type { GuestCommand, GuestInterface } from "./guest-agent.ts";
 import type { VmMarker } from "./marker.ts";
 import type { DesiredFirewall, SeenFirewall } from "./vm-firewall.ts";
 
@@ -97,6 +98,22 @@ export type Hypervisor = {
   configure(vmid: number, owner: Owner, request: ConfigureRequest, effect: EffectContext): Promise<void>;
   readFirewall(vm: Vm, signal?: AbortSignal): Promise<SeenFirewall>;
   setFirewall(vmid: number, owner: Owner, desired: DesiredFirewall, effect: EffectContext): Promise<void>;
+  /** What the running guest has for interfaces; null when no guest agent answers. */
+  guestInterfaces(
+    vm: Pick<Vm, "vmid" | "node">,
+    signal?: AbortSignal,
+  ): Promise<readonly GuestInterface[] | null>;
+  /** Runs a program in the guest; answers its exit code, or null when no agent runs it. */
+  runInGuest(
+    vmid: number,
+    owner: Owner,
+    command: GuestCommand,
+    effect: EffectContext,
+  ): Promise<number | null>;
+  /** Keys of the config that the cloud-init drive of a running guest does not know yet. */
+  staleCloudInitKeys(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<readonly string[]>;
+  /** Writes the cloud-init drive anew, for the guest to find when it boots by itself. */
+  writeCloudInit(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
   /** `bytes` is the size wanted, never the growth. */
   resizeDisk(vmid: number, owner: Owner, disk: string, bytes: number, effect: EffectContext): Promise<void>;
   start(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;

@@ -103,8 +103,12 @@ export function samePropertyString(one: string, other: string, defaultKey = ""):
 
 export type IpConfig = { readonly address: string; readonly prefix: number; readonly gateway: string | null };
 
-export function renderIpConfig(ip: IpConfig): string {
-  return ip.gateway === null
-    ? `ip=${ip.address}/${ip.prefix}`
-    : `ip=${ip.address}/${ip.prefix},gw=${ip.gateway}`;
+/** One address of each version at most: the keys of IPv6 have a 6 at their end. */
+export function renderIpConfig(...addresses: readonly IpConfig[]): string {
+  return addresses
+    .flatMap(({ address, prefix, gateway }) => {
+      const six = address.includes(":") ? "6" : "";
+      return [`ip${six}=${address}/${prefix}`, ...(gateway === null ? [] : [`gw${six}=${gateway}`])];
+    })
+    .join(",");
 }

@@ -7,6 +7,7 @@ import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { configDifference, isEmptyDifference } from "./config-difference.ts";
 import { bootDiskOf, disksOf } from "./disks.ts";
 import { ProxmoxAlready, ProxmoxError } from "./errors.ts";
+import { type GuestCommand, readGuestInterfaces, runInGuest } from "./guest-agent.ts";
 import { isHighlyAvailable, waitForPower } from "./high-availability.ts";
 import type {
   CloneRequest,
@@ -163,6 +164,41 @@ export class ProxmoxHypervisor implements Hypervisor {
       await effect.beforeCall();
       await applyFirewallChange(this.#client, { node, vmid }, change, callOptions(effect));
     }
+  }
+
+  guestInterfaces({ node, vmid }: Pick<Vm, "vmid" | "node">, signal?: AbortSignal) {
+    return readGuestInterfaces(this.#client, { node, vmid }, signal);
+  }
+
+  async runInGuest(
+    vmid: number,
+    owner: Owner,
+    command: GuestCommand,
+    effect: EffectContext,
+  ): Promise<number | null> {
+    const { node } = await this.#own(vmid, owner, effect);
+    await effect.beforeCall();
+    return runInGuest(this.#client, this.#runtime, { node, vmid }, command, callOptions(effect));
+  }
+
+  async staleCloudInitKeys(
+    { node, vmid }: Pick<Vm, "vmid" | "node">,
+    signal?: AbortSignal,
+  ): Promise<string[]> {
+    const rows = await this.#client.call(
+      "GET /nodes/{node}/qemu/{vmid}/cloudinit",
+      { node, vmid },
+      { signal },
+    );
+    return rows.flatMap(({ key, pending, delete: removal }) =>
+      pending !== undefined || (readNumber(removal) ?? 0) > 0 ? [key] : [],
+    );
+  }
+
+  async writeCloudInit(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
+    const { node } = await this.#own(vmid, owner, effect);
+    await effect.beforeCall();
+    await this.#client.call("PUT /nodes/{node}/qemu/{vmid}/cloudinit", { node, vmid }, callOptions(effect));
   }
 
   async resizeDisk(

@@ -58,7 +58,10 @@ async function finish(
   { handlers, settings }: EndContext,
 ): Promise<void> {
   await writeEnd(tx, job, { status, error, power, ...more });
-  const end: JobEnd = { status, power, message: error?.message ?? defaultMessages[status] };
+  const { public_network: publicNetwork = null } = (more.result ?? {}) as {
+    public_network?: "applied" | "next_boot";
+  };
+  const end: JobEnd = { status, power, publicNetwork, message: error?.message ?? defaultMessages[status] };
   await handlerOf(handlers, job).settle(tx, job, end, settings);
 }
 

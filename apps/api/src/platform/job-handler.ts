@@ -11,6 +11,8 @@ export type JobEnd = {
   /** For the user: why it did not succeed. */
   readonly message: string;
   readonly power: PowerState | null;
+  /** Whether the guest has its public addresses now, as far as the job was about them. */
+  readonly publicNetwork?: "applied" | "next_boot" | null;
 };
 
 /** What a product knows about its jobs. One for each type of resource; the queue knows nothing else of products. */

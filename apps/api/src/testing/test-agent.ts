@@ -12,6 +12,8 @@ const capabilities = [
   "ServerDestroy",
   "ServerPower",
   "ServerResize",
+  "PublicIpAttach",
+  "PublicIpDetach",
 ];
 
 /** A region agent reduced to its three calls: it claims and reports, and does nothing in between. */
@@ -100,6 +102,9 @@ function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" {
       return payload.start ? "on" : "off";
     case "ServerPower":
       return payload.action === "shutdown" || payload.action === "stop" ? "off" : "on";
+    case "PublicIpAttach":
+    case "PublicIpDetach":
+      return "on";
     case "ServerResize":
       return payload.run ? "on" : "off";
     default:

@@ -62,6 +62,28 @@ export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
     { ...plain, name: "as a reset", cause: (subject) => power(subject, { action: "reset" }) },
   ],
   ServerResize: [plain, pausedAtFirst],
+  PublicIpAttach: [
+    plain,
+    {
+      name: "without a guest agent",
+      meddle: ({ lab }, vmid, step) => {
+        if (step === "observe") lab.lab.faults.tasks.agentless.add(vmid);
+      },
+    },
+  ],
+  PublicIpDetach: [
+    plain,
+    {
+      name: "of a guest that booted with it",
+      // From its drive, and the agent that told it before is gone.
+      meddle: ({ lab }, vmid, step) => {
+        if (step !== "observe") return;
+        const { net1, ipconfig0 } = lab.lab.control.vm(vmid)?.config ?? {};
+        if (net1 !== undefined && ipconfig0 !== undefined)
+          lab.lab.control.editConfig(vmid, { ipconfig1: "ip=198.51.100.9/24" });
+      },
+    },
+  ],
 };
 
 /** Causes a job of the kind as the detour has it. */

@@ -1,5 +1,6 @@
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
 import type { Job, Program, Step, World } from "@kule/programs/program";
+import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
 import { runProgram } from "@kule/programs/run-program";
 import { createServer } from "@kule/programs/servers/create-server/program";
 import { destroyServer } from "@kule/programs/servers/destroy-server/program";
@@ -20,6 +21,8 @@ const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
   ServerDestroy: (applied) => doubled(destroyServer, applied),
   ServerPower: (applied) => doubled(powerServer, applied),
   ServerResize: (applied) => doubled(resizeServer, applied),
+  PublicIpAttach: (applied) => doubled(attachPublicIp, applied),
+  PublicIpDetach: (applied) => doubled(detachPublicIp, applied),
 };
 
 /** The runner for jobs of a kind. A kind that is not in the table does not compile. */

@@ -63,6 +63,21 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     succeeded: { status: "running", vm: "running" },
     failed: { status: "running", reason: "resize_failed", statusAt: { start: "stopped" } },
   },
+  PublicIpAttach: {
+    after: "ServerCreate",
+    cause: (scene, subject) => attachAddress(scene, subject),
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "running", reason: "public_ip_failed" },
+  },
+  PublicIpDetach: {
+    after: "PublicIpAttach",
+    async cause(_, { api, server }) {
+      const { body } = await api.get(`/servers/${server}`);
+      accepted(await api.post(`/public-ips/${body.public_ips[0].id}/detach`));
+    },
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "running", reason: "public_ip_failed" },
+  },
 };
 
 export async function power({ api, server }: Subject, body: object): Promise<void> {
@@ -80,6 +95,32 @@ export async function resize({ api, server }: Subject): Promise<void> {
       grow_disk: body.package.slug !== "l",
     }),
   );
+}
+
+/** Pools are unique in an installation, and each subject has one of its own. */
+let pools = 0;
+
+/** Lets the operator give the subject an address, takes it, and attaches it. */
+async function attachAddress({ operator, region }: JobScene, subject: Subject): Promise<void> {
+  const { api, organisation, server } = subject;
+  const ips = (await api.get("/public-ips")).body.items;
+  if (ips.length === 0) {
+    pools += 1;
+    const net = `100.${64 + Math.floor(pools / 256)}.${pools % 256}`;
+    const pool = await operator.post("/ip-pools", {
+      region,
+      name: `pool ${pools}`,
+      gateway: `${net}.1`,
+      prefix_length: 24,
+    });
+    await operator.post(`/ip-pools/${pool.body.id}/ranges`, { cidr: `${net}.0/28` });
+    await operator.post(`/ip-pools/${pool.body.id}/allocations`, {
+      organisation_id: organisation,
+      count: 1,
+    });
+    ips.push((await api.post("/public-ips", { region })).body);
+  }
+  accepted(await api.post(`/public-ips/${ips[0].id}/attach`, { server_id: server }));
 }
 
 function accepted(answer: Answer): Answer["body"] {

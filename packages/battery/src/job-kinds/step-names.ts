@@ -1,4 +1,5 @@
 import type { JobKind } from "@kule/contract/schemas";
+import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
 import { createServer } from "@kule/programs/servers/create-server/program";
 import { destroyServer } from "@kule/programs/servers/destroy-server/program";
 import { powerServer } from "@kule/programs/servers/power-server/program";
@@ -14,4 +15,6 @@ export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
   ServerDestroy: Object.keys(destroyServer.apply),
   ServerPower: Object.keys(powerServer.apply),
   ServerResize: Object.keys(resizeServer.apply),
+  PublicIpAttach: Object.keys(attachPublicIp.apply),
+  PublicIpDetach: Object.keys(detachPublicIp.apply),
 };

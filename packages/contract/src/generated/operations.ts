@@ -87,6 +87,8 @@ export type OperationId =
   | "getPublicIp"
   | "updatePublicIp"
   | "deletePublicIp"
+  | "attachPublicIp"
+  | "detachPublicIp"
   | "listServers"
   | "createServer"
   | "getServer"
@@ -187,6 +189,8 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getPublicIp: {"id":"getPublicIp","method":"get","path":"/public-ips/{public_ip_id}","tag":"public-ips","permission":"public_ip:read","audit":null,"pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updatePublicIp: {"id":"updatePublicIp","method":"patch","path":"/public-ips/{public_ip_id}","tag":"public-ips","permission":"public_ip:update","audit":"public_ip.update","pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
   deletePublicIp: {"id":"deletePublicIp","method":"delete","path":"/public-ips/{public_ip_id}","tag":"public-ips","permission":"public_ip:delete","audit":"public_ip.delete","pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
+  attachPublicIp: {"id":"attachPublicIp","method":"post","path":"/public-ips/{public_ip_id}/attach","tag":"public-ips","permission":"public_ip:update","audit":"public_ip.attach","pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[202,400,401,403,404,409,412,422,429,503]},
+  detachPublicIp: {"id":"detachPublicIp","method":"post","path":"/public-ips/{public_ip_id}/detach","tag":"public-ips","permission":"public_ip:update","audit":"public_ip.detach","pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
   listServers: {"id":"listServers","method":"get","path":"/servers","tag":"servers","permission":"server:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region","status","label_selector","sort","q"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createServer: {"id":"createServer","method":"post","path":"/servers","tag":"servers","permission":"server:create","audit":"server.create","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[200,202,400,401,403,409,422,429,503]},
   getServer: {"id":"getServer","method":"get","path":"/servers/{server_id}","tag":"servers","permission":"server:read","audit":null,"pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},

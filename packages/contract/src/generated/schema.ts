@@ -953,6 +953,61 @@ export interface paths {
         patch: operations["updatePublicIp"];
         trace?: never;
     };
+    "/public-ips/{public_ip_id}/attach": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                public_ip_id: components["parameters"]["PublicIpId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Attach a public address to a server, or move it there
+         * @description The server gets a second interface in the public network with the address; at most one of each IP version. On a running
+         *     server whose guest agent answers it works at once; otherwise it is configured at the next boot from outside (stop and
+         *     start, or reboot through the API) and `requires_reboot` says so.
+         *
+         *     An address of another server is refused with `already_attached`, unless `force` moves it: it is taken off the one
+         *     server before the other is given it. A server in a `data` subnet answers 409 `tier_forbids_egress`.
+         */
+        post: operations["attachPublicIp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public-ips/{public_ip_id}/detach": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                public_ip_id: components["parameters"]["PublicIpId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a public address off its server
+         * @description The organisation keeps it: attach it elsewhere, or release it.
+         */
+        post: operations["detachPublicIp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers": {
         parameters: {
             query?: never;
@@ -975,6 +1030,7 @@ export interface paths {
          *     * `subnet_id` may be left out: then the server goes to the `app` subnet of the network `default`, or to the only
          *       subnet there is; an organisation with no network in the region gets both (`created` says so).
          *     * Without `ssh_key_ids` a console password is generated. It is in this answer and nowhere else.
+         *     * `public_ip` gives it a public address: the one named, or with `auto` one of those allocated to the organisation.
          *     * Windows images take no SSH keys and need a package of at least 4 GB memory.
          */
         post: operations["createServer"];
@@ -2357,6 +2413,19 @@ export interface components {
             delete_with_server?: boolean;
             protection?: components["schemas"]["PublicIpProtection"];
         };
+        PublicIpAttach: {
+            server_id: string;
+            /**
+             * @description Move it from the server that has it
+             * @default false
+             */
+            force?: boolean;
+        };
+        PublicIpAndJob: {
+            public_ip: components["schemas"]["PublicIp"];
+            server: components["schemas"]["Server"];
+            job: components["schemas"]["Job"];
+        };
         PublicIpUpdate: {
             ptr?: components["schemas"]["PtrName"] | null;
             labels?: components["schemas"]["LabelChanges"];
@@ -2411,8 +2480,14 @@ export interface components {
                 mac: string;
                 primary: boolean;
             }[];
-            /** @description Empty until public addresses are offered */
-            public_ips: string[];
+            /** @description The addresses it has or is to have, IPv4 first */
+            public_ips: {
+                id: string;
+                address: components["schemas"]["Address"];
+                version: components["schemas"]["IpVersion"];
+                status: components["schemas"]["PublicIpStatus"];
+                requires_reboot: boolean;
+            }[];
             labels: components["schemas"]["Labels"];
             protection: components["schemas"]["ServerProtection"];
             /** @description An operator's lock. While it is there every change answers 409 `locked` */
@@ -2519,6 +2594,11 @@ export interface components {
             subnet_id?: string;
             /** @description A free address of the subnet. Default: the lowest free one */
             private_ip?: components["schemas"]["Address4"];
+            /**
+             * @description `auto` takes a public IPv4 address of those allocated to the organisation, an id attaches that one
+             * @example auto
+             */
+            public_ip?: string;
             labels?: components["schemas"]["Labels"];
             protection?: components["schemas"]["ServerProtectionChange"];
             /**
@@ -2555,7 +2635,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize";
+        JobKind: "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "PublicIpAttach" | "PublicIpDetach";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -2825,7 +2905,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -2840,6 +2920,37 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The interfaces in private networks; the first is the VM's first */
+        PayloadInterfaces: ({
+            id: string;
+            mac: string;
+            vlan: number;
+            address: string;
+            prefix_length: number;
+            /** @description null: the guest's way out is its public interface, or there is none */
+            gateway: string | null;
+            dns_servers: string[];
+            search_domain: string;
+        } & {
+            [key: string]: unknown;
+        })[];
+        /** @description The interface in the region's public network, which comes after the private ones; null for none */
+        PayloadPublicInterface: ({
+            mac: string;
+            /** @description null: the one that the region file names */
+            vlan: number | null;
+            /** @description One of each IP version at most */
+            addresses: ({
+                version: components["schemas"]["IpVersion"];
+                address: string;
+                prefix_length: number;
+                gateway: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        }) | null;
         ServerCreatePayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -2857,18 +2968,8 @@ export interface components {
             os_family: "linux" | "windows";
             default_user: string;
             package: components["schemas"]["PayloadPackage"];
-            interfaces: ({
-                id: string;
-                mac: string;
-                vlan: number;
-                address: string;
-                prefix_length: number;
-                gateway: string | null;
-                dns_servers: string[];
-                search_domain: string;
-            } & {
-                [key: string]: unknown;
-            })[];
+            interfaces: components["schemas"]["PayloadInterfaces"];
+            public_interface?: components["schemas"]["PayloadPublicInterface"];
             ssh_public_keys: string[];
             /** @description $6$ crypt, for Linux */
             password_hash: string | null;
@@ -2946,6 +3047,41 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The VM's interfaces as they are to be; what is there and not here goes */
+        PublicIpAttachPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "PublicIpAttach";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            interfaces: components["schemas"]["PayloadInterfaces"];
+            public_interface: components["schemas"]["PayloadPublicInterface"];
+            guest_network: components["schemas"]["GuestNetwork"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The VM's interfaces as they are to be; what is there and not here goes */
+        PublicIpDetachPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "PublicIpDetach";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            interfaces: components["schemas"]["PayloadInterfaces"];
+            public_interface: components["schemas"]["PayloadPublicInterface"];
+            guest_network: components["schemas"]["GuestNetwork"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description With what the image's guest can be told of an address while it runs; `none` for those that learn of it at their next boot
+         * @enum {string}
+         */
+        GuestNetwork: "netplan" | "network_manager" | "none";
         AgentText: string;
         StepReport: {
             epoch: number;
@@ -2988,6 +3124,11 @@ export interface components {
                 /** @enum {string} */
                 power_state?: "on" | "off" | "unknown";
                 node?: string;
+                /**
+                 * @description Whether the guest has its public addresses now, or takes them up when it boots
+                 * @enum {string}
+                 */
+                public_network?: "applied" | "next_boot";
                 /**
                  * @description The VMID belongs to somebody else or is stuck; take another
                  * @enum {string}
@@ -6037,6 +6178,102 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    attachPublicIp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                public_ip_id: components["parameters"]["PublicIpId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "server_id": "srv_06ex2v3m8n4k6q1r5s7t9w0y2z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PublicIpAttach"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicIpAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    detachPublicIp: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                public_ip_id: components["parameters"]["PublicIpId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicIpAndJob"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

@@ -33,6 +33,7 @@ export const addIpPoolRange: Validator;
 export const allocateIpPoolAddresses: Validator;
 export const createPublicIp: Validator;
 export const updatePublicIp: Validator;
+export const attachPublicIp: Validator;
 export const createServer: Validator;
 export const updateServer: Validator;
 export const powerServer: Validator;

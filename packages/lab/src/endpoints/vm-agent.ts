@@ -1,16 +1,19 @@
 import { createHash } from "node:crypto";
 import { badParameters, failure } from "../api-error.ts";
 import { type Call, flag, type Handlers, number, required, text } from "../call.ts";
-import type { VmDocument } from "../documents.ts";
+import type { GuestMemory, VmDocument } from "../documents.ts";
 import { seconds } from "../durations.ts";
 import { type Region, vmOn } from "../region.ts";
 import { isWindows } from "../vm/cloud-init.ts";
 import { guestInterfaces, requireAgent } from "../vm/guest.ts";
+import { runNetworkCommand } from "../vm/guest-network.ts";
 import { cryptSalt, sha256Crypt } from "../vm/sha256-crypt.ts";
 
 interface GuestProcess {
   readonly exitcode: number;
   readonly output: string;
+  /** What the guest remembers afterwards, when the program changed it. */
+  readonly guest?: GuestMemory;
 }
 
 /** Processes that exec started, per VM: the guest's memory, gone with the lab. */
@@ -70,6 +73,8 @@ function cloudInit(region: Region, vm: VmDocument, args: readonly string[]): Gue
 /** A few harmless programs; everything else is "not found". */
 function runInGuest(region: Region, vm: VmDocument, command: readonly string[], input: string): GuestProcess {
   const [program = "", ...args] = command;
+  const network = runNetworkCommand(vm, command, input);
+  if (network !== null) return network;
   const name = program.split("/").at(-1) ?? "";
   if (name === "echo") return { exitcode: 0, output: `${args.join(" ")}\n` };
   if (name === "hostname") return { exitcode: 0, output: `${vm.config.name ?? ""}\n` };
@@ -88,7 +93,8 @@ function exec(call: Call): unknown {
   const pid = 500 + Math.floor(region.runtime.random() * 30_000);
   const known = processes.get(region) ?? new Map<string, GuestProcess>();
   processes.set(region, known);
-  known.set(`${vm.vmid}:${pid}`, runInGuest(region, vm, command, text(call, "input-data") ?? ""));
+  const process = runInGuest(region, vm, command, text(call, "input-data") ?? "");
+  known.set(`${vm.vmid}:${pid}`, process);
   region.store.commit(
     {
       op: "guest-exec",
@@ -97,7 +103,7 @@ function exec(call: Call): unknown {
       user: call.authUser,
       detail: { program: command[0] },
     },
-    [],
+    process.guest === undefined ? [] : [["vm", String(vm.vmid), { ...vm, guest: process.guest }]],
   );
   return { pid };
 }

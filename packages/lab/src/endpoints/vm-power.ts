@@ -9,6 +9,7 @@ import { instanceIdOf } from "../vm/cloud-init.ts";
 import { draftChanges, openDraft } from "../vm/config-draft.ts";
 import { requireNoConfigLock, withVmLock } from "../vm/config-lock.ts";
 import { agentAnswers } from "../vm/guest.ts";
+import { bootGuest } from "../vm/guest-network.ts";
 import { missingBridge } from "../vm/networks.ts";
 
 const processId = (region: Region): number => 1000 + Math.floor(region.runtime.random() * 4_000_000);
@@ -37,21 +38,9 @@ export async function startVm(region: Region, worker: Worker, node: string, vmid
   await worker.wait(seconds.start);
   const vm = vmOn(region, node, vmid);
   const now = region.runtime.nowMs();
-  const instance = vm.drive === null ? null : instanceIdOf(vm.drive);
-  // A new instance id makes cloud-init run its per-instance modules again: new host keys.
-  const firstBoot = instance !== null && instance !== vm.guest.bootedInstanceId;
   const process: VmProcess = { pid: processId(region), startedAt: now, paused: false, guestBootAt: now };
-  const started: VmDocument = {
-    ...vm,
-    process,
-    guest: {
-      ...vm.guest,
-      bootedInstanceId: instance ?? vm.guest.bootedInstanceId,
-      firstBoots: vm.guest.firstBoots + (firstBoot ? 1 : 0),
-      // cloud-init sets the accounts' passwords again when it meets a new instance.
-      passwords: firstBoot ? {} : vm.guest.passwords,
-    },
-  };
+  const instance = vm.drive === null ? null : instanceIdOf(vm.drive);
+  const started: VmDocument = bootGuest({ ...vm, process });
   worker.commit({ op: "vm-started", vmid, detail: { pid: process.pid, instance } }, [
     ["vm", String(vmid), started],
   ]);
@@ -218,7 +207,10 @@ function processTask(
       await worker.wait(seconds.reset);
       const vm = check();
       const process = change(vm.process, region.runtime.nowMs());
-      worker.commit({ op, vmid }, [["vm", String(vmid), { ...vm, process }]]);
+      const changed: VmDocument = { ...vm, process };
+      // The guest begins anew, with what is on its drive by now.
+      const after = process.guestBootAt === vm.process.guestBootAt ? changed : bootGuest(changed);
+      worker.commit({ op, vmid }, [["vm", String(vmid), after]]);
     });
   });
 }

@@ -1,11 +1,11 @@
 import { failure } from "../api-error.ts";
-import type { VmDocument } from "../documents.ts";
+import type { GuestAddress, VmDocument } from "../documents.ts";
 import { seconds } from "../durations.ts";
 import type { Region } from "../region.ts";
 import { configOptions } from "../schema/api-schema.ts";
 import { parsePropertyString } from "../schema/check-property.ts";
 import { isWindows } from "./cloud-init.ts";
-import { parseNet } from "./networks.ts";
+import { macsOf } from "./guest-network.ts";
 
 const AGENT_FORMAT = configOptions.agent?.format ?? "";
 
@@ -29,11 +29,6 @@ export function requireAgent(region: Region, vm: VmDocument): void {
   if (!agentAnswers(region, vm)) throw failure("QEMU guest agent is not running");
 }
 
-interface GuestAddress {
-  readonly "ip-address": string;
-  readonly "ip-address-type": "ipv4" | "ipv6";
-  readonly prefix: number;
-}
 export interface GuestInterface {
   readonly name: string;
   readonly "hardware-address": string;
@@ -48,7 +43,7 @@ function linkLocal(mac: string): string {
   return `fe80::${groups.join(":")}`;
 }
 
-/** What the guest sees of its interfaces: the addresses its cloud-init drive gave it. */
+/** What the guest sees of its interfaces: those it has, with the addresses that it has configured. */
 export function guestInterfaces(vm: VmDocument): GuestInterface[] {
   const loopback: GuestInterface = {
     name: "lo",
@@ -58,24 +53,13 @@ export function guestInterfaces(vm: VmDocument): GuestInterface[] {
       { "ip-address": "::1", "ip-address-type": "ipv6", prefix: 128 },
     ],
   };
-  const network = vm.drive?.network ?? "";
-  const result = [loopback];
-  for (const key of Object.keys(vm.config).sort()) {
-    if (!/^net\d+$/.test(key)) continue;
-    const mac = (parseNet(vm.config[key] ?? "").macaddr ?? "").toLowerCase();
-    const text = vm.config[`ipconfig${key.slice(3)}`];
-    const ip = text === undefined ? undefined : parsePropertyString("pve-qm-ipconfig", text);
-    const v4 = ip?.ip;
-    const addresses: GuestAddress[] = [];
-    // An address that is in the config but not on the drive yet is unknown to the guest.
-    if (v4 !== undefined && v4 !== "dhcp" && network.includes(v4.split("/")[0] ?? "?")) {
-      const [address = "", prefix = "32"] = v4.split("/");
-      addresses.push({ "ip-address": address, "ip-address-type": "ipv4", prefix: Number(prefix) });
-    }
-    addresses.push({ "ip-address": linkLocal(mac), "ip-address-type": "ipv6", prefix: 64 });
-    const base = { name: `eth${key.slice(3)}`, "hardware-address": mac };
-    // An interface that cloud-init did not configure is down and has no addresses at all.
-    result.push(ip === undefined ? base : { ...base, "ip-addresses": addresses });
-  }
-  return result;
+  const interfaces = macsOf(vm).map((mac, index): GuestInterface => {
+    const base = { name: `eth${index}`, "hardware-address": mac };
+    const own = vm.guest.addresses?.[mac];
+    // An interface that nothing configured is down and has no addresses at all.
+    if (own === undefined) return base;
+    const local: GuestAddress = { "ip-address": linkLocal(mac), "ip-address-type": "ipv6", prefix: 64 };
+    return { ...base, "ip-addresses": [...own, local] };
+  });
+  return [loopback, ...interfaces];
 }

@@ -15,6 +15,8 @@ export type Image = {
   /** Who the SSH keys and the console password are for. */
   readonly defaultUser: string;
   readonly console: "serial" | "vnc";
+  /** With what a running guest can be told of another address; none for those that learn of it when they boot. */
+  readonly guestNetwork: "netplan" | "network_manager" | "none";
 };
 
 const linux = (slug: string, name: string, distribution: string, version: string, user: string): Image => ({
@@ -28,6 +30,8 @@ const linux = (slug: string, name: string, distribution: string, version: string
   excludedPackages: [],
   defaultUser: user,
   console: "serial",
+  // What the distributions' cloud images come with.
+  guestNetwork: distribution === "rocky" ? "network_manager" : "netplan",
 });
 
 const windows = (slug: string, name: string, version: string): Image => ({
@@ -42,6 +46,7 @@ const windows = (slug: string, name: string, version: string): Image => ({
   excludedPackages: ["s", "m"],
   defaultUser: "Administrator",
   console: "vnc",
+  guestNetwork: "none",
 });
 
 /** The operating systems that servers are made from. A region has those that its region file maps to a template. */

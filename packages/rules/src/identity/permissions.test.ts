@@ -46,7 +46,12 @@ describe("roles", () => {
       expect(permissionsOf(role).filter((permission) => /^(operator|agent):/.test(permission))).toEqual([]);
     expect(permissionsOf("operator")).toContain("operator:regions");
     expect(permissionsOf("operator").filter((permission) => permission.startsWith("agent:"))).toEqual([]);
-    expect([...permissionsOf("agent")]).toEqual(["agent:consoles", "agent:health", "agent:inventory", "agent:jobs"]);
+    expect([...permissionsOf("agent")]).toEqual([
+      "agent:consoles",
+      "agent:health",
+      "agent:inventory",
+      "agent:jobs",
+    ]);
   });
 
   test("operators have no way into customers' machines; members have", () => {

@@ -29,6 +29,8 @@ export function decideCancel(job: {
   if (isDone(job.status)) return no(`The job has ${job.status}`);
   if (job.kind === "ServerStop") return no("Use cancel-deletion to stop the removal of the server");
   if (job.kind === "ServerRestore") return no("Delete the server instead: it will be stopped again");
+  if (job.kind === "PublicIpAttach") return no("Detach the address instead, once the job has ended");
+  if (job.kind === "PublicIpDetach") return no("Attach the address again instead, once the job has ended");
   if (acts.has(job.kind)) return job.status === "queued" ? yes : no("The job is being carried out");
   if (job.kind !== "ServerCreate") return no("A destroy cannot be undone");
   if (job.status === "running" && job.irreversible) return no("The job has done what cannot be undone");
@@ -42,6 +44,8 @@ const retryNeeds: {
   ServerCreate: { statuses: ["error"], created: false },
   ServerRestore: { statuses: ["error"], created: true },
   ServerStop: { statuses: ["pending_deletion"] },
+  PublicIpAttach: { statuses: ["running", "stopped"] },
+  PublicIpDetach: { statuses: ["running", "stopped", "error", "pending_deletion"] },
   ServerDestroy: { statuses: ["deleting"] },
   // A power action is quickly asked for again; a resize that broke off is finished.
   ServerResize: { statuses: ["running", "stopped", "error"], created: true },

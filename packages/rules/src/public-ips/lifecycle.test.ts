@@ -11,7 +11,7 @@ import {
   publicIpStatus,
 } from "./lifecycle.ts";
 
-const holder: Holder = { id: "srv_a", region: "ist1", status: "running", hasOpenJob: false };
+const holder: Holder = { id: "srv_a", region: "ist1", status: "running", hasOpenJob: false, lockedFor: null };
 const free: PublicIpFacts = {
   id: "ip_1",
   region: "ist1",
@@ -89,6 +89,7 @@ describe("detaching", () => {
     expect(with_({ status: "creating" })).toEqual(["invalid_state"]);
     expect(with_({ status: "deleting" })).toEqual(["resource_deleting"]);
     expect(with_({ hasOpenJob: true })).toEqual(["invalid_state"]);
+    expect(with_({ lockedFor: "abuse" })).toEqual(["locked"]);
   });
 });
 

@@ -6,6 +6,7 @@ export type PublicIpCode =
   | "already_attached"
   | "in_use"
   | "invalid_state"
+  | "locked"
   | "not_attached"
   | "protected"
   | "region_mismatch"
@@ -30,6 +31,8 @@ export type Holder = {
   readonly status: ServerStatus;
   /** A job of it waits or runs. One job at a time touches its VM, and its intent stays as it is until then. */
   readonly hasOpenJob: boolean;
+  /** Why an operator has locked it; null when nobody has. */
+  readonly lockedFor: string | null;
 };
 
 export type PublicIpFacts = PublicIpPlace & {
@@ -62,6 +65,14 @@ const attachable: ReadonlySet<ServerStatus> = new Set(["running", "stopped"]);
 const detachable: ReadonlySet<ServerStatus> = new Set(["running", "stopped", "error", "pending_deletion"]);
 
 function busy(server: Holder): Refusal<PublicIpCode> | null {
+  if (server.lockedFor !== null)
+    return refusal(
+      "server_not_locked",
+      "locked",
+      `The server is locked by an operator: ${server.lockedFor}`,
+      server.id,
+      "Ask the operator",
+    );
   if (!server.hasOpenJob) return null;
   return refusal(
     "server_has_no_open_job",

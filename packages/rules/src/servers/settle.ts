@@ -6,7 +6,9 @@ export type ServerJobKind =
   | "ServerRestore"
   | "ServerDestroy"
   | "ServerPower"
-  | "ServerResize";
+  | "ServerResize"
+  | "PublicIpAttach"
+  | "PublicIpDetach";
 export type PowerState = "on" | "off" | "unknown";
 export type UsageKind =
   | "server.started"
@@ -67,6 +69,9 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
       return outcome.status === "succeeded" ? restored(facts, outcome) : notRestored(facts, outcome);
     case "ServerDestroy":
       return outcome.status === "succeeded" ? destroyed(facts) : notDestroyed(facts, outcome);
+    case "PublicIpAttach":
+    case "PublicIpDetach":
+      return interfaceChanged(facts, outcome);
     case "ServerPower":
       return operated(facts, outcome, "power_failed");
     case "ServerResize": {
@@ -186,6 +191,15 @@ function notDestroyed(facts: SettleFacts, outcome: FinalOutcome): Settlement {
     ...observed(facts, outcome),
     reason: { code: "destroy_failed", message: outcome.message },
   };
+}
+
+/** The server is as it was; whether its public addresses are, they say themselves. */
+function interfaceChanged(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  const seen = { ...unchanged(facts), ...observed(facts, outcome) };
+  if (onItsWayOut(facts.status) || facts.status === "error") return seen;
+  const reason =
+    outcome.status === "succeeded" ? null : { code: "public_ip_failed", message: outcome.message };
+  return { ...seen, reason };
 }
 
 /** What the region saw is true even if the job failed; a server that was never made is not counted as running. */

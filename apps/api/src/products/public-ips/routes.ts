@@ -2,8 +2,10 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
+import { attachPublicIp, checkAttachPublicIp } from "./attach-public-ip.ts";
 import { checkCreatePublicIp, createPublicIp } from "./create-public-ip.ts";
 import { deletePublicIp } from "./delete-public-ip.ts";
+import { detachPublicIp } from "./detach-public-ip.ts";
 import { findPublicIp, listPublicIps, type PublicIpDetails } from "./store.ts";
 import { checkUpdatePublicIp, updatePublicIp } from "./update-public-ip.ts";
 import { viewPublicIp } from "./view.ts";
@@ -22,4 +24,6 @@ export function mountPublicIps(api: Api): void {
   operation(api, "getPublicIp", { find, handle: async (_request, ip) => reply(200, viewPublicIp(ip)) });
   operation(api, "updatePublicIp", { find, check: checkUpdatePublicIp, mutate: updatePublicIp });
   operation(api, "deletePublicIp", { find, mutate: deletePublicIp });
+  operation(api, "attachPublicIp", { find, check: checkAttachPublicIp, mutate: attachPublicIp });
+  operation(api, "detachPublicIp", { find, mutate: detachPublicIp });
 }

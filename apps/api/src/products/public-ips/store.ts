@@ -16,6 +16,7 @@ type HolderRow = {
   readonly holder_region: string | null;
   readonly holder_status: string | null;
   readonly holder_job_id: string | null;
+  readonly holder_locked_reason: string | null;
 };
 
 export type PublicIpDetails = PublicIpRow &
@@ -46,6 +47,7 @@ function details(db: Database | Tx, organisationId: string) {
       "server.name as holder_name",
       "server.region as holder_region",
       "server.status as holder_status",
+      "server.locked_reason as holder_locked_reason",
       holderJob.as("holder_job_id"),
     ])
     .where("public_ip.organisation_id", "=", organisationId);
@@ -109,6 +111,7 @@ function holderOf(row: PublicIpDetails): Holder | null {
     region: row.holder_region,
     status: row.holder_status as ServerStatus,
     hasOpenJob: row.holder_job_id !== null,
+    lockedFor: row.holder_locked_reason,
   };
 }
 

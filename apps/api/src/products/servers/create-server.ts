@@ -17,6 +17,7 @@ import {
   ensureDefaultNetwork,
   hasDefaultNetwork,
 } from "../networks/index.ts";
+import { giveToNewServer } from "../public-ips/give-to-new-server.ts";
 import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeVmid } from "./allocations.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
@@ -96,6 +97,8 @@ async function write(request: Request, tx: Tx, placement: PlacedServer): Promise
   const created =
     placement.subnet === null ? await ensureDefaultNetwork(tx, organisationId, region.slug) : null;
   await insertInterface(request, tx, serverId, placement, created);
+  if (placement.publicIp !== null)
+    await giveToNewServer(tx, organisationId, { id: serverId, region: region.slug }, placement.publicIp);
   const password = await writePassword(request, tx, serverId, placement);
   const job = await queueJob(tx, {
     kind: "ServerCreate",

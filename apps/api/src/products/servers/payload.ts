@@ -3,6 +3,7 @@ import { findImage } from "@kule/rules/catalog/images";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
+import { leadsOut, publicInterfaceOf } from "../public-ips/payload.ts";
 import { packageOf } from "./view.ts";
 
 /** For subnets that name no servers of their own. */
@@ -24,6 +25,14 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
       return { kind: "ServerRestore", ...base, start: server.restores_to === "running" };
     case "ServerDestroy":
       return { kind: "ServerDestroy", ...base };
+    case "PublicIpAttach":
+    case "PublicIpDetach":
+      return {
+        kind: job.kind,
+        ...base,
+        ...(await allInterfacesOf(tx, server)),
+        guest_network: findImage(server.image)?.guestNetwork ?? "none",
+      };
     case "ServerPower":
       return { kind: "ServerPower", ...base, ...(job.parameters as PowerParameters) };
     case "ServerResize": {
@@ -59,6 +68,7 @@ function loadServer(tx: Tx, job: JobRow) {
     .select([
       "server.id",
       "server.organisation_id",
+      "server.region",
       "server.name",
       "server.image",
       "server.package",
@@ -88,7 +98,7 @@ async function createPayload(tx: Tx, server: LoadedServer, base: PayloadBase): P
     os_family: image.osFamily,
     default_user: image.defaultUser,
     package: packageOf(server.package),
-    interfaces: await interfacesOf(tx, server),
+    ...(await allInterfacesOf(tx, server)),
     ssh_public_keys: server.ssh_public_keys,
     password_hash: server.password_hash,
     sealed_password: server.sealed_password,
@@ -96,6 +106,16 @@ async function createPayload(tx: Tx, server: LoadedServer, base: PayloadBase): P
     node: server.node,
     // No subnet has a gateway yet, and without one no package mirror can be reached.
     egress: false,
+  };
+}
+
+/** With a public IPv4 address the guest's way out is the public interface: two default routes would be one too many. */
+async function allInterfacesOf(tx: Tx, server: LoadedServer) {
+  const outside = await publicInterfaceOf(tx, server);
+  const interfaces = await interfacesOf(tx, server);
+  return {
+    interfaces: leadsOut(outside) ? interfaces.map((each) => ({ ...each, gateway: null })) : interfaces,
+    public_interface: outside,
   };
 }
 

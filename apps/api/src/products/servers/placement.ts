@@ -7,6 +7,7 @@ import { serverNameProblem } from "@kule/rules/servers/naming";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { fieldError } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
+import { findPublicIp } from "../public-ips/store.ts";
 import { findSshKeys } from "../ssh-keys/index.ts";
 import { findSubnets, findVisibleRegions, type RegionRow, type SubnetRow } from "./surroundings.ts";
 
@@ -21,6 +22,8 @@ export type Placement = {
   readonly sshPublicKeys: readonly string[];
   /** Null: the default network is made along with the server. */
   readonly subnet: SubnetRow | null;
+  /** "auto", or the id of one of the organisation's; null for none. */
+  readonly publicIp: string | null;
 };
 
 /** The findings of `check`, for the transaction that follows. */
@@ -50,8 +53,16 @@ export async function checkCreateServer(
   const plan = checkPackage(body, image, refuse);
   const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
   const subnet = await checkSubnet(request, body, region, refuse);
+  await checkPublicIp(request, body, region, refuse);
   if (errors.length === 0 && region !== null && image !== null && plan !== null && subnet !== null)
-    placements.set(request, { region, image, plan, sshPublicKeys, subnet: subnet.row });
+    placements.set(request, {
+      region,
+      image,
+      plan,
+      sshPublicKeys,
+      subnet: subnet.row,
+      publicIp: body.public_ip ?? null,
+    });
   return errors;
 }
 
@@ -120,6 +131,19 @@ async function checkSshKeys(
     else lines.push(key.comment === "" ? key.public_key : `${key.public_key} ${key.comment}`);
   }
   return lines;
+}
+
+async function checkPublicIp(
+  { db, organisationId }: ApiRequest,
+  { public_ip: wanted }: Body,
+  region: RegionRow | null,
+  refuse: Refuse,
+): Promise<void> {
+  if (wanted === undefined || wanted === "auto") return;
+  const ip = isId("ip", wanted) ? await findPublicIp(db, organisationId, wanted) : null;
+  if (ip === null) refuse("/public_ip", "not_found", "no such public IP");
+  else if (region !== null && ip.region !== region.slug)
+    refuse("/public_ip", "conflicts_with", `is not in region ${region.slug}`);
 }
 
 /** The subnet the server goes to; `row` is null when the default network is to be made. */

@@ -12,6 +12,7 @@ import type { Tx } from "../../platform/database.ts";
 import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
+import { lockWithCompany, retryPublicIps, settlePublicIps } from "../public-ips/settle.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import { releaseAddresses, restVmid, takeVmid, useVmidAgain } from "./allocations.ts";
 import { type ResizeParameters, renderServerPayload } from "./payload.ts";
@@ -21,8 +22,17 @@ import { serverUsage } from "./usage-note.ts";
 
 /** What the queue must know about jobs of servers. */
 export const serverJobs: JobHandler = {
-  kinds: ["ServerCreate", "ServerStop", "ServerRestore", "ServerDestroy", "ServerPower", "ServerResize"],
-  lockResource: async (tx, job) => void (await lockServer(tx, job.organisation_id, job.resource_id)),
+  kinds: [
+    "ServerCreate",
+    "ServerStop",
+    "ServerRestore",
+    "ServerDestroy",
+    "ServerPower",
+    "ServerResize",
+    "PublicIpAttach",
+    "PublicIpDetach",
+  ],
+  lockResource: lockWithCompany,
   renderPayload: renderServerPayload,
   settle: settleServerJob,
   retried,
@@ -53,6 +63,7 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
   }
   const resized = job.kind === "ServerResize" && end.status === "succeeded" ? resizedTo(job) : {};
   await recordUsage(tx, settled.usage, serverUsage({ ...server, ...resized }, job.id));
+  await settlePublicIps(tx, { ...server, status: settled.status }, job, end, settings);
 }
 
 async function hasQueuedJob(tx: Tx, server: ServerRow): Promise<boolean> {
@@ -124,6 +135,7 @@ function resizedTo(job: JobRow): Pick<ServerRow, "package" | "disk_gb"> {
 
 /** A job that is tried again takes its server on its way once more; a stop and a destroy never took the status away. */
 async function retried(tx: Tx, job: JobRow): Promise<void> {
+  await retryPublicIps(tx, job);
   const restoring = sql<string>`case restores_to when 'running' then 'starting' else 'stopped' end`;
   const statuses: { readonly [kind: string]: string | typeof restoring } = {
     ServerCreate: "creating",

@@ -38,8 +38,20 @@ export type Ages = {
   readonly every: number;
 };
 
+/** A public address of the server, with what its status is made of. */
+export type PublicIpOfServer = {
+  readonly id: string;
+  readonly address: string;
+  readonly version: 4 | 6;
+  readonly server_id: string | null;
+  readonly held_by: string | null;
+  readonly is_applied: boolean;
+  readonly requires_reboot: boolean;
+};
+
 /** A server with all that its view needs. */
 export type ServerDetails = ServerRow & {
+  readonly public_ips: readonly PublicIpOfServer[];
   readonly interfaces: readonly InterfaceRow[];
   readonly drift: DriftOfServer | null;
   readonly ages: Ages;
@@ -57,6 +69,14 @@ const interfaces = sql<InterfaceRow[]>`coalesce((
     join subnet on subnet.organisation_id = nic.organisation_id and subnet.id = nic.subnet_id
     join address on address.organisation_id = nic.organisation_id and address.nic_id = nic.id
    where nic.organisation_id = server.organisation_id and nic.server_id = server.id), '[]'::json)`;
+
+const publicIps = sql<PublicIpOfServer[]>`coalesce((
+  select json_agg(json_build_object('id', i.id, 'address', host(i.address), 'version', i.version,
+                                    'server_id', i.server_id, 'held_by', i.held_by, 'is_applied', i.is_applied,
+                                    'requires_reboot', i.requires_reboot) order by i.version, i.id)
+    from public_ip i
+   where i.organisation_id = server.organisation_id
+     and (i.server_id = server.id or i.held_by = server.id and i.server_id is null)), '[]'::json)`;
 
 const drift = sql<DriftOfServer | null>`(
   select json_build_object('kind', drift.kind, 'since', drift.first_seen_at, 'differences', drift.differences)
@@ -91,6 +111,7 @@ function serverDetails(db: Database | Tx, organisationId: string) {
     .selectAll("server")
     .select([
       interfaces.as("interfaces"),
+      publicIps.as("public_ips"),
       "open_job.id as job_id",
       "open_job.kind as job_kind",
       "open_job.action as job_action",

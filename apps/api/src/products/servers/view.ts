@@ -1,8 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { findImage, type OsFamily } from "@kule/rules/catalog/images";
 import { findPackage } from "@kule/rules/catalog/packages";
-import { observationOf } from "@kule/rules/inventory/observation";
 import { decideConsole, defaultConsole } from "@kule/rules/consoles/console";
+import { observationOf } from "@kule/rules/inventory/observation";
+import { publicIpStatus } from "@kule/rules/public-ips/lifecycle";
 import type { ActionDecision } from "@kule/rules/servers/action-decision";
 import { actionsOf, type ServerAction } from "@kule/rules/servers/lifecycle";
 import { viewPackage } from "../catalog/index.ts";
@@ -33,7 +34,13 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
     disk_gb: diskOf(row),
     ssh_key_ids: row.ssh_key_ids,
     interfaces: row.interfaces.map((each) => ({ ...each })),
-    public_ips: [],
+    public_ips: row.public_ips.map((ip) => ({
+      id: ip.id,
+      address: ip.address,
+      version: ip.version,
+      status: publicIpStatus({ serverId: ip.server_id, heldBy: ip.held_by, isApplied: ip.is_applied }),
+      requires_reboot: ip.requires_reboot,
+    })),
     labels: row.labels as Record<string, string>,
     protection: { delete: row.protect_delete, rebuild: row.protect_rebuild },
     locked: viewLock(row),

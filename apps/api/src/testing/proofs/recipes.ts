@@ -166,6 +166,15 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   },
   getPublicIp: { path: standing("public_ip") },
   updatePublicIp: { path: standing("public_ip"), body: () => ({ labels: { touched: "yes" } }) },
+  attachPublicIp: {
+    path: async ({ tenant }) => ({ public_ip_id: await tenant.addPublicIp() }),
+    body: async (side) => ({
+      server_id: await side.tenant.addRunningServer({ subnet_id: side.standing.subnet }),
+    }),
+  },
+  detachPublicIp: {
+    path: async (side) => ({ public_ip_id: await side.tenant.addAttachedPublicIp(inSubnet(side)) }),
+  },
   deletePublicIp: { path: async ({ tenant }) => ({ public_ip_id: await tenant.addPublicIp() }) },
   listServers: {},
   createServer: {

@@ -10,6 +10,8 @@ const capabilities = [
   "ServerDestroy",
   "ServerPower",
   "ServerResize",
+  "PublicIpAttach",
+  "PublicIpDetach",
 ];
 
 /**

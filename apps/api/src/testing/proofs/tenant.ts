@@ -171,6 +171,12 @@ export class Tenant {
     return made(await this.owner.post("/public-ips", body)).id;
   }
 
+  /** An address on a running server of its own. */
+  async addAttachedPublicIp(more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const server = await this.addRunningServer({ ...more, public_ip: "auto" });
+    return made(await this.owner.get(`/servers/${server}`)).public_ips[0].id;
+  }
+
   async addMember(role: Role = "viewer"): Promise<MemberOfTenant> {
     const email = `${this.mark}-${randomUUID()}@example.org`;
     const added = made(await this.owner.post("/members", { email, name: this.name(), role }));

@@ -4,13 +4,14 @@
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { DesiredConfig, Owner } from "@kule/proxmox/hypervisor";
 import { renderMarker } from "@kule/proxmox/marker";
-import { renderIpConfig, renderNetDevice } from "@kule/proxmox/property-string";
+import { renderNetDevice } from "@kule/proxmox/property-string";
 import { CLOUD_INIT_USER, encodeSshKeys } from "@kule/proxmox/ssh-keys";
 import { renderTags, TAG_PATTERN } from "@kule/proxmox/tags";
-import { antiSpoofing, type DesiredFirewall } from "@kule/proxmox/vm-firewall";
+import type { DesiredFirewall } from "@kule/proxmox/vm-firewall";
 import { Failed } from "../../errors.ts";
 import type { Job, World } from "../../program.ts";
 import { type RegionSettings, targetNodeFor, templateVmidFor } from "../../region-settings.ts";
+import { addressFilter, ipConfigs, publicNetDevice } from "../public-interface.ts";
 
 export type DesiredVm = {
   readonly vmid: number;
@@ -67,7 +68,7 @@ export function desiredVm(job: CreateJob, world: Pick<World, "settings" | "openS
     tags: payload.tags,
     diskBytes: payload.package.disk_gb * GIB,
     config: { ...hardware(job, settings), ...housekeeping(job), ...cloudInit(job, world) },
-    firewall: antiSpoofing(payload.interfaces.map(({ address }, index) => ({ index, addresses: [address] }))),
+    firewall: addressFilter(payload),
     running: payload.start,
   };
 }
@@ -87,6 +88,7 @@ function hardware({ payload }: CreateJob, settings: RegionSettings): DesiredConf
         }),
       ] as const,
   );
+  const outside = publicNetDevice(payload, settings);
   return {
     sockets: "1",
     cores: String(payload.package.vcpu),
@@ -96,6 +98,7 @@ function hardware({ payload }: CreateJob, settings: RegionSettings): DesiredConf
     memory: String(payload.package.memory_mb),
     balloon: "0",
     ...Object.fromEntries(networks),
+    ...outside,
     // The text console needs it; Windows has a screen instead.
     ...(payload.os_family === "linux" ? { serial0: "socket" } : {}),
   };
@@ -140,10 +143,6 @@ function cloudInit(
     });
   const servers = [...new Set(payload.interfaces.flatMap((each) => each.dns_servers))];
   const domain = payload.interfaces.map((each) => each.search_domain).find((each) => each !== "");
-  const addresses = payload.interfaces.map(
-    ({ address, prefix_length, gateway }, index) =>
-      [`ipconfig${index}`, renderIpConfig({ address, prefix: prefix_length, gateway })] as const,
-  );
   const password = linux ? payload.password_hash : windowsPassword(payload, openSecret);
   return {
     // The drive's format follows the system type: NoCloud for Linux, ConfigDrive for Windows.
@@ -156,7 +155,7 @@ function cloudInit(
     // random password.
     cipassword: password,
     sshkeys: linux && payload.ssh_public_keys.length > 0 ? encodeSshKeys(payload.ssh_public_keys) : null,
-    ...Object.fromEntries(addresses),
+    ...ipConfigs(payload),
     nameserver: servers.length > 0 ? servers.join(" ") : NO_DNS,
     searchdomain: domain ?? `${settings.region}.internal`,
     // Without egress the upgrade at first boot only waits for time-outs.

@@ -82,7 +82,10 @@ export const createServer: Program<"ServerCreate", SeenServer, CreateStep> = {
       vcpu: Number(vm.config.cores) * Number(vm.config.sockets ?? 1),
       memory_mb: Number(vm.config.memory),
       disk_bytes: bootDiskOf(vm.config)?.bytes ?? 0,
-      addresses: payload.interfaces.map((each) => each.address),
+      addresses: [
+        ...payload.interfaces.map((each) => each.address),
+        ...(payload.public_interface?.addresses ?? []).map((each) => each.address),
+      ],
     };
   },
 };

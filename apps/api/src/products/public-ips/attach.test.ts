@@ -1,0 +1,343 @@
+import { findViolations } from "@kule/invariants/find-violations";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ServerWorld } from "../../testing/server-world.ts";
+import { expireRemovalBuffer } from "../../worker/expire-removal-buffer.ts";
+
+let servers: ServerWorld;
+let owner: pg.Pool;
+let net: string;
+let pools = 0;
+
+beforeAll(async () => {
+  servers = await ServerWorld.open({ addressQuarantineSeconds: 600, removalBufferSeconds: 3600 });
+  owner = new pg.Pool({ connectionString: servers.world.database.ownerUrl, max: 2 });
+  net = await addPool({});
+});
+afterAll(async () => {
+  await owner.end();
+  await servers.close();
+});
+
+/** A pool of the region with its addresses allocated to the organisation; the first three numbers of its addresses. */
+async function addPool(more: object): Promise<string> {
+  pools += 1;
+  const first = `100.90.${pools}`;
+  const { operator } = servers.world;
+  const pool = await operator.post("/ip-pools", {
+    region: servers.region,
+    name: `pool ${pools}`,
+    gateway: `${first}.1`,
+    prefix_length: 24,
+    ...more,
+  });
+  expect(pool.status).toBe(201);
+  const range = pool.body.version === 6 ? { cidr: `2001:db8:${pools}::/120` } : { cidr: `${first}.0/24` };
+  await operator.post(`/ip-pools/${pool.body.id}/ranges`, range);
+  await operator.post(`/ip-pools/${pool.body.id}/allocations`, {
+    organisation_id: servers.organisation.id,
+    count: 100,
+  });
+  return first;
+}
+
+const take = async (more: object = {}) =>
+  (await servers.owned.post("/public-ips", { region: servers.region, ...more })).body;
+const ip = async (id: string) => (await servers.owned.get(`/public-ips/${id}`)).body;
+const attach = (id: string, server: string, more: object = {}) =>
+  servers.owned.post(`/public-ips/${id}/attach`, { server_id: server, ...more });
+const detach = (id: string) => servers.owned.post(`/public-ips/${id}/detach`);
+
+/** The hour of the buffer, passed. */
+async function endBuffer(server: string): Promise<void> {
+  await owner.query("update server set purge_at = now() where id = $1", [server]);
+  await expireRemovalBuffer(servers.world.replica.deps, servers.organisation.id, server);
+}
+
+/** A running server with an address, and nothing left to do. */
+async function withAddress() {
+  const server = await servers.createRunning({ public_ip: "auto" });
+  return { server: server.id as string, address: server.public_ips[0] };
+}
+
+describe("A server that is created with a public address", () => {
+  it("shows it in the answer, and its job configures it", async () => {
+    const { server, job } = await servers.create({ public_ip: "auto" });
+    expect(server.public_ips).toMatchObject([{ version: 4, status: "attaching", requires_reboot: false }]);
+    const claimed = await servers.agent.take("ServerCreate");
+    expect(claimed.id).toBe(job.id);
+    expect(claimed.payload.public_interface).toMatchObject({
+      vlan: null,
+      addresses: [
+        { version: 4, address: server.public_ips[0].address, prefix_length: 24, gateway: `${net}.1` },
+      ],
+    });
+    // The public interface is the way out; the private one has none beside it.
+    expect(claimed.payload.interfaces[0]?.gateway).toBeNull();
+    expect(claimed.payload.public_interface?.mac).not.toBe(claimed.payload.interfaces[0]?.mac);
+    await servers.agent.succeed(claimed);
+    expect(await ip(server.public_ips[0].id)).toMatchObject({
+      status: "attached",
+      attached_to: { type: "server", id: server.id },
+      requires_reboot: false,
+    });
+  });
+
+  it("can be given one that is there, and no other server's", async () => {
+    const mine = await take();
+    const { server } = await servers.create({ public_ip: mine.id });
+    expect(server.public_ips).toMatchObject([{ id: mine.id, address: mine.address }]);
+    expect(await servers.owned.post("/servers", servers.body({ public_ip: mine.id }))).toMatchObject({
+      status: 409,
+      body: { code: "already_attached" },
+    });
+    await servers.agent.work();
+    expect(
+      (await servers.owned.post("/servers", servers.body({ public_ip: "ip_none" }))).body.errors,
+    ).toMatchObject([{ field: "public_ip", code: "not_found" }]);
+  });
+
+  it("cannot be in a data subnet, nor get one there later", async () => {
+    const network = (
+      await servers.owned.post("/networks", { name: "tiers", region: servers.region, cidr: "10.77.0.0/16" })
+    ).body.network;
+    const data = (await servers.owned.post(`/networks/${network.id}/subnets`, { name: "data", tier: "data" }))
+      .body.subnet;
+    const before = (await servers.owned.get("/public-ips?limit=200")).body.items.length;
+    for (const wanted of ["auto", (await take()).id])
+      expect(
+        await servers.owned.post("/servers", servers.body({ subnet_id: data.id, public_ip: wanted })),
+      ).toMatchObject({
+        status: 409,
+        body: { code: "tier_forbids_egress", precondition: { resource: data.id } },
+      });
+    expect((await servers.owned.get("/public-ips?limit=200")).body.items).toHaveLength(before + 1);
+    const inside = await servers.createRunning({ subnet_id: data.id });
+    const mine = await take();
+    expect(await attach(mine.id, inside.id)).toMatchObject({
+      status: 409,
+      body: { code: "tier_forbids_egress" },
+    });
+    // Nor by hand: the commit is refused.
+    await expect(
+      owner.query("update public_ip set server_id = $1, held_by = $1, is_applied = true where id = $2", [
+        inside.id,
+        mine.id,
+      ]),
+    ).rejects.toMatchObject({ constraint: "public_ip_kept" });
+  });
+});
+
+describe("Attaching", () => {
+  it("gives a running server the address, and says whether its guest must boot for it", async () => {
+    const server = await servers.createRunning();
+    const mine = await take();
+    const answer = await attach(mine.id, server.id);
+    expect(answer).toMatchObject({
+      status: 202,
+      body: {
+        public_ip: { status: "attaching", attached_to: { id: server.id } },
+        server: { id: server.id, status: "running" },
+        job: { kind: "PublicIpAttach", resource: { type: "server", id: server.id } },
+      },
+    });
+    const job = await servers.agent.take("PublicIpAttach");
+    expect(job.payload).toMatchObject({
+      guest_network: "netplan",
+      public_interface: { addresses: [{ address: mine.address }] },
+    });
+    await servers.agent.end(job, {
+      status: "succeeded",
+      observed: { power_state: "on", public_network: "next_boot" },
+    });
+    expect(await ip(mine.id)).toMatchObject({ status: "attached", requires_reboot: true });
+    await servers.owned.post(`/servers/${server.id}/power`, { action: "reboot" });
+    await servers.agent.work();
+    expect(await ip(mine.id)).toMatchObject({ status: "attached", requires_reboot: false });
+  });
+
+  it("is refused while a job of the server is open, and for a second address of the version", async () => {
+    const { server } = await withAddress();
+    const [one, other] = [await take(), await take()];
+    expect(await attach(one.id, server)).toMatchObject({ status: 409, body: { code: "already_attached" } });
+    const { server: young } = await servers.create();
+    expect(await attach(other.id, young.id)).toMatchObject({ status: 409, body: { code: "invalid_state" } });
+    await servers.agent.work();
+    expect((await attach(other.id, young.id)).status).toBe(202);
+    expect(await attach(one.id, young.id)).toMatchObject({ status: 409 });
+    await servers.agent.work();
+  });
+
+  it("puts IPv6 beside IPv4 on one interface", async () => {
+    const six = await addPool({ gateway: `2001:db8:${pools + 1}::1`, prefix_length: 64 });
+    expect(six).toBeDefined();
+    const { server, address } = await withAddress();
+    const mine = await take({ version: 6 });
+    expect(mine.version).toBe(6);
+    expect((await attach(mine.id, server)).status).toBe(202);
+    const job = await servers.agent.take("PublicIpAttach");
+    expect(job.payload.public_interface?.addresses.map((each) => each.address)).toEqual([
+      address.address,
+      mine.address,
+    ]);
+    await servers.agent.succeed(job);
+    expect((await servers.server(server)).public_ips).toMatchObject([
+      { version: 4, status: "attached" },
+      { version: 6, status: "attached" },
+    ]);
+  });
+
+  it("that fails says why, and is tried again by its job or given up by a detach", async () => {
+    const server = await servers.createRunning();
+    const mine = await take();
+    const { job } = (await attach(mine.id, server.id)).body;
+    await servers.agent.fail(await servers.agent.take("PublicIpAttach"), "no_public_network");
+    expect(await ip(mine.id)).toMatchObject({
+      status: "attaching",
+      status_reason: { code: "attach_failed", job_id: job.id },
+    });
+    expect((await servers.owned.post(`/jobs/${job.id}/retry`)).status).toBe(202);
+    expect((await ip(mine.id)).status_reason).toBeNull();
+    await servers.agent.fail(await servers.agent.take("PublicIpAttach"), "no_public_network");
+    expect((await detach(mine.id)).status).toBe(202);
+    await servers.agent.work();
+    expect(await ip(mine.id)).toMatchObject({ status: "free", attached_to: null, status_reason: null });
+  });
+});
+
+describe("Moving", () => {
+  it("takes the address off the one server before the other is told of it", async () => {
+    const { server: from, address } = await withAddress();
+    const to = await servers.createRunning();
+    expect(await attach(address.id, to.id)).toMatchObject({
+      status: 409,
+      body: { code: "already_attached" },
+    });
+    const answer = await attach(address.id, to.id, { force: true });
+    expect(answer).toMatchObject({
+      status: 202,
+      body: { public_ip: { attached_to: { id: to.id } }, job: { kind: "PublicIpAttach" } },
+    });
+    // The one that attaches waits for the one that detaches.
+    const first = await servers.agent.take("PublicIpDetach");
+    expect(first.payload).toMatchObject({ server: { id: from }, public_interface: null });
+    expect(await servers.agent.claim()).toBeNull();
+    expect((await servers.server(from)).public_ips).toEqual([]);
+    await servers.agent.succeed(first);
+    const second = await servers.agent.take("PublicIpAttach");
+    expect(second.id).toBe(answer.body.job.id);
+    expect(second.payload).toMatchObject({
+      server: { id: to.id },
+      public_interface: { addresses: [{ address: address.address }] },
+    });
+    await servers.agent.succeed(second);
+    expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: to.id } });
+  });
+
+  it("that cannot take it off leaves it where it was", async () => {
+    const { server: from, address } = await withAddress();
+    const to = await servers.createRunning();
+    const { job } = (await attach(address.id, to.id, { force: true })).body;
+    await servers.agent.fail(await servers.agent.take("PublicIpDetach"), "vm_not_ours");
+    expect(await ip(address.id)).toMatchObject({
+      attached_to: { id: from },
+      status_reason: { code: "move_failed" },
+    });
+    expect((await servers.owned.get(`/jobs/${job.id}`)).body).toMatchObject({
+      status: "cancelled",
+      error: { code: "move_failed" },
+    });
+    expect(await servers.agent.claim()).toBeNull();
+    // Attached again, it is as it was.
+    expect((await attach(address.id, from)).status).toBe(202);
+    await servers.agent.work();
+    expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: from } });
+  });
+
+  it("of one address to many servers at once ends at one of them", async () => {
+    const { address } = await withAddress();
+    const targets = await Promise.all(Array.from({ length: 4 }, () => servers.create()));
+    await servers.agent.work();
+    const answers = await Promise.all(
+      targets.map(({ server }) => attach(address.id, server.id, { force: true })),
+    );
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
+    for (const { status, body } of answers)
+      if (status !== 202) expect([409, body.code]).toContainEqual(body.code);
+    await servers.agent.work();
+    expect((await ip(address.id)).status).toBe("attached");
+  });
+
+  it("beside a detach is one of the two", async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const { address } = await withAddress();
+      const to = await servers.createRunning();
+      const answers = await Promise.all([attach(address.id, to.id, { force: true }), detach(address.id)]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([202, 409]);
+      await servers.agent.work();
+      const { status } = await ip(address.id);
+      expect(status).toBe(answers[0]?.status === 202 ? "attached" : "free");
+    }
+  });
+});
+
+describe("A server's removal", () => {
+  it("keeps the address in the buffer, and frees it at its end", async () => {
+    const { server, address } = await withAddress();
+    await servers.owned.delete(`/servers/${server}`);
+    await servers.agent.work();
+    expect(await ip(address.id)).toMatchObject({ status: "attached" });
+    await endBuffer(server);
+    await servers.agent.work();
+    expect(await ip(address.id)).toMatchObject({ status: "free", attached_to: null });
+  });
+
+  it("releases it when it was told to", async () => {
+    const { server, address } = await withAddress();
+    await servers.owned.patch(`/public-ips/${address.id}`, { delete_with_server: true });
+    await servers.owned.delete(`/servers/${server}`);
+    await servers.agent.work();
+    await endBuffer(server);
+    await servers.agent.work();
+    expect((await servers.owned.get(`/public-ips/${address.id}`)).status).toBe(404);
+    const { rows } = await owner.query("select state from public_address where address = $1", [
+      address.address,
+    ]);
+    expect(rows).toEqual([{ state: "quarantined" }]);
+  });
+
+  it("that overtakes an attach leaves nothing on its way for ever: it goes on when the server is kept", async () => {
+    const server = await servers.createRunning();
+    const mine = await take();
+    await attach(mine.id, server.id);
+    await servers.owned.delete(`/servers/${server.id}`);
+    await servers.agent.work();
+    expect((await ip(mine.id)).status).toBe("attaching");
+    await servers.owned.post(`/servers/${server.id}/cancel-deletion`);
+    await servers.agent.work();
+    expect(await ip(mine.id)).toMatchObject({ status: "attached", attached_to: { id: server.id } });
+  });
+
+  it("that overtakes a detach does not keep the address from the server that waits for it", async () => {
+    const { server: from, address } = await withAddress();
+    const to = await servers.createRunning();
+    await attach(address.id, to.id, { force: true });
+    await servers.owned.delete(`/servers/${from}`);
+    await servers.agent.work();
+    expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: to.id } });
+  });
+
+  it("can be moved away from in the buffer", async () => {
+    const { server: from, address } = await withAddress();
+    await servers.owned.delete(`/servers/${from}`);
+    await servers.agent.work();
+    const to = await servers.createRunning();
+    expect((await attach(address.id, to.id, { force: true })).status).toBe(202);
+    await servers.agent.work();
+    expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: to.id } });
+  });
+});
+
+it("in all of this no invariant was broken", async () => {
+  expect(await findViolations(owner)).toEqual([]);
+});

@@ -1,0 +1,56 @@
+import { decideDetach } from "@kule/rules/public-ips/lifecycle";
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { moved, queuePublicIpJob } from "./jobs.ts";
+import { lockServers } from "./placement.ts";
+import { factsOf, lockPublicIp, type PublicIpDetails } from "./store.ts";
+
+/** Takes the address off its server. The organisation keeps it. */
+export async function detachPublicIp(
+  request: ApiRequest<"detachPublicIp">,
+  tx: Tx,
+  found: PublicIpDetails,
+): Promise<Outcome> {
+  const { organisationId } = request;
+  await lockServers(tx, organisationId, [found.server_id, found.held_by]);
+  const ip = await lockPublicIp(tx, organisationId, found.id);
+  if (ip === null) throw new NotFound();
+  request.checkGeneration(ip);
+  const [refusal] = decideDetach(factsOf(ip));
+  if (refusal !== undefined) throw new Conflict({ ...refusal }, ip.holder_status ?? undefined);
+  const from = ip.held_by;
+  // It went elsewhere between our look and our locks.
+  if (from === null || (from !== found.held_by && from !== found.server_id))
+    throw new Conflict({
+      name: "public_ip_attached",
+      code: "invalid_state",
+      message: "The address is being moved at this moment",
+      resource: ip.holder_id,
+      fix: "Look at it again",
+    });
+  await tx
+    .updateTable("public_ip")
+    .set({
+      server_id: null,
+      is_applied: false,
+      requires_reboot: false,
+      status_code: null,
+      status_message: null,
+      status_job_id: null,
+      generation: sql<number>`generation + 1`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", ip.id)
+    .execute();
+  const job = await queuePublicIpJob(tx, "PublicIpDetach", {
+    organisationId,
+    region: ip.region,
+    serverId: from,
+    by: { requestedBy: request.caller.actor, requestId: request.id },
+  });
+  return moved(request, tx, ip.id, from, job);
+}

@@ -1,0 +1,44 @@
+import { sql } from "kysely";
+import type { Tx } from "../../platform/database.ts";
+import { Conflict, conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { takePublicIp } from "./allocation.ts";
+import { tierRefusal } from "./placement.ts";
+import { lockPublicIp } from "./store.ts";
+
+/**
+ * Gives a server that is being created its public address, in the transaction that writes it: the job that makes the
+ * server configures it.
+ *
+ * @param wanted `auto` takes a free IPv4 address of those allocated to the organisation
+ */
+export async function giveToNewServer(
+  tx: Tx,
+  organisationId: string,
+  server: { readonly id: string; readonly region: string },
+  wanted: string,
+): Promise<void> {
+  const refusal = await tierRefusal(tx, organisationId, server.id);
+  if (refusal !== null) throw new Conflict({ ...refusal });
+  const id =
+    wanted === "auto"
+      ? await takePublicIp(tx, { organisationId, region: server.region, version: 4, address: null, more: {} })
+      : wanted;
+  const ip = await lockPublicIp(tx, organisationId, id);
+  if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
+  if (ip.server_id !== null || ip.held_by !== null)
+    throw conflict("already_attached", "public_ip_free", "The address is attached to another server", {
+      resource: ip.holder_id,
+      fix: `POST /public-ips/${id}/detach`,
+    });
+  await tx
+    .updateTable("public_ip")
+    .set({
+      server_id: server.id,
+      held_by: server.id,
+      generation: sql<number>`generation + 1`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .execute();
+}

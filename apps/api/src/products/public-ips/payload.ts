@@ -1,0 +1,58 @@
+import type { PayloadOf } from "@kule/contract/schemas";
+import { macAddress } from "@kule/rules/servers/mac";
+import { sql } from "kysely";
+import type { Tx } from "../../platform/database.ts";
+
+export type PublicInterface = NonNullable<PayloadOf<"PublicIpAttach">["public_interface"]>;
+
+/** Of the server's interfaces the public one is the second: the first is the private one. */
+const position = 1;
+
+/**
+ * The public interface that the server's VM is to have now; null for none. An address that another server's VM may still
+ * have is not in it: no job of this server learns of it before that one has given it up.
+ */
+export async function publicInterfaceOf(
+  tx: Tx,
+  server: {
+    readonly id: string;
+    readonly organisation_id: string;
+    readonly region: string;
+    readonly vmid: number;
+  },
+): Promise<PublicInterface | null> {
+  const rows = await tx
+    .selectFrom("public_ip")
+    .innerJoin("ip_pool", "ip_pool.id", "public_ip.pool_id")
+    .innerJoin("region", "region.slug", "public_ip.region")
+    .select([
+      "public_ip.version",
+      sql<string>`host(public_ip.address)`.as("address"),
+      "ip_pool.prefix_length",
+      sql<string>`host(ip_pool.gateway)`.as("gateway"),
+      "ip_pool.vlan",
+      "region.number",
+    ])
+    .where("public_ip.organisation_id", "=", server.organisation_id)
+    .where("public_ip.server_id", "=", server.id)
+    .where("public_ip.held_by", "=", server.id)
+    .orderBy("public_ip.version")
+    .execute();
+  const [first] = rows;
+  if (first === undefined) return null;
+  return {
+    mac: macAddress(first.number, server.vmid, position),
+    vlan: first.vlan,
+    addresses: rows.map(({ version, address, prefix_length, gateway }) => ({
+      version: version as 4 | 6,
+      address,
+      prefix_length,
+      gateway,
+    })),
+  };
+}
+
+/** True when the guest's way out over IPv4 is its public interface: two default routes would be one too many. */
+export function leadsOut(publicInterface: PublicInterface | null): boolean {
+  return publicInterface?.addresses.some(({ version }) => version === 4) === true;
+}

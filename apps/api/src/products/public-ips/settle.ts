@@ -1,0 +1,200 @@
+import { sql } from "kysely";
+import type { Tx } from "../../platform/database.ts";
+import { newId } from "../../platform/ids.ts";
+import type { JobEnd } from "../../platform/job-handler.ts";
+import { cancelQueuedJob, type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
+import type { Settings } from "../../platform/settings.ts";
+import { releasePublicIp } from "./allocation.ts";
+import { callJob, queuePublicIpJob } from "./jobs.ts";
+import { lockServers } from "./placement.ts";
+import type { PublicIpRow } from "./store.ts";
+
+/** The server as the end of its job has left it. */
+export type SettledServer = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly region: string;
+  readonly status: string;
+};
+
+const isPublicIpJob = (job: JobRow) => job.kind === "PublicIpAttach" || job.kind === "PublicIpDetach";
+
+/** Locks the servers that the end of this job may be about, before its own. */
+export async function lockWithCompany(tx: Tx, job: JobRow): Promise<void> {
+  const ips = await ipsOf(tx, job.organisation_id, job.resource_id);
+  await lockServers(tx, job.organisation_id, [
+    job.resource_id,
+    ...ips.flatMap((ip) => [ip.server_id, ip.held_by]),
+  ]);
+}
+
+/**
+ * Writes what the end of any job of a server means for its public addresses. While a job of a server is open nobody can
+ * change which addresses it is to have, but its removal; so a job that succeeds has done all that is wanted.
+ */
+export async function settlePublicIps(
+  tx: Tx,
+  server: SettledServer,
+  job: JobRow,
+  end: JobEnd,
+  settings: Settings,
+): Promise<void> {
+  for (const ip of await ipsOf(tx, server.organisation_id, server.id)) {
+    if (job.kind === "ServerDestroy" && end.status === "succeeded")
+      await purged(tx, ip, server, job, settings);
+    else if (end.status === "succeeded") await done(tx, ip, server, job, end);
+    else await notDone(tx, ip, server, job, end);
+  }
+  await catchUp(tx, server, job);
+}
+
+/** Addresses that the server has, is to have, or has not given up yet, under their locks. */
+async function ipsOf(tx: Tx, organisationId: string, serverId: string): Promise<PublicIpRow[]> {
+  return tx
+    .selectFrom("public_ip")
+    .selectAll()
+    .select(sql<string>`host(address)`.as("address"))
+    .where("organisation_id", "=", organisationId)
+    .where((is) => is.or([is("server_id", "=", serverId), is("held_by", "=", serverId)]))
+    .orderBy("id")
+    .forUpdate()
+    .execute();
+}
+
+type Changes = Partial<
+  Pick<
+    PublicIpRow,
+    | "server_id"
+    | "held_by"
+    | "is_applied"
+    | "requires_reboot"
+    | "status_code"
+    | "status_message"
+    | "status_job_id"
+  >
+>;
+
+async function change(tx: Tx, ip: PublicIpRow, changes: Changes): Promise<void> {
+  await tx
+    .updateTable("public_ip")
+    .set({ ...changes, updated_at: sql<Date>`clock_timestamp()` })
+    .where("organisation_id", "=", ip.organisation_id)
+    .where("id", "=", ip.id)
+    .execute();
+}
+
+const noReason = { status_code: null, status_message: null, status_job_id: null } as const;
+
+/** Jobs that make the VM's interfaces what they are to be. */
+const applies = new Set(["ServerCreate", "ServerRebuild", "PublicIpAttach", "PublicIpDetach"]);
+/** Jobs after which a guest has booted from its drive, or will when it is on again. */
+const boots = new Set(["ServerCreate", "ServerRebuild", "ServerRestore", "ServerStop"]);
+
+async function done(tx: Tx, ip: PublicIpRow, server: SettledServer, job: JobRow, end: JobEnd): Promise<void> {
+  if (ip.held_by !== server.id) return;
+  if (applies.has(job.kind)) {
+    if (ip.server_id !== server.id) return leave(tx, ip);
+    const waitsForBoot = isPublicIpJob(job) && end.publicNetwork === "next_boot";
+    // What was there before and had to wait for a boot still has to, whatever else was attached beside it.
+    return change(tx, ip, { ...noReason, is_applied: true, requires_reboot: waitsForBoot });
+  }
+  const hasBooted =
+    boots.has(job.kind) ||
+    (job.kind === "ServerPower" && (job.parameters as { action?: string }).action !== "reset");
+  if (hasBooted && ip.requires_reboot) await change(tx, ip, { requires_reboot: false });
+}
+
+/** The server's VM has the address no more: it is free, or goes to the server that waits for it. */
+async function leave(tx: Tx, ip: PublicIpRow): Promise<void> {
+  await change(tx, ip, { ...noReason, held_by: ip.server_id, is_applied: false, requires_reboot: false });
+  if (ip.server_id === null) return;
+  const { queued } = await lockOpenJobs(tx, ip.organisation_id, ip.server_id);
+  if (queued?.kind === "PublicIpAttach") await callJob(tx, queued);
+}
+
+async function notDone(
+  tx: Tx,
+  ip: PublicIpRow,
+  server: SettledServer,
+  job: JobRow,
+  end: JobEnd,
+): Promise<void> {
+  const isComing = ip.server_id === server.id && ip.held_by === server.id && !ip.is_applied;
+  const isLeaving = ip.held_by === server.id && ip.server_id !== server.id;
+  const reason = (code: string) => ({
+    status_code: code,
+    status_message: end.message,
+    status_job_id: job.id,
+  });
+  if (job.kind === "ServerCreate" && isComing) return change(tx, ip, reason("create_failed"));
+  if (!isPublicIpJob(job)) return;
+  // The server was marked for removal while the job ran; what it has not done is done when that is settled.
+  const gaveWay = end.status === "cancelled" && server.status === "pending_deletion";
+  if (gaveWay) return;
+  if (isComing) return change(tx, ip, reason("attach_failed"));
+  // Whoever waited for it gets it another time: where it is, nobody knows better than the server that had it.
+  if (isLeaving && ip.server_id !== null) {
+    const { queued } = await lockOpenJobs(tx, ip.organisation_id, ip.server_id);
+    if (queued?.kind === "PublicIpAttach")
+      await cancelQueuedJob(tx, queued, "move_failed", "The address could not be taken off its server");
+    return change(tx, ip, { ...reason("move_failed"), server_id: server.id });
+  }
+  if (isLeaving) return change(tx, ip, reason("detach_failed"));
+}
+
+/** The server is gone, and with it whatever its VM had. */
+async function purged(
+  tx: Tx,
+  ip: PublicIpRow,
+  server: SettledServer,
+  job: JobRow,
+  settings: Settings,
+): Promise<void> {
+  const isWanted = ip.server_id === server.id;
+  const isHeld = ip.held_by === server.id;
+  if (!isWanted) return leave(tx, ip);
+  await change(tx, ip, {
+    ...noReason,
+    server_id: null,
+    held_by: isHeld ? null : ip.held_by,
+    is_applied: false,
+    requires_reboot: false,
+  });
+  if (isHeld && ip.delete_with_server && !ip.protect_delete)
+    await releasePublicIp(tx, ip, settings.addressQuarantineSeconds, { jobId: job.id, source: "verify" });
+}
+
+/**
+ * A job of the server that gave way to its removal, or that nobody could write while another was open, is written now:
+ * an address on its way never stays without one.
+ */
+async function catchUp(tx: Tx, server: SettledServer, job: JobRow): Promise<void> {
+  const canDetach = ["running", "stopped", "error", "pending_deletion"].includes(server.status);
+  const canAttach = server.status === "running" || server.status === "stopped";
+  if (!canDetach) return;
+  const { queued, running } = await lockOpenJobs(tx, server.organisation_id, server.id);
+  if (queued !== null || running !== null) return;
+  const ips = (await ipsOf(tx, server.organisation_id, server.id)).filter((ip) => ip.status_code === null);
+  const comes = ips.some((ip) => ip.server_id === server.id && ip.held_by === server.id && !ip.is_applied);
+  const leaves = ips.some((ip) => ip.held_by === server.id && ip.server_id !== server.id);
+  if (!(comes && canAttach) && !leaves) return;
+  await queuePublicIpJob(tx, comes && canAttach ? "PublicIpAttach" : "PublicIpDetach", {
+    organisationId: server.organisation_id,
+    region: server.region,
+    serverId: server.id,
+    by: {
+      requestedBy: { type: "system", id: null, name: `after ${job.id}` },
+      requestId: newId("req"),
+    },
+  });
+}
+
+/** A job of the server is tried again: its addresses are on their way once more. */
+export async function retryPublicIps(tx: Tx, job: JobRow): Promise<void> {
+  await tx
+    .updateTable("public_ip")
+    .set({ ...noReason, updated_at: sql<Date>`clock_timestamp()` })
+    .where("organisation_id", "=", job.organisation_id)
+    .where((is) => is.or([is("server_id", "=", job.resource_id), is("held_by", "=", job.resource_id)]))
+    .execute();
+}

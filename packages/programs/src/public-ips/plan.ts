@@ -1,0 +1,121 @@
+import type { PayloadOf } from "@kule/contract/schemas";
+import { configDifference, isEmptyDifference } from "@kule/proxmox/config-difference";
+import type { GuestInterface } from "@kule/proxmox/guest-agent";
+import type { DesiredConfig, Vm } from "@kule/proxmox/hypervisor";
+import { parseNetDevice, samePropertyString } from "@kule/proxmox/property-string";
+import { firewallDifference, type SeenFirewall } from "@kule/proxmox/vm-firewall";
+import type { RegionSettings } from "../region-settings.ts";
+import { addressFilter, ipConfigs, publicIndex, publicNetDevice } from "../servers/public-interface.ts";
+import { vmMissing } from "../servers/vm-problems.ts";
+
+export type PublicIpPayload = PayloadOf<"PublicIpAttach"> | PayloadOf<"PublicIpDetach">;
+
+export type SeenNetwork =
+  | { readonly state: "absent" }
+  | {
+      readonly state: "present";
+      readonly vm: Vm;
+      readonly firewall: SeenFirewall;
+      /** The running guest's interfaces; null when it is off or no agent answers. */
+      readonly guest: readonly GuestInterface[] | null;
+      /** The cloud-init keys that a running guest's drive does not have yet. */
+      readonly staleKeys: readonly string[];
+    };
+
+export type PublicIpStep =
+  | { readonly do: "firewall" }
+  | { readonly do: "clear-guest" }
+  | { readonly do: "configure"; readonly config: DesiredConfig }
+  | { readonly do: "tell-guest"; readonly otherwise: DesiredConfig }
+  | { readonly do: "write-drive" };
+
+/** What is missing between the interfaces the server is to have and the VM we see. */
+export function planPublicInterface(
+  payload: PublicIpPayload,
+  seen: SeenNetwork,
+  settings: RegionSettings,
+): readonly PublicIpStep[] {
+  if (seen.state === "absent") {
+    // What was never made, or is gone, has no address to give up.
+    if ((payload.public_interface ?? null) === null) return [];
+    throw vmMissing(payload.vmid);
+  }
+  return (payload.public_interface ?? null) === null
+    ? withoutInterface(payload, seen)
+    : withInterface(payload, seen, settings);
+}
+
+type Present = Extract<SeenNetwork, { state: "present" }>;
+
+/** The filter first: there is no moment in which the interface could use an address that is not its own. */
+function withInterface(payload: PublicIpPayload, seen: Present, settings: RegionSettings): PublicIpStep[] {
+  const { vm, guest } = seen;
+  const steps: PublicIpStep[] = [];
+  if (firewallDifference(addressFilter(payload), seen.firewall).length > 0) steps.push({ do: "firewall" });
+  const devices = { ...privateDevices(payload, vm), ...publicNetDevice(payload, settings) };
+  const viaDrive = { ...devices, ...ipConfigs(payload) };
+  const key = `ipconfig${publicIndex(payload)}`;
+  const onDrive = vm.config[key];
+  const isOnDrive = onDrive !== undefined && samePropertyString(onDrive, ipConfigs(payload)[key] ?? "");
+  const mayBeTold = guest !== null && payload.guest_network !== "none" && onDrive === undefined;
+  const config = isOnDrive || !(mayBeTold || guestHasAddresses(payload, guest)) ? viaDrive : devices;
+  if (differs(config, vm)) steps.push({ do: "configure", config });
+  if (config === devices && !guestHasAddresses(payload, guest))
+    steps.push({ do: "tell-guest", otherwise: viaDrive });
+  if (isStale(seen)) steps.push({ do: "write-drive" });
+  return steps;
+}
+
+/** The device goes before its filter: what is left of it can never be unfiltered. */
+function withoutInterface(payload: PublicIpPayload, seen: Present): PublicIpStep[] {
+  const { vm } = seen;
+  const steps: PublicIpStep[] = [];
+  const index = publicIndex(payload);
+  const device = vm.config[`net${index}`];
+  const mac = device === undefined ? null : (parseNetDevice(device).mac?.toLowerCase() ?? null);
+  const told = seen.guest?.find((each) => each.mac === mac);
+  if (told !== undefined && told.addresses.length > 0 && payload.guest_network !== "none")
+    steps.push({ do: "clear-guest" });
+  // With the address of the drive the private interface lost its gateway; it is left alone when it never did.
+  const hadDrive = vm.config[`ipconfig${index}`] !== undefined;
+  const config = { ...privateDevices(payload, vm), ...(hadDrive ? ipConfigs(payload) : {}) };
+  if (differs(config, vm)) steps.push({ do: "configure", config });
+  if (firewallDifference(addressFilter(payload), seen.firewall).length > 0) steps.push({ do: "firewall" });
+  if (isStale(seen)) steps.push({ do: "write-drive" });
+  return steps;
+}
+
+/** The private interfaces as they are: this job is not about them, but a family of keys is written as a whole. */
+function privateDevices({ interfaces }: PublicIpPayload, vm: Vm): DesiredConfig {
+  return Object.fromEntries(
+    interfaces.flatMap((_, index) => {
+      const device = vm.config[`net${index}`];
+      return device === undefined ? [] : [[`net${index}`, device]];
+    }),
+  );
+}
+
+const differs = (config: DesiredConfig, vm: Vm): boolean =>
+  !isEmptyDifference(configDifference(config, vm.config, false));
+
+/** A guest that reboots by itself reads the drive as it is; one that is started gets a new one anyway. */
+const isStale = ({ vm, staleKeys }: Present): boolean =>
+  vm.power !== "stopped" && staleKeys.some((key) => /^ipconfig\d+$/.test(key));
+
+/** True when the running guest shows exactly the wanted addresses on the public interface. */
+export function guestHasAddresses(
+  payload: PublicIpPayload,
+  guest: readonly GuestInterface[] | null,
+): boolean {
+  const wanted = payload.public_interface ?? null;
+  if (wanted === null) return false;
+  const own = guest?.find((each) => each.mac === wanted.mac.toLowerCase());
+  if (own === undefined) return false;
+  const shown = new Set(own.addresses);
+  return (
+    shown.size === wanted.addresses.length &&
+    wanted.addresses.every(({ address, prefix_length }) =>
+      shown.has(`${address}/${prefix_length}`.toLowerCase()),
+    )
+  );
+}

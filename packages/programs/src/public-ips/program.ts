@@ -1,0 +1,111 @@
+// PublicIpAttach and PublicIpDetach: the VM's public interface is as the control plane wants it, on the VM, in the
+// filter that keeps it to its addresses, and in the guest. Both do the same: what differs is what is wanted.
+
+import type { EffectContext } from "@kule/proxmox/hypervisor";
+import type { Job, Program, World } from "../program.ts";
+import { observedPower, observeExisting, ownerOf } from "../servers/existing-server.ts";
+import { addressFilter } from "../servers/public-interface.ts";
+import { clearGuest, tellGuest } from "./guest-network.ts";
+import {
+  guestHasAddresses,
+  type PublicIpPayload,
+  type PublicIpStep,
+  planPublicInterface,
+  type SeenNetwork,
+} from "./plan.ts";
+
+/** How long a guest may take to show an address that it was told of. */
+const GUEST_MILLISECONDS = 15_000;
+const GUEST_POLL_MILLISECONDS = 1_000;
+
+export const attachPublicIp: Program<"PublicIpAttach", SeenNetwork, PublicIpStep> = {
+  kind: "PublicIpAttach",
+  observe: (job, world, effect) => observeNetwork(job, world, effect),
+  plan: (job, seen, world) => planPublicInterface(job.payload, seen, world.settings),
+  apply: {
+    firewall: (_, job, world, effect) =>
+      world.hypervisor.setFirewall(job.payload.vmid, ownerOf(job, world), addressFilter(job.payload), effect),
+    "clear-guest": async (_, job, world, effect) => {
+      // Whether it obeys does not matter: the interface goes next. A file that stays would only be in the way later.
+      const { vmid, guest_network } = job.payload;
+      for (const command of clearGuest(guest_network))
+        await world.hypervisor.runInGuest(vmid, ownerOf(job, world), command, effect);
+    },
+    configure: ({ config }, job, world, effect) =>
+      world.hypervisor.configure(
+        job.payload.vmid,
+        ownerOf(job, world),
+        { desired: config, rewriteSecrets: false },
+        effect,
+      ),
+    "tell-guest": async ({ otherwise }, job, world, effect) => {
+      if (await isTold(job, world, effect)) return;
+      // A guest that cannot be told learns of it from its drive, when it boots.
+      await world.hypervisor.configure(
+        job.payload.vmid,
+        ownerOf(job, world),
+        { desired: otherwise, rewriteSecrets: false },
+        effect,
+      );
+    },
+    "write-drive": (_, job, world, effect) =>
+      world.hypervisor.writeCloudInit(job.payload.vmid, ownerOf(job, world), effect),
+  },
+  observed(job, seen) {
+    const payload = job.payload;
+    const wanted = payload.public_interface ?? null;
+    if (seen.state === "absent" || wanted === null) return observedPower(seen);
+    const boots = seen.vm.power !== "stopped" && !guestHasAddresses(payload, seen.guest);
+    return {
+      ...observedPower(seen),
+      addresses: [
+        ...payload.interfaces.map(({ address }) => address),
+        ...wanted.addresses.map(({ address }) => address),
+      ],
+      public_network: boots ? "next_boot" : "applied",
+    };
+  },
+};
+
+/** The same with less wanted: payloads of the two kinds differ in their kind alone. */
+export const detachPublicIp = {
+  ...attachPublicIp,
+  kind: "PublicIpDetach",
+} as unknown as Program<"PublicIpDetach", SeenNetwork, PublicIpStep>;
+
+async function observeNetwork(
+  job: Job<PublicIpPayload>,
+  world: World,
+  effect: EffectContext,
+): Promise<SeenNetwork> {
+  const seen = await observeExisting(job, world, effect);
+  if (seen.state === "absent") return seen;
+  const { hypervisor } = world;
+  const runs = seen.vm.power === "running";
+  const [firewall, guest, staleKeys] = await Promise.all([
+    hypervisor.readFirewall(seen.vm, effect.signal),
+    runs ? hypervisor.guestInterfaces(seen.vm, effect.signal) : null,
+    seen.vm.power === "stopped" ? [] : hypervisor.staleCloudInitKeys(seen.vm, effect.signal),
+  ]);
+  return { ...seen, firewall, guest, staleKeys };
+}
+
+/** Tells the guest, and waits until it shows what it was told. */
+async function isTold(job: Job<PublicIpPayload>, world: World, effect: EffectContext): Promise<boolean> {
+  const { hypervisor, runtime } = world;
+  const { payload } = job;
+  const { vmid, guest_network, public_interface: wanted } = payload;
+  if (wanted === null || wanted === undefined) return false;
+  for (const command of tellGuest(guest_network, wanted))
+    if ((await hypervisor.runInGuest(vmid, ownerOf(job, world), command, effect)) !== 0) return false;
+  const startedAt = runtime.now();
+  for (;;) {
+    const seen = await hypervisor.findVm(vmid, ownerOf(job, world), undefined, effect.signal);
+    if (seen.state !== "present") return false;
+    const guest = await hypervisor.guestInterfaces(seen.vm, effect.signal);
+    if (guestHasAddresses(payload, guest)) return true;
+    if (runtime.now() - startedAt >= GUEST_MILLISECONDS) return false;
+    await effect.stillRunning(runtime.now() - startedAt);
+    await runtime.pause(GUEST_POLL_MILLISECONDS, effect.signal);
+  }
+}

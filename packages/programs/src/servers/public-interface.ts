@@ -1,0 +1,73 @@
+// The interface in the region's public network: the VM's last one, with the server's public addresses, one of each IP
+// version. Worked out from the job alone, the same for a server that is made and for one that is there.
+
+import type { PayloadOf } from "@kule/contract/schemas";
+import type { DesiredConfig } from "@kule/proxmox/hypervisor";
+import { renderIpConfig, renderNetDevice } from "@kule/proxmox/property-string";
+import { antiSpoofing, type DesiredFirewall } from "@kule/proxmox/vm-firewall";
+import { Failed } from "../errors.ts";
+import type { RegionSettings } from "../region-settings.ts";
+
+/** The part of a payload that says what interfaces there are. */
+export type InterfacesPayload = Pick<PayloadOf<"ServerCreate">, "interfaces" | "public_interface">;
+
+/** The public interface comes after the private ones. */
+export const publicIndex = ({ interfaces }: InterfacesPayload): number => interfaces.length;
+
+/** Its device; nothing when there is to be none. Throws Failed in a region without a public network. */
+export function publicNetDevice(payload: InterfacesPayload, settings: RegionSettings): DesiredConfig {
+  const wanted = payload.public_interface ?? null;
+  if (wanted === null) return {};
+  const { publicNetwork } = settings;
+  if (publicNetwork === null)
+    throw new Failed({
+      code: "no_public_network",
+      message: "The region has no public network. An operator has to look at it.",
+      internal: `the region file of ${settings.region} names no network.public`,
+    });
+  const device = renderNetDevice({
+    model: "virtio",
+    mac: wanted.mac,
+    bridge: publicNetwork.bridge,
+    vlan: wanted.vlan ?? publicNetwork.vlan,
+    firewall: true,
+    extra: new Map(),
+  });
+  return { [`net${publicIndex(payload)}`]: device };
+}
+
+/** The cloud-init settings of all interfaces. */
+export function ipConfigs(payload: InterfacesPayload): DesiredConfig {
+  const wanted = payload.public_interface ?? null;
+  const own = payload.interfaces.map(
+    ({ address, prefix_length, gateway }, index) =>
+      [`ipconfig${index}`, renderIpConfig({ address, prefix: prefix_length, gateway })] as const,
+  );
+  const outside =
+    wanted === null
+      ? []
+      : [
+          [
+            `ipconfig${publicIndex(payload)}`,
+            renderIpConfig(
+              ...wanted.addresses.map(({ address, prefix_length, gateway }) => ({
+                address,
+                prefix: prefix_length,
+                gateway,
+              })),
+            ),
+          ] as const,
+        ];
+  return Object.fromEntries([...own, ...outside]);
+}
+
+/** Every interface may use its own addresses and no others. */
+export function addressFilter(payload: InterfacesPayload): DesiredFirewall {
+  const outside = payload.public_interface ?? null;
+  return antiSpoofing([
+    ...payload.interfaces.map(({ address }, index) => ({ index, addresses: [address] })),
+    ...(outside === null
+      ? []
+      : [{ index: publicIndex(payload), addresses: outside.addresses.map(({ address }) => address) }]),
+  ]);
+}

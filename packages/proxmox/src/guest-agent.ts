@@ -1,0 +1,92 @@
+// What the guest agent says of a running guest, and programs run through it. There may be no agent, or one that does
+// not answer yet: that is a state to plan with, not an error.
+
+import type { CallOptions, ProxmoxClient } from "./client.ts";
+import { ProxmoxAgentUnavailable } from "./errors.ts";
+import { readBoolean, readNumber } from "./lenient.ts";
+import type { Runtime } from "./runtime.ts";
+
+export type GuestInterface = {
+  /** Lower case. */
+  readonly mac: string;
+  /** As "203.0.113.10/24", in lower case; without link-local ones. */
+  readonly addresses: readonly string[];
+};
+
+export type GuestCommand = {
+  /** The program and its arguments, each as it is: no shell is between. */
+  readonly argv: readonly string[];
+  /** What it reads from its standard input. */
+  readonly input?: string;
+};
+
+type VmPath = { readonly node: string; readonly vmid: number };
+
+const EXEC_TIMEOUT_MILLISECONDS = 30_000;
+const EXEC_POLL_MILLISECONDS = 500;
+
+/** The guest's interfaces; null when no agent answers. */
+export async function readGuestInterfaces(
+  client: ProxmoxClient,
+  path: VmPath,
+  signal?: AbortSignal,
+): Promise<readonly GuestInterface[] | null> {
+  let answer: unknown;
+  try {
+    answer = await client.call("GET /nodes/{node}/qemu/{vmid}/agent/network-get-interfaces", path, {
+      signal,
+    });
+  } catch (error) {
+    if (error instanceof ProxmoxAgentUnavailable) return null;
+    throw error;
+  }
+  // An error of the agent may come with a 200.
+  const { result } = answer as { result?: unknown };
+  if (!Array.isArray(result)) return null;
+  return result.map((each: AgentInterface) => ({
+    mac: (each["hardware-address"] ?? "").toLowerCase(),
+    addresses: (each["ip-addresses"] ?? [])
+      .map((one) => `${one["ip-address"]}/${one.prefix}`.toLowerCase())
+      .filter((text) => !text.startsWith("fe80:")),
+  }));
+}
+
+type AgentInterface = {
+  readonly "hardware-address"?: string;
+  readonly "ip-addresses"?: readonly { readonly "ip-address": string; readonly prefix: number }[];
+};
+
+/**
+ * Runs a program in the guest and waits for its end.
+ *
+ * @returns its exit code; null when the agent does not run it, or it does not end in time
+ */
+export async function runInGuest(
+  client: ProxmoxClient,
+  runtime: Runtime,
+  path: VmPath,
+  { argv, input }: GuestCommand,
+  options: CallOptions,
+): Promise<number | null> {
+  try {
+    const { pid } = await client.call(
+      "POST /nodes/{node}/qemu/{vmid}/agent/exec",
+      { ...path, command: argv, ...(input === undefined ? {} : { "input-data": input }) },
+      options,
+    );
+    const deadline = runtime.now() + EXEC_TIMEOUT_MILLISECONDS;
+    for (;;) {
+      const status = await client.call(
+        "GET /nodes/{node}/qemu/{vmid}/agent/exec-status",
+        { ...path, pid: readNumber(pid) ?? 0 },
+        { signal: options.signal },
+      );
+      if (readBoolean(status.exited)) return readNumber(status.exitcode) ?? -1;
+      if (runtime.now() >= deadline) return null;
+      await runtime.pause(EXEC_POLL_MILLISECONDS, options.signal ?? undefined);
+    }
+  } catch (error) {
+    if (error instanceof ProxmoxAgentUnavailable) return null;
+    throw error;
+  }
+}
