@@ -341,10 +341,10 @@ describe("a server's page", () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");
     await ada.submit(`/servers/${id}`, `/servers/${id}/protection`, { protect: "true" });
-    expect(await ada.page(`/servers/${id}`)).toContain("The server is protected against deletion");
+    expect(await ada.page(`/servers/${id}`)).toContain("The server is protected from deletion");
     const forced = await ada.submit(`/servers/${id}`, `/servers/${id}/delete`, { confirm_name: "web-1" });
     expect(forced.status).toBe(409);
-    expect(await forced.text()).toContain("The server is protected against deletion");
+    expect(await forced.text()).toContain("The server is protected from deletion");
     expect(world.api.state.server(id)?.deletion).toBe(null);
   });
 

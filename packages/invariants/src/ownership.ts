@@ -24,6 +24,8 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "address", column: "nic_id", parent: "nic", region: false },
   { child: "public_ip", column: "server_id", parent: "server", region: true },
   { child: "public_ip", column: "held_by", parent: "server", region: true },
+  { child: "drift", column: "server_id", parent: "server", region: true },
+  { child: "console_session", column: "server_id", parent: "server", region: true },
   { child: "server_secret", column: "server_id", parent: "server", region: false },
   { child: "job_step", column: "job_id", parent: "job", region: false },
   { child: "usage_event", column: "job_id", parent: "job", region: true },

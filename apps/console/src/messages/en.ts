@@ -157,7 +157,7 @@ export const en = {
     },
     reasons: {
       invalid_state: "Not possible while the server is in this state.",
-      protected: "The server is protected against deletion.",
+      protected: "The server is protected from deletion.",
       resource_deleting: "The server is being removed.",
       organisation_suspended: "The organisation is suspended.",
       forbidden: "Your role does not allow it.",
@@ -213,7 +213,7 @@ export const en = {
     privateIp: "Private address",
     privateIpHint: "Left empty, the lowest free address of the subnet is taken.",
     start: "Start it when it is ready",
-    protect: "Protect against deletion",
+    protect: "Protect from deletion",
     summary: "Summary",
     summaryName: "(no name yet)",
     password: "console password, shown once",

@@ -64,8 +64,8 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/products/servers/cancel-server-deletion.ts",
-          find: "state.length > 0",
-          replace: "state.length >= 0",
+          find: "wrongState.length > 0",
+          replace: "wrongState.length >= 0",
         },
       ],
       expects: /were given back to servers taken out of the removal buffer/,

@@ -174,7 +174,7 @@ export async function endState(region: LabRegion, vmid: number): Promise<unknown
   const volumes = region.lab.control.volumes(vmid).sort();
   if (sighting.state !== "present")
     return { sighting, volumes: volumes.map((volume) => volume.replaceAll(String(vmid), STAND_IN)) };
-  const { digest, config, ...vm } = sighting.vm;
+  const { digest, process: _, config, ...vm } = sighting.vm;
   const { smbios1, vmgenid, digest: again, ...compared } = config;
   const firewall = await hypervisor.readFirewall(sighting.vm);
   const text = JSON.stringify({

@@ -490,6 +490,11 @@ const planted: readonly Planted[] = [
     ["I13 srv_gone"],
   ],
   [
+    "a package that a server takes along to nowhere",
+    "update server set resize_package = 'l', resize_disk_gb = 160 where id = 'srv_run'",
+    ["I5 srv_run takes l along"],
+  ],
+  [
     "a password that nobody needs any more",
     "insert into server_secret (server_id, organisation_id, password_hash) values ('srv_run', 'org_a', 'x')",
     ["secret-kept srv_run"],

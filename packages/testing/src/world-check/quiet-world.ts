@@ -68,6 +68,12 @@ select kule_queue_add('job_new'), kule_queue_add('job_stop');
 update job set status = 'running', epoch = 1, attempt = 1, last_seq = 1, claim_id = 'c3', lease_until = now() + interval '1 minute' where id = 'job_stop';
 select kule_queue_lock('job_stop', 1);
 update server set status_job_id = 'job_stop' where id = 'srv_stop';
+insert into console_session (id, organisation_id, region, server_id, type, state, token_id, token_kind, subject, actor, on_behalf, request_id, ticket_expires_at, replica_id, claim_id) values
+  ('con_1', 'org_a', 'r1', 'srv_run', 'serial', 'open', 'tok_1', 'organisation', 'tok_1', '{}', false, 'req_1', now(), 'rep_1', 'c9');
+insert into region_inventory (region, pass) values ('r1', 3);
+insert into region_vm (region, vmid, pass, looked_at, state) values ('r1', 100, 3, now(), 'seen');
+insert into drift (id, region, vmid, kind, organisation_id, server_id, message, sightings, pass, first_seen_at, last_seen_at) values
+  ('drf_1', 'r1', 100, 'changed', 'org_a', 'srv_run', 'm', 2, 3, now(), now());
 insert into server_secret (server_id, organisation_id, password_hash) values ('srv_new', 'org_a', 'x');
 insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status, started_at, finished_at) values
   ('job_run', 'org_a', 1, 1, 1, 'apply', 'clone', 'failed', now() - interval '3 minutes', now() - interval '2 minutes'),

@@ -44,7 +44,7 @@ export class ContractPairs {
     const { status } = response;
     this.#seen.add(`${id} ${status}`);
     if (transport.has(status)) return;
-    const isJson = response.headers.get("Content-Type")?.includes("json") === true;
+    const isJson = /^application\/(problem\+)?json\b/.test(response.headers.get("Content-Type") ?? "");
     const body: unknown = isJson ? await response.clone().json() : null;
     const defect = responseDefect(id, status, body);
     if (defect !== null && !this.#undocumented.has(`${id} ${status}`))

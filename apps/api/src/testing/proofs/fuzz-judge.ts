@@ -85,7 +85,7 @@ export function judgeFuzz(fuzz: FuzzCase, actor: FuzzActor, answer: RawAnswer): 
   if (!isPlain) return defects;
   if (!transport.has(status)) {
     // What is not JSON fits only operations whose answer the contract describes as something else.
-    const isJson = answer.headers.get("Content-Type")?.includes("json") === true;
+    const isJson = /^application\/(problem\+)?json\b/.test(answer.headers.get("Content-Type") ?? "");
     const body: unknown = answer.text === "" || !isJson ? null : JSON.parse(answer.text);
     const defect = responseDefect(operation.id, status, body);
     if (defect !== null) defects.push(defect);

@@ -76,7 +76,7 @@ async function excessFindings(all: TwoOrganisations): Promise<Findings> {
     cases += 1;
     if (answer.status >= 300)
       violations.push(`${info.id} answered ${answer.status} ${answer.text.slice(0, 200)}`);
-    const isJson = answer.headers.get("Content-Type")?.includes("json") === true;
+    const isJson = /^application\/(problem\+)?json\b/.test(answer.headers.get("Content-Type") ?? "");
     const defect = responseDefect(info.id, answer.status, isJson ? JSON.parse(answer.text) : null);
     if (defect !== null) violations.push(`${info.id} shows what its schema does not have: ${defect}`);
     if (info.tag !== "agent" && info.tag !== "meta" && secretColumns.test(answer.text))

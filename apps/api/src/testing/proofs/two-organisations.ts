@@ -3,6 +3,7 @@ import { withChecksum } from "../../platform/tokens.ts";
 import { issueToken } from "../../products/identity/token-store.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { ApiWorld } from "../api-world.ts";
+import { TestLooker } from "../test-looker.ts";
 import { runJob } from "./region-agent.ts";
 import { made, Tenant, type TenantRegion } from "./tenant.ts";
 
@@ -78,6 +79,8 @@ async function fillWorld(
   const a = await openSide(world, "orga", r1, destroyServer);
   const b = await openSide(world, "orgb", r2, destroyServer);
 
+  await addStrangers(r1);
+
   const firstAgentToken = async (region: string) =>
     made(await world.operator.get(`/regions/${region}/agent-tokens`)).items[0].id as string;
   const removedAgentToken = made(await world.operator.post("/regions/r1/agent-tokens", { name: "gone" }))
@@ -121,6 +124,24 @@ async function fillWorld(
     cursors: await firstCursors(world, [a, b]),
     close: () => world.close(),
   };
+}
+
+/** Guests that are nobody's servers, seen twice: the region drifts. */
+async function addStrangers({ agent }: TenantRegion): Promise<void> {
+  const looker = new TestLooker(agent);
+  const strangers = [20_998, 20_999].map((vmid) => ({
+    vmid,
+    node: "pve1",
+    state: "seen" as const,
+    seen_after_ms: 0,
+    power: "on" as const,
+    name: "stranger",
+  }));
+  for (let looks = 0; looks < 2; looks++) {
+    const { pass } = await looker.begin();
+    if (pass === null) throw new Error("the region is being looked at");
+    await looker.batch(pass, 0, { vms: strangers, absent: [], end: { complete: true } });
+  }
 }
 
 /** Reads the first item of every list, as both organisations. */
