@@ -6,7 +6,7 @@ import { JOB_KINDS } from "@kule/programs/registry";
 import { ProxmoxConsoles } from "@kule/proxmox/console";
 import type { RegionFile } from "@kule/region-config/region-file";
 import type { Environment } from "@kule/region-config/secret-references";
-import { httpCalls } from "./api-calls.ts";
+import { type ApiCalls, httpCalls } from "./api-calls.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { runConsoleLoop } from "./console-loop.ts";
 import { ControlPlane } from "./control-plane.ts";
@@ -24,22 +24,23 @@ import { AGENT_VERSION } from "./version.ts";
 /** After this, what is still under way when the agent stops is broken off. */
 const GRACE_MILLISECONDS = 1_500;
 
-/** Works until the signal, then hands its jobs back. Throws WrongRegion and StateUnusable before it has begun. */
+/**
+ * Works until the signal, then hands its jobs back. Throws WrongRegion and StateUnusable before it has begun.
+ *
+ * @param calls the control plane's; direct mode has them in its own process
+ */
 export async function runAgent(
   file: RegionFile,
   settings: AgentSettings,
   environment: Environment,
   log: Logger,
   stop: AbortSignal,
+  calls: ApiCalls = httpCalls(file.controlPlane.url, file.controlPlane.token.reveal()),
 ): Promise<void> {
   const runtime = agentRuntime;
   const key = loadSealingKey(settings.stateDirectory);
   const crashPoint = batteryHook(environment);
-  const controlPlane = new ControlPlane({
-    calls: httpCalls(file.controlPlane.url, file.controlPlane.token.reveal()),
-    runtime,
-    crashPoint,
-  });
+  const controlPlane = new ControlPlane({ calls, runtime, crashPoint });
   const client = hypervisorClient(file, (record) => log.debug({ hypervisor: record }, "hypervisor call"));
   const common = {
     controlPlane,

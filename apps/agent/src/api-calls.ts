@@ -35,14 +35,19 @@ export type ApiCalls = {
   ): Promise<CallResult<Schemas["ClaimedConsole"] | undefined>>;
 };
 
-/** The calls over HTTP. */
-export function httpCalls(url: string, token: string): ApiCalls {
+/** The calls over HTTP, or by whatever takes requests in its place. */
+export function httpCalls(
+  url: string,
+  token: string,
+  send?: (request: Request) => Promise<Response>,
+): ApiCalls {
   const client = createApiClient({
     baseUrl: url,
     token,
     readRetries: 0,
     // Each call brings its own, shorter one; this is only the outer fence.
     timeoutMs: 60_000,
+    ...(send === undefined ? {} : { send }),
   });
   return {
     me: (signal) => client.GET("/me", { signal }),

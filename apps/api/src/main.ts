@@ -1,5 +1,7 @@
 import { argv, env, stderr } from "node:process";
+import { SettingsError } from "@kule/agent/settings";
 import { batteryHook } from "@kule/crash-points/crash-hook";
+import { RegionFileError } from "@kule/region-config/region-file-error";
 import { migrateCommand } from "./commands/migrate.ts";
 import { seedCommand } from "./commands/seed.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -9,7 +11,8 @@ import { BadSettings, readSettings } from "./platform/settings.ts";
 
 const usage = `usage: kule-api <command>
   serve     answer requests (KULE_DATABASE_URL, KULE_API_HOST, KULE_API_PORT, …)
-  worker    run the control plane's own tasks (KULE_DATABASE_URL, KULE_OWNER_DATABASE_URL)
+  worker    run the control plane's own tasks (KULE_DATABASE_URL, KULE_OWNER_DATABASE_URL), and the jobs of the
+            regions whose files KULE_DIRECT_REGIONS names
   migrate   bring the database to this version (KULE_OWNER_DATABASE_URL, KULE_API_DATABASE_PASSWORD)
   seed      make a first operator, organisation, user and region, and print their secrets as JSON
 `;
@@ -33,9 +36,14 @@ async function main(command: string | undefined, options: readonly string[]): Pr
   }
 }
 
+/** What is wrong with how the process was started says so itself. */
+function isExplained(error: unknown): error is Error {
+  return [BadSettings, RegionFileError, SettingsError].some((kind) => error instanceof kind);
+}
+
 main(argv[2], argv.slice(3)).catch((error: unknown) => {
   stderr.write(
-    `${error instanceof BadSettings ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
+    `${isExplained(error) ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
   );
   process.exitCode = 1;
 });

@@ -16,6 +16,8 @@ export type ClientOptions = {
   readonly timeoutMs?: number;
   /** How often a read is tried again when nothing answered or the answer was 429, 502, 503 or 504. Default 2. */
   readonly readRetries?: number;
+  /** Takes the place of the network. */
+  readonly send?: (request: Request) => Promise<Response>;
   /** Sent with every call, for instance to pass a request id on. */
   readonly headers?: Readonly<Record<string, string>>;
 };
@@ -33,12 +35,17 @@ export function createApiClient(options: ClientOptions): ApiClient {
     timeout: options.timeoutMs ?? 30_000,
     retry: { limit: options.readRetries ?? 2, methods: ["get"], statusCodes: [429, 502, 503, 504] },
     throwHttpErrors: false,
+    ...(options.send === undefined ? {} : { fetch: sender(options.send) }),
   });
   return createFetchClient<paths>({
     baseUrl: options.baseUrl,
     headers,
     fetch: (request: Request) => transport(request),
   });
+}
+
+function sender(send: (request: Request) => Promise<Response>): typeof fetch {
+  return (input, init) => send(new Request(input, init));
 }
 
 /** A problem document, when that is what an error is. */

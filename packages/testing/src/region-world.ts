@@ -28,6 +28,8 @@ export type WorldOptions = {
   /** A migrated database to use instead of a fresh one; whoever gives it drops it. */
   readonly database?: FreshDatabase;
   readonly links?: WorldLinks;
+  /** `direct`: the worker drives the lab, and there is no agent. Default `agent`. */
+  readonly mode?: "agent" | "direct";
 };
 
 /**
@@ -78,8 +80,8 @@ export type RegionWorld = {
   addApi(
     env?: Readonly<Record<string, string>>,
   ): Promise<{ readonly origin: string; readonly process: TestProcess }>;
-  /** The same for the worker, which is ready at once. */
-  startWorker(env?: Readonly<Record<string, string>>): TestProcess;
+  /** The same for the worker, which is ready at once; or one more beside it. */
+  startWorker(env?: Readonly<Record<string, string>>, beside?: boolean): TestProcess;
   /** What was really done to the region. */
   effects(): Effects;
   /** The VMs there are, by id, with the server each is marked for. */
@@ -144,7 +146,8 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_LAB_CONTROL_PORT: "0",
       KULE_LAB_TIME_SCALE: String(options.labTimeScale ?? 0),
     });
-    const seeded = await seed(apiMain, workerEnv);
+    const mode = options.mode ?? "agent";
+    const seeded = await seed(apiMain, mode, workerEnv);
     const apiEnv =
       links.apiToPostgres === undefined
         ? workerEnv
@@ -153,10 +156,10 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       run("api", [apiMain, "serve"], { ...apiEnv, ...env });
     const untilServing = (serving: TestProcess) =>
       untilReady(serving, async () => ((await fetch(`${apiUrl}/readyz`)).ok ? true : undefined));
+    let directEnv: Readonly<Record<string, string>> = {};
     const work = (env: Readonly<Record<string, string>> = {}) =>
-      run("worker", [apiMain, "worker"], { ...workerEnv, ...env });
+      run("worker", [apiMain, "worker"], { ...workerEnv, ...directEnv, ...env });
     let api = serve();
-    let worker = work();
     const labFile = await untilReady(lab, async () => readLabFile(labDirectory));
     await untilServing(api);
     const places = {
@@ -172,6 +175,13 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       return file;
     };
     const regionFile = writeRegionFile();
+    const regionEnv = {
+      KULE_PVE_TOKEN: labFile.token,
+      KULE_AGENT_STATE: path.join(directory, "agent"),
+      KULE_TEST_BUILD: "1",
+    };
+    if (mode === "direct") directEnv = { ...regionEnv, KULE_DIRECT_REGIONS: regionFile };
+    let worker = work();
 
     const clientOf = (token: string, organisationId?: string) =>
       createApiClient({
@@ -215,9 +225,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       startAgent: (env = {}, own) =>
         run("agent", [agentMain, "run", own === undefined ? regionFile : writeRegionFile(own)], {
           KULE_AGENT_TOKEN: seeded.agent_token,
-          KULE_PVE_TOKEN: labFile.token,
-          KULE_AGENT_STATE: path.join(directory, "agent"),
-          KULE_TEST_BUILD: "1",
+          ...regionEnv,
           ...env,
         }),
       async startApi(env) {
@@ -235,8 +243,8 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
         );
         return { origin, process };
       },
-      startWorker(env) {
-        if (worker.running()) throw new Error("the worker still runs; end it first");
+      startWorker(env, beside = false) {
+        if (!beside && worker.running()) throw new Error("the worker still runs; end it first");
         worker = work(env);
         return worker;
       },
@@ -268,8 +276,12 @@ const inRoot = (file: string) => path.join(root, file);
 
 type Seeded = { operator_token: string; organisation_token: string; agent_token: string };
 
-async function seed(apiMain: string, env: Readonly<Record<string, string>>): Promise<Seeded> {
-  const { stdout } = await promisify(execFile)(process.execPath, [apiMain, "seed"], {
+async function seed(
+  apiMain: string,
+  mode: "agent" | "direct",
+  env: Readonly<Record<string, string>>,
+): Promise<Seeded> {
+  const { stdout } = await promisify(execFile)(process.execPath, [apiMain, "seed", "--mode", mode], {
     env: { PATH: process.env.PATH ?? "", ...env },
   });
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Seeded;

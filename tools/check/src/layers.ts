@@ -32,6 +32,8 @@ const mayUse: Record<string, readonly string[]> = {
     "@kule/sealed-secret",
   ],
   "@kule/api": [
+    // Direct mode: the worker runs the agent's loops in its own process.
+    "@kule/agent",
     "@kule/contract",
     "@kule/crash-points",
     "@kule/rules",

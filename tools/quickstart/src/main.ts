@@ -35,7 +35,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const settings = readSettings(process.env, process.env.INIT_CWD ?? process.cwd());
+  const settings = readSettings(process.env, process.env.INIT_CWD ?? process.cwd(), process.argv.slice(2));
   mkdirSync(settings.home, { recursive: true });
   // Postgres may run under another account, which must pass; what is secret in here is 0600.
   chmodSync(settings.home, 0o711);

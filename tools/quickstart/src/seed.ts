@@ -24,11 +24,12 @@ export interface Seeded {
 export async function runSeed(
   bundle: string,
   keptFile: string,
+  mode: "agent" | "direct",
   env: Record<string, string>,
 ): Promise<Seeded> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ["--enable-source-maps", bundle, "seed", "--keep", keptFile],
+    ["--enable-source-maps", bundle, "seed", "--keep", keptFile, "--mode", mode],
     { env, maxBuffer: 1_000_000 },
   );
   const line = stdout.trim().split("\n").at(-1) ?? "";

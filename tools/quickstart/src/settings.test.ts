@@ -38,3 +38,12 @@ test("every setting that is wrong is named, with what it was", () => {
 test("two uses cannot share a port", () => {
   expect(() => readSettings({ KULE_API_PORT: "3000" }, "/")).toThrow(/must differ/);
 });
+
+test("the lab is driven by an agent, or by the worker when --mode says so", () => {
+  expect(readSettings({}, "/").mode).toBe("agent");
+  expect(readSettings({}, "/", ["--mode", "direct"]).mode).toBe("direct");
+  expect(() => readSettings({}, "/", ["--mode", "magic"])).toThrow(
+    /--mode must be agent or direct, not "magic"/,
+  );
+  expect(() => readSettings({}, "/", ["--mood"])).toThrow(/--mood/);
+});

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { parseArgs } from "node:util";
 
 export interface Settings {
   /** Absolute directory that keeps everything: data, secrets, logs. */
@@ -12,6 +13,8 @@ export interface Settings {
   labTimeScale: number;
   /** How long a deleted server can be brought back. */
   removalBufferSeconds: number;
+  /** Who drives the lab: an agent, or the control plane's worker. */
+  mode: "agent" | "direct";
 }
 
 /** A setting of the environment has no usable value; the message names it. */
@@ -20,11 +23,15 @@ export class SettingsError extends Error {
 }
 
 /**
- * Reads the settings of `npm start`. Relative paths count from `workingDir`.
+ * Reads the settings of `npm start`. Relative paths count from `workingDir`; `options` are `--mode agent|direct`.
  *
  * @throws SettingsError naming every variable that is wrong.
  */
-export function readSettings(env: NodeJS.ProcessEnv, workingDir: string): Settings {
+export function readSettings(
+  env: NodeJS.ProcessEnv,
+  workingDir: string,
+  options: readonly string[] = [],
+): Settings {
   const faults: string[] = [];
   const number = (
     name: string,
@@ -42,6 +49,7 @@ export function readSettings(env: NodeJS.ProcessEnv, workingDir: string): Settin
   const isPort = (value: number) => Number.isInteger(value) && value >= 1 && value <= 65535;
   const port = (name: string, fallback: number) => number(name, fallback, isPort, "a port from 1 to 65535");
   const settings: Settings = {
+    mode: readMode(options, faults),
     home: resolve(workingDir, env.KULE_HOME || ".kule"),
     apiPort: port("KULE_API_PORT", 8080),
     consolePort: port("KULE_CONSOLE_PORT", 3000),
@@ -61,4 +69,18 @@ export function readSettings(env: NodeJS.ProcessEnv, workingDir: string): Settin
   }
   if (faults.length > 0) throw new SettingsError(faults.join("\n"));
   return settings;
+}
+
+function readMode(options: readonly string[], faults: string[]): Settings["mode"] {
+  try {
+    const { values } = parseArgs({
+      args: [...options],
+      options: { mode: { type: "string", default: "agent" } },
+    });
+    if (values.mode === "agent" || values.mode === "direct") return values.mode;
+    faults.push(`--mode must be agent or direct, not ${JSON.stringify(values.mode)}`);
+  } catch (error) {
+    faults.push(error instanceof Error ? error.message : String(error));
+  }
+  return "agent";
 }

@@ -73,12 +73,24 @@ export class StackRun {
       KULE_REMOVAL_BUFFER_SECONDS: String(this.#settings.removalBufferSeconds),
     };
     const quickstartFile = join(home, "quickstart.json");
-    const seeded = await runSeed("apps/api/dist/main.js", quickstartFile, this.#env(apiEnv));
+    const seeded = await runSeed(
+      "apps/api/dist/main.js",
+      quickstartFile,
+      this.#settings.mode,
+      this.#env(apiEnv),
+    );
 
     const labDescription = await this.#labDescription(lab, labDir);
     writeQuickstartFile(quickstartFile, seeded, { apiUrl, consoleUrl, labUrl: labDescription.url });
     const api = this.#run("api", ["apps/api/dist/main.js", "serve"], apiEnv);
-    this.#run("worker", ["apps/api/dist/main.js", "worker"], apiEnv);
+    const regionFile = join(home, "region.yaml");
+    writeRegionFile(regionFile, seeded.region, apiUrl, labDescription);
+    const regionEnv = { KULE_PVE_TOKEN: labDescription.token, KULE_AGENT_STATE: join(home, "agent") };
+    const isDirect = this.#settings.mode === "direct";
+    this.#run("worker", ["apps/api/dist/main.js", "worker"], {
+      ...apiEnv,
+      ...(isDirect ? { ...regionEnv, KULE_DIRECT_REGIONS: regionFile } : {}),
+    });
     const console = this.#run("console", ["apps/console/dist/main.js"], {
       KULE_API_URL: apiUrl,
       KULE_CONSOLE_HOST: "127.0.0.1",
@@ -86,12 +98,11 @@ export class StackRun {
       KULE_CONSOLE_SECRET: secrets.consoleSecret,
     });
     await api.untilReady(() => answersHttp(`${apiUrl}/readyz`));
-    writeRegionFile(join(home, "region.yaml"), seeded.region, apiUrl, labDescription);
-    this.#run("agent", ["apps/agent/dist/main.js", "run", join(home, "region.yaml")], {
-      KULE_AGENT_TOKEN: seeded.agent_token,
-      KULE_PVE_TOKEN: labDescription.token,
-      KULE_AGENT_STATE: join(home, "agent"),
-    });
+    if (!isDirect)
+      this.#run("agent", ["apps/agent/dist/main.js", "run", regionFile], {
+        ...regionEnv,
+        KULE_AGENT_TOKEN: seeded.agent_token,
+      });
     await console.untilReady(() => answersHttp(consoleUrl));
     return { seeded, apiUrl, consoleUrl, labUrl: labDescription.url };
   }

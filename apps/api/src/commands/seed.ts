@@ -52,21 +52,26 @@ export async function seedCommand(
       keep: { type: "string" },
       organisation: { type: "string", default: "demo" },
       region: { type: "string", default: "lab1" },
+      mode: { type: "string", default: "agent" },
     },
   });
   for (const slug of [values.organisation, values.region])
     if (!/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/.test(slug)) throw new BadSettings(`${slug} is no slug`);
+  if (values.mode !== "agent" && values.mode !== "direct") throw new BadSettings(`${values.mode} is no mode`);
+  const names = { organisation: values.organisation, region: values.region, mode: values.mode } as const;
   const { db, close } = openDatabase({ url, poolSize: 2, guardTenants: false });
   try {
-    const kept = values.keep === undefined ? null : await readKept(db, values.keep, values);
-    const seeded = kept ?? (await seed(db, values));
+    const kept = values.keep === undefined ? null : await readKept(db, values.keep, names);
+    // Kept or not, the region is worked for as this start has it.
+    const seeded = kept ?? (await seed(db, names));
+    await db.updateTable("region").set({ mode: names.mode }).where("slug", "=", names.region).execute();
     stdout.write(`${JSON.stringify(seeded)}\n`);
   } finally {
     await close();
   }
 }
 
-type Names = { readonly organisation: string; readonly region: string };
+type Names = { readonly organisation: string; readonly region: string; readonly mode?: "agent" | "direct" };
 
 /** Makes what is missing and new secrets for all of it. */
 export async function seed(db: Database, names: Names): Promise<Seeded> {

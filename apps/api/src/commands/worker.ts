@@ -2,6 +2,7 @@ import { batteryHook } from "@kule/crash-points/crash-hook";
 import type { Logger } from "../platform/log.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
+import { readDirectRegions, workDirectRegions } from "../worker/direct-regions.ts";
 import { keepWorking } from "../worker/keep-working.ts";
 import { runWorker } from "../worker/run.ts";
 import { onceToldToStop } from "./stop-signal.ts";
@@ -14,11 +15,19 @@ export async function workerCommand(
 ): Promise<void> {
   const ownerUrl = environment.KULE_OWNER_DATABASE_URL;
   if (ownerUrl === undefined || ownerUrl === "") throw new BadSettings("KULE_OWNER_DATABASE_URL is not set");
+  const regions = readDirectRegions(environment);
   const stop = onceToldToStop();
   const open = await openDeps(settings, log, batteryHook(environment));
   try {
     void stop.then((signal) => log.info({ signal }, "stopping"));
-    await keepWorking(() => runWorker({ deps: open.deps, ownerUrl }), stop, log);
+    const stopping = new AbortController();
+    void stop.then(() => stopping.abort());
+    const direct = workDirectRegions(open.deps, regions, environment, stopping.signal);
+    await Promise.all([
+      keepWorking(() => runWorker({ deps: open.deps, ownerUrl }), stop, log),
+      // A region that cannot be worked for ends the process, as it would end its agent.
+      direct,
+    ]);
   } finally {
     await open.close();
   }

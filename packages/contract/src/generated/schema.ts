@@ -2048,10 +2048,10 @@ export interface components {
             name: string;
             country: string | null;
             /**
-             * @description Who drives the hypervisor. Direct mode follows in a later version.
+             * @description Who drives the hypervisor: the region's agent, or the control plane's worker, which then holds the hypervisor's token
              * @enum {string}
              */
-            mode: "agent";
+            mode: "agent" | "direct";
             status: components["schemas"]["RegionStatus"];
             maintenance: boolean;
             /** @description Only these organisations see it; null: all do */
@@ -2089,6 +2089,12 @@ export interface components {
             slug: components["schemas"]["Slug"];
             name: components["schemas"]["DisplayName"];
             country?: string;
+            /**
+             * @description direct: the worker does the region's jobs, and needs its region file; it stays so
+             * @default agent
+             * @enum {string}
+             */
+            mode?: "agent" | "direct";
             vmid_range: components["schemas"]["VmidRange"];
             vlan_range: components["schemas"]["VlanRange"];
             restricted_to?: string[] | null;

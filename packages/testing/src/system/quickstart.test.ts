@@ -222,3 +222,11 @@ test("a busy port is named with the variable that changes it, and nothing is lef
   expect(await third.ended).toMatchObject({ code: 1 });
   expect(third.output()).toMatch(/already runs from/);
 });
+
+test("--mode direct makes the first server without an agent", async () => {
+  const run = startProcess("npm start", [main, "--mode", "direct"], env);
+  runs.push(run);
+  await untilServing(run);
+  expect(readFileSync(join(home, "logs", "worker.log"), "utf8")).toContain("taking jobs");
+  expect(() => statSync(join(home, "logs", "agent.log"))).toThrow(/ENOENT/);
+});

@@ -26,6 +26,7 @@ export async function addRegion(tx: Tx, region: RequestBody<"createRegion">): Pr
     slug,
     name,
     country: country ?? null,
+    mode: region.mode ?? "agent",
     restricted: restricted_to !== undefined && restricted_to !== null,
     vmid_first: vmid_range.first,
     vmid_last: vmid_range.last,

@@ -232,3 +232,30 @@ describe("agent tokens", () => {
     expect((await world.operator.get("/regions/No%20Slug/agent-tokens")).status).toBe(404);
   });
 });
+
+describe("a region of mode direct", () => {
+  test("stays so, gives out no agent tokens, and queues its jobs under a task of their own", async () => {
+    const made = await world.operator.post("/regions", {
+      slug: "trusted",
+      name: "Trusted",
+      mode: "direct",
+      ...ranges,
+    });
+    expect([made.status, made.body.mode]).toEqual([201, "direct"]);
+    expect((await world.operator.get("/regions/trusted")).body.mode).toBe("direct");
+    expect((await world.operator.patch("/regions/trusted", { mode: "agent" })).status).toBe(422);
+    expect(await world.operator.post("/regions/trusted/agent-tokens", { name: "a" })).toMatchObject({
+      status: 409,
+      body: { code: "invalid_state", precondition: { name: "region_has_agent", resource: "trusted" } },
+    });
+    const body = { name: "direct-1", image: "debian-13", package: "s" };
+    const created = await acme.owner.post("/servers", { ...body, region: "trusted" });
+    expect(created.status).toBe(202);
+    const { rows } = await database.query(
+      `select t.identifier from graphile_worker._private_jobs j
+         join graphile_worker._private_tasks t on t.id = j.task_id where j.key = $1`,
+      [created.body.job.id],
+    );
+    expect(rows).toEqual([{ identifier: "direct:trusted" }]);
+  });
+});

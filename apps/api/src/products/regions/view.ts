@@ -30,7 +30,7 @@ export function viewRegion(row: RegionDetails): Schemas["Region"] {
     slug: row.slug,
     name: row.name,
     country: row.country,
-    mode: "agent",
+    mode: row.mode === "direct" ? "direct" : "agent",
     status: statusOf(row),
     maintenance: row.maintenance,
     restricted_to: row.restricted ? row.restricted_to : null,
