@@ -7,6 +7,7 @@ import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
 import type { Log } from "./log.ts";
 import { jobRoutes } from "./products/jobs/routes.tsx";
 import { networkRoutes } from "./products/networks/routes.tsx";
+import { operatorRoutes } from "./products/operator/routes.tsx";
 import { serverRoutes } from "./products/servers/routes.tsx";
 import { organisationRoutes } from "./products/sign-in/organisations.tsx";
 import { signInRoutes } from "./products/sign-in/routes.tsx";
@@ -66,6 +67,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", organisationRoutes(services));
   app.route("/", serverRoutes(services));
   app.route("/", sshKeyRoutes());
+  app.route("/", operatorRoutes());
   app.route("/", networkRoutes());
   app.route("/", jobRoutes(services));
 

@@ -13,6 +13,7 @@ import {
 } from "./testing/browser.ts";
 import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
 import { fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./testing/fake-records.ts";
+import { fakeDrift } from "./testing/fake-regions.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
@@ -146,6 +147,47 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
       }
     }
   }
+
+  test("a server that is out of date or changed says so, and operators see all regions", async () => {
+    const [ada] = world.api.state.users;
+    if (ada !== undefined)
+      world.api.state.users[0] = {
+        ...ada,
+        permissions: [...ada.permissions, "operator:drift", "operator:regions"],
+      };
+    await seedServers();
+    await signIn(page, world.url);
+    const server = world.api.state.servers[0];
+    if (server === undefined) throw new Error("no server");
+    world.api.state.changeServer(server.id, {
+      observation: "stale",
+      observed_at: new Date(Date.now() - 312_000).toISOString(),
+      guest: {
+        agent: true,
+        cloud_init: "done",
+        os: "Ubuntu 24.04.1 LTS",
+        hostname: server.name,
+        addresses: ["10.0.0.5", "fe80::84b:75ff:fe00:64"],
+        boot_at: new Date(Date.now() - 86_400_000).toISOString(),
+      },
+      drift: {
+        kind: "changed",
+        since: new Date(Date.now() - 3_600_000).toISOString(),
+        differences: [{ field: "memory_mb", wanted: "4096", seen: "512" }],
+      },
+    });
+    await page.goto(`${world.url}/servers/${server.id}`);
+    await page.waitForSelector("#stale-server");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "server-seen");
+    for (const [index, kind] of (["changed", "missing", "foreign", "extra"] as const).entries())
+      world.api.state.drift.push(fakeDrift(kind, 20_001 + index));
+    await page.click("a[href='/operator']");
+    await page.waitForSelector("text=Istanbul 1");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "operator-regions");
+    expect(watched.complaints).toEqual([]);
+  });
 
   test("the list follows statuses without a reload, and keeps focus, typed text and scroll", async () => {
     await seedServers();

@@ -49,7 +49,12 @@ export const guardRequest = createMiddleware<ConsoleEnv>(async (context, next) =
   const session = context.get("session");
   if (!openPaths.has(context.req.path)) {
     if (session === null) throw new SessionEnded();
-    if (session.operator && session.organisation === null && context.req.path !== "/organisations")
+    if (
+      session.operator &&
+      session.organisation === null &&
+      context.req.path !== "/organisations" &&
+      context.req.path !== "/operator"
+    )
       return context.redirect("/organisations", 303);
   }
   if (context.req.method === "GET" || context.req.method === "HEAD") return next();

@@ -6,7 +6,7 @@ import { Mark } from "./mark.tsx";
 import { Preferences } from "./preferences.tsx";
 import type { View } from "./view.ts";
 
-export type Section = "servers" | "networks" | "sshKeys" | "jobs";
+export type Section = "servers" | "networks" | "sshKeys" | "jobs" | "operator";
 
 const sections: readonly { readonly id: Section; readonly path: string; readonly icon: IconName }[] = [
   { id: "servers", path: "/servers", icon: "servers" },
@@ -42,6 +42,12 @@ export function Shell({ view, title, section, children }: Props) {
               <span>{messages.navigation[id]}</span>
             </a>
           ))}
+          {view.session?.operator === true ? (
+            <a href="/operator" aria-current={section === "operator" ? "page" : undefined}>
+              <Icon name="servers" />
+              <span>{messages.navigation.operator}</span>
+            </a>
+          ) : null}
         </nav>
         <Account view={view} />
       </header>

@@ -3,6 +3,7 @@ import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { Answer, Operation } from "./fake-api.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
+import { fakeCapacity, fakeRegion } from "./fake-regions.ts";
 import type { FakeState } from "./fake-state.ts";
 
 type Precondition = Schemas["Precondition"];
@@ -20,6 +21,16 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerJobs(operation, state, app, calls);
   registerSshKeys(operation, state);
   registerNetworks(operation, state);
+  registerOperator(operation, state);
+}
+
+function registerOperator(operation: Operation, state: FakeState): void {
+  operation("get", "/regions", "listRegions", ({ query }) => page([fakeRegion], query));
+  operation("get", "/regions/:region/capacity", "getRegionCapacity", () => ({
+    status: 200,
+    body: fakeCapacity,
+  }));
+  operation("get", "/operator/drift", "listDrift", ({ query }) => page(state.drift, query));
 }
 
 function registerServers(operation: Operation, state: FakeState): void {

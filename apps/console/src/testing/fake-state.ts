@@ -59,6 +59,7 @@ export class FakeState {
   readonly sshKeys: Schemas["SshKey"][] = [];
   readonly networks: Schemas["Network"][] = [];
   readonly subnets: Schemas["Subnet"][] = [];
+  readonly drift: Schemas["Drift"][] = [];
   /** Called with each change of a job. */
   readonly jobWatchers = new Set<(job: Job) => void>();
 

@@ -1,4 +1,5 @@
 import { Copyable, Status, When } from "../../layout/parts.tsx";
+import { ServerSeen } from "./server-seen.tsx";
 import { serverTone } from "./server-status.ts";
 import type { ShowPageProps } from "./show-page.tsx";
 
@@ -35,10 +36,6 @@ export function ServerFacts(props: ShowPageProps) {
             <dd class="mono">{server.hostname}</dd>
           </div>
           <div>
-            <dt>{messages.servers.powerState}</dt>
-            <dd>{messages.servers.power[server.power_state]}</dd>
-          </div>
-          <div>
             <dt>{messages.servers.sshKeys}</dt>
             <dd>{keys.length === 0 ? messages.servers.noKeys : keys.join(", ")}</dd>
           </div>
@@ -47,10 +44,6 @@ export function ServerFacts(props: ShowPageProps) {
             <dd>
               <When view={view} time={server.created_at} />
             </dd>
-          </div>
-          <div>
-            <dt>{messages.servers.observed}</dt>
-            <dd>{server.observed_at === null ? "–" : <When view={view} time={server.observed_at} />}</dd>
           </div>
           {Object.keys(server.labels).length === 0 ? null : (
             <div>
@@ -64,6 +57,7 @@ export function ServerFacts(props: ShowPageProps) {
           )}
         </dl>
       </section>
+      <ServerSeen {...props} />
       <Interfaces {...props} />
     </div>
   );

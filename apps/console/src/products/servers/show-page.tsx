@@ -10,6 +10,7 @@ import { JobActs, JobFailure } from "../jobs/show-page.tsx";
 import { LiveTimeline } from "../jobs/timeline.tsx";
 import { DangerZone, PendingDeletion } from "./danger-zone.tsx";
 import { ServerFacts } from "./server-facts.tsx";
+import { SeenWarnings } from "./server-seen.tsx";
 
 export type ShowPageProps = {
   readonly view: View;
@@ -47,6 +48,7 @@ export function ShowPage(props: ShowPageProps) {
       >
         <PendingDeletion {...props} />
         <CurrentJob {...props} />
+        <SeenWarnings {...props} />
         <ServerFacts {...props} />
         <section class="panel" aria-labelledby="history-title">
           <div class="panel-head">

@@ -1,0 +1,96 @@
+import { Banner, Status, type Tone, When } from "../../layout/parts.tsx";
+import type { ShowPageProps } from "./show-page.tsx";
+
+const cloudInitTones = {
+  unknown: "idle",
+  running: "busy",
+  done: "good",
+  error: "bad",
+} as const satisfies Record<string, Tone>;
+
+/** Said before anything else when what follows may not be so any more, or is not as it was ordered. */
+export function SeenWarnings({ view, server }: ShowPageProps) {
+  const { inventory } = view.messages;
+  return (
+    <>
+      {server.observation === "stale" ? (
+        <Banner kind="warning" id="stale-server">
+          <p>{inventory.stale}</p>
+        </Banner>
+      ) : null}
+      {server.drift === null ? null : (
+        <Banner kind="warning" id="drift">
+          <p>{server.drift.kind === "missing" ? inventory.missing : inventory.changed}</p>
+          {server.drift.differences.length === 0 ? null : (
+            <ul>
+              {server.drift.differences.map(({ field, wanted, seen }) => (
+                <li>
+                  <code>{field}</code>: {inventory.difference(wanted ?? "–", seen ?? "–")}
+                </li>
+              ))}
+            </ul>
+          )}
+        </Banner>
+      )}
+    </>
+  );
+}
+
+/** What the region and the system inside told, and when. */
+export function ServerSeen({ view, server }: ShowPageProps) {
+  const { messages } = view;
+  const { inventory } = messages;
+  const { guest } = server;
+  return (
+    <section class="panel" aria-labelledby="seen-title">
+      <div class="panel-head">
+        <h2 id="seen-title">{inventory.title}</h2>
+        <Status tone={server.observation === "fresh" ? "good" : "warning"}>
+          {inventory.observation[server.observation]}
+        </Status>
+      </div>
+      <dl class="facts">
+        <div>
+          <dt>{inventory.seen}</dt>
+          <dd>{server.observed_at === null ? "–" : <When view={view} time={server.observed_at} />}</dd>
+        </div>
+        <div>
+          <dt>{messages.servers.powerState}</dt>
+          <dd>{messages.servers.power[server.power_state]}</dd>
+        </div>
+        {guest === null ? null : (
+          <>
+            <div>
+              <dt>{inventory.agent}</dt>
+              <dd>{guest.agent ? inventory.answers : inventory.silent}</dd>
+            </div>
+            <div>
+              <dt>{inventory.cloudInit}</dt>
+              <dd>
+                <Status tone={cloudInitTones[guest.cloud_init]}>
+                  {inventory.cloudInitStates[guest.cloud_init]}
+                </Status>
+              </dd>
+            </div>
+            <div>
+              <dt>{inventory.system}</dt>
+              <dd>{guest.os ?? "–"}</dd>
+            </div>
+            <div>
+              <dt>{inventory.hostname}</dt>
+              <dd class="mono">{guest.hostname ?? "–"}</dd>
+            </div>
+            <div>
+              <dt>{inventory.addresses}</dt>
+              <dd class="mono">{guest.addresses.length === 0 ? "–" : guest.addresses.join(", ")}</dd>
+            </div>
+            <div>
+              <dt>{inventory.bootedAt}</dt>
+              <dd>{guest.boot_at === null ? "–" : <When view={view} time={guest.boot_at} />}</dd>
+            </div>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
