@@ -43,6 +43,9 @@ export const jobChecks: readonly Check[] = [
                when 'ServerDestroy' then s.status = 'deleting'
                when 'ServerPower' then s.status in ('starting', 'stopping', 'rebooting')
                when 'ServerResize' then s.status = 'resizing'
+               when 'ServerRebuild' then s.status = 'rebuilding'
+               when 'ServerPasswordReset' then s.status in ('running', 'stopped')
+               when 'ServerUpdate' then s.status in ('running', 'stopped')
                else true end`,
   },
   {

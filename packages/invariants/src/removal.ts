@@ -20,6 +20,6 @@ export const removalChecks: readonly Check[] = [
     invariant: "secret-kept",
     check: "no password outlives the job that sets it",
     sql: `select x.server_id as subject from server_secret x join server s on s.id = x.server_id
-           where s.status in ('running', 'stopped', 'deleted') and not ${openJobOf("s.id", "'ServerCreate'")}`,
+           where s.status in ('running', 'stopped', 'deleted') and not ${openJobOf("s.id", "'ServerCreate', 'ServerRebuild', 'ServerPasswordReset'")}`,
   },
 ];

@@ -100,6 +100,8 @@ export interface GuestMemory {
   readonly files?: Readonly<Record<string, string>>;
   /** The addresses that the interfaces were given when the network was last taken up, by MAC. */
   readonly addresses?: Readonly<Record<string, readonly GuestAddress[]>>;
+  /** What the guest calls itself: from its cloud-init drive at a start, or as it was told since. */
+  readonly hostname?: string;
 }
 export interface VmDocument {
   readonly vmid: number;

@@ -8,9 +8,12 @@ import { runProgram } from "./run-program.ts";
 import { createServer } from "./servers/create-server/program.ts";
 import { destroyServer } from "./servers/destroy-server/program.ts";
 import { powerServer } from "./servers/power-server/program.ts";
+import { rebuildServer } from "./servers/rebuild-server/program.ts";
+import { resetPassword } from "./servers/reset-password/program.ts";
 import { resizeServer } from "./servers/resize-server/program.ts";
 import { restoreServer } from "./servers/restore-server/program.ts";
 import { stopServer } from "./servers/stop-server/program.ts";
+import { updateServer } from "./servers/update-server/program.ts";
 
 type Runner<Kind extends JobKind> = (
   job: Job<PayloadOf<Kind>>,
@@ -31,6 +34,9 @@ const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
   ServerResize: runnerOf(resizeServer),
   PublicIpAttach: runnerOf(attachPublicIp),
   PublicIpDetach: runnerOf(detachPublicIp),
+  ServerRebuild: runnerOf(rebuildServer),
+  ServerPasswordReset: runnerOf(resetPassword),
+  ServerUpdate: runnerOf(updateServer),
 };
 
 /** What an agent tells the control plane it can run. */

@@ -130,8 +130,19 @@ export type Hypervisor = {
   lastReset(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<string | null>;
   /** The guest begins anew in the same process. Does nothing when a reset has succeeded after `after`. */
   reset(vmid: number, owner: Owner, after: string | null, effect: EffectContext): Promise<void>;
-  /** Deletes a stopped, unprotected VM and its disks. */
-  destroy(vmid: number, owner: Owner, effect: EffectContext): Promise<void>;
+  /** Deletes a stopped, unprotected VM and its disks; not one that the job `exceptMadeBy` has made. */
+  destroy(vmid: number, owner: Owner, effect: EffectContext, exceptMadeBy?: string): Promise<void>;
+  /** Gives a user of the running guest a password, as a crypt hash if `crypted`. */
+  setGuestPassword(
+    vmid: number,
+    owner: Owner,
+    user: { readonly name: string; readonly password: string; readonly crypted: boolean },
+    effect: EffectContext,
+  ): Promise<void>;
+  /** What the guest calls itself; null when nobody in it answers. */
+  guestHostName(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<string | null>;
+  /** Tells a Linux guest its name. False when it would not. */
+  setGuestHostName(vmid: number, owner: Owner, name: string, effect: EffectContext): Promise<boolean>;
   /** Volumes that carry the VMID although no VM has it. */
   leftoverVolumes(vmid: number, signal?: AbortSignal): Promise<readonly LeftoverVolume[]>;
   freeVolume(vmid: number, volume: LeftoverVolume, effect: EffectContext): Promise<void>;

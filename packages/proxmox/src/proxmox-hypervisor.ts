@@ -6,7 +6,7 @@ import { observeActiveTasks } from "./cluster.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { configDifference, isEmptyDifference } from "./config-difference.ts";
 import { bootDiskOf, disksOf } from "./disks.ts";
-import { ProxmoxAlready, ProxmoxError } from "./errors.ts";
+import { ProxmoxAgentUnavailable, ProxmoxAlready, ProxmoxError, ProxmoxForbidden } from "./errors.ts";
 import { type GuestCommand, readGuestInterfaces, runInGuest } from "./guest-agent.ts";
 import { isHighlyAvailable, waitForPower } from "./high-availability.ts";
 import type {
@@ -23,6 +23,7 @@ import type {
 } from "./hypervisor.ts";
 import { findLeftoverVolumes } from "./leftover-volumes.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
+import { parseMarker } from "./marker.ts";
 import { type OwnVm, requireOwnVm } from "./own-vm.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { renderSize } from "./sizes.ts";
@@ -285,9 +286,17 @@ export class ProxmoxHypervisor implements Hypervisor {
     await this.#started(upid, effect, STOP_TIMEOUT_SECONDS);
   }
 
-  async destroy(vmid: number, owner: Owner, effect: EffectContext): Promise<void> {
-    const { node } = await this.#own(vmid, owner, effect);
+  async destroy(
+    vmid: number,
+    owner: Owner,
+    effect: EffectContext,
+    exceptMadeBy: string | null = null,
+  ): Promise<void> {
+    await this.#own(vmid, owner, effect);
     await effect.beforeCall();
+    // As late as possible: whoever slept here may wake up when another VM has been made under the number.
+    const { node, config } = await this.#own(vmid, owner, effect);
+    if (parseMarker(config.description)?.jobId === exceptMadeBy) return;
     const upid = await this.#client.call(
       "DELETE /nodes/{node}/qemu/{vmid}",
       // Destroying unreferenced disks takes every volume that bears the VMID: safe only because ours are never reused.
@@ -295,6 +304,53 @@ export class ProxmoxHypervisor implements Hypervisor {
       callOptions(effect),
     );
     await this.#started(upid, effect, DESTROY_TIMEOUT_SECONDS);
+  }
+
+  async setGuestPassword(
+    vmid: number,
+    owner: Owner,
+    { name, password, crypted }: { name: string; password: string; crypted: boolean },
+    effect: EffectContext,
+  ): Promise<void> {
+    const { node } = await this.#own(vmid, owner, effect);
+    await effect.beforeCall();
+    const answer = await this.#client.call(
+      "POST /nodes/{node}/qemu/{vmid}/agent/set-user-password",
+      { node, vmid, username: name, password, crypted },
+      callOptions(effect),
+    );
+    throwAgentError(answer, vmid);
+  }
+
+  async guestHostName(
+    { vmid, node }: Pick<Vm, "vmid" | "node">,
+    signal?: AbortSignal,
+  ): Promise<string | null> {
+    try {
+      const answer = await this.#client.call(
+        "GET /nodes/{node}/qemu/{vmid}/agent/get-host-name",
+        { node, vmid },
+        { signal },
+      );
+      const { result } = answer as { result?: { "host-name"?: unknown } };
+      return typeof result?.["host-name"] === "string" ? result["host-name"] : null;
+    } catch (error) {
+      if (error instanceof ProxmoxAgentUnavailable || error instanceof ProxmoxForbidden) return null;
+      throw error;
+    }
+  }
+
+  async setGuestHostName(vmid: number, owner: Owner, name: string, effect: EffectContext): Promise<boolean> {
+    const { node } = await this.#own(vmid, owner, effect);
+    await effect.beforeCall();
+    const argv = ["hostnamectl", "set-hostname", name];
+    const guest = { node, vmid };
+    try {
+      return (await runInGuest(this.#client, this.#runtime, guest, { argv }, callOptions(effect))) === 0;
+    } catch (error) {
+      if (error instanceof ProxmoxForbidden) return false;
+      throw error;
+    }
   }
 
   leftoverVolumes(vmid: number, signal?: AbortSignal): Promise<LeftoverVolume[]> {
@@ -376,6 +432,19 @@ export class ProxmoxHypervisor implements Hypervisor {
     });
     if (warnings !== null) effect.note(warnings);
   }
+}
+
+/** Simple commands answer 200 although the guest refused; the refusal is in the result. */
+function throwAgentError(answer: Record<string, unknown>, vmid: number): void {
+  const error = (answer.result as { error?: { desc?: unknown } } | undefined)?.error;
+  if (error === undefined) return;
+  throw new ProxmoxAgentUnavailable({
+    call: `guest agent of VM ${vmid}`,
+    status: 200,
+    text: String(error.desc ?? "refused"),
+    outcome: "retryable",
+    fix: null,
+  });
 }
 
 const always = async () => true;

@@ -1,3 +1,4 @@
+import type { Permission } from "@kule/rules/identity/permissions";
 import type { ApiRequest } from "./api-request.ts";
 import { Forbidden, fieldError, Invalid, RateLimited, Unauthorized } from "./errors.ts";
 import { isId } from "./ids.ts";
@@ -45,6 +46,16 @@ export function requirePermission(request: ApiRequest): void {
   const { permission } = request.operation;
   if (permission === "public" || permission === "authenticated") return;
   if (!request.caller.permissions.has(permission)) throw new Forbidden([permission]);
+}
+
+/**
+ * For what a part of a request needs beyond its operation's permission.
+ *
+ * @throws Forbidden naming all that is missing
+ */
+export function requirePermissions(request: ApiRequest, permissions: readonly Permission[]): void {
+  const missing = permissions.filter((permission) => !request.caller.permissions.has(permission));
+  if (missing.length > 0) throw new Forbidden(missing);
 }
 
 /**

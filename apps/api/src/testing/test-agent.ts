@@ -14,6 +14,9 @@ const capabilities = [
   "ServerResize",
   "PublicIpAttach",
   "PublicIpDetach",
+  "ServerRebuild",
+  "ServerPasswordReset",
+  "ServerUpdate",
 ];
 
 /** A region agent reduced to its three calls: it claims and reports, and does nothing in between. */
@@ -88,14 +91,17 @@ export class TestAgent {
     for (;;) {
       const job = await this.claim();
       if (job === null) return done;
-      await this.succeed(job, powerAfter(job.payload));
+      const power = powerAfter(job.payload);
+      // What changes no power sees none here, and leaves it as it was.
+      if (power === null) await this.end(job, { status: "succeeded" });
+      else await this.succeed(job, power);
       done.push(job);
     }
   }
 }
 
 /** How a VM is left by a job that succeeds. */
-function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" {
+function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" | null {
   switch (payload.kind) {
     case "ServerCreate":
     case "ServerRestore":
@@ -105,6 +111,11 @@ function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" {
     case "PublicIpAttach":
     case "PublicIpDetach":
       return "on";
+    case "ServerRebuild":
+      return "on";
+    case "ServerPasswordReset":
+    case "ServerUpdate":
+      return null;
     case "ServerResize":
       return payload.run ? "on" : "off";
     default:

@@ -26,6 +26,8 @@ export async function expireRemovalBuffer(
     await actAs(tx, organisationId);
     const server = await lockServer(tx, organisationId, serverId);
     if (server === null || server.status !== "pending_deletion") return false;
+    // An operator's lock keeps it as it is; the sweep finds it when the lock is gone.
+    if (server.locked_at !== null) return false;
     const region = await lookAtRegion(tx, organisationId, serverId);
     if (!region.isDue) return false;
 
@@ -101,6 +103,7 @@ export async function sweepRemovalBuffers({ db }: Work): Promise<number> {
     .selectFrom("server")
     .select(["organisation_id", "id"])
     .where("status", "=", "pending_deletion")
+    .where("locked_at", "is", null)
     .where("purge_at", "<=", sql<Date>`clock_timestamp()`)
     .orderBy("purge_at")
     .limit(1000)

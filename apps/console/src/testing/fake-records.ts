@@ -65,6 +65,7 @@ export function fakeActions(
   return actionsOf({
     status: server.status,
     deleteProtected: server.protection.delete,
+    rebuildProtected: server.protection.rebuild,
     wasCreated: server.status !== "creating",
     openJob: server.job_id === null ? null : { kind: "ServerPower", action: null },
     lockedFor: server.locked?.reason ?? null,

@@ -84,6 +84,36 @@ export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
       },
     },
   ],
+  ServerRebuild: [
+    plain,
+    {
+      name: "powered on half made",
+      meddle: ({ lab }, vmid, step) => {
+        if (step === "firewall") lab.lab.control.setPower(vmid, true);
+      },
+    },
+    {
+      name: "of a protected VM with a volume that stays",
+      isPrivileged: true,
+      meddle: (scene, vmid, step) => {
+        if (step === "observe") scene.lab.lab.control.editConfig(vmid, { protection: "1" });
+        const { stuckVolumes } = scene.lab.lab.faults.tasks;
+        if (step === "destroy")
+          for (const volume of scene.lab.lab.control.volumes(vmid)) stuckVolumes.add(volume);
+        if (step === "free-volumes") stuckVolumes.clear();
+      },
+    },
+  ],
+  ServerPasswordReset: [
+    plain,
+    {
+      ...plain,
+      name: "at the next start",
+      cause: ({ api, server }) =>
+        api.post(`/servers/${server}/password-reset`, { when: "next_boot" }).then(() => {}),
+    },
+  ],
+  ServerUpdate: [plain],
 };
 
 /** Causes a job of the kind as the detour has it. */

@@ -5,9 +5,12 @@ import { runProgram } from "@kule/programs/run-program";
 import { createServer } from "@kule/programs/servers/create-server/program";
 import { destroyServer } from "@kule/programs/servers/destroy-server/program";
 import { powerServer } from "@kule/programs/servers/power-server/program";
+import { rebuildServer } from "@kule/programs/servers/rebuild-server/program";
+import { resetPassword } from "@kule/programs/servers/reset-password/program";
 import { resizeServer } from "@kule/programs/servers/resize-server/program";
 import { restoreServer } from "@kule/programs/servers/restore-server/program";
 import { stopServer } from "@kule/programs/servers/stop-server/program";
+import { updateServer } from "@kule/programs/servers/update-server/program";
 import type { EffectContext } from "@kule/proxmox/hypervisor";
 import type { Runner } from "./local-agent.ts";
 
@@ -23,6 +26,9 @@ const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
   ServerResize: (applied) => doubled(resizeServer, applied),
   PublicIpAttach: (applied) => doubled(attachPublicIp, applied),
   PublicIpDetach: (applied) => doubled(detachPublicIp, applied),
+  ServerRebuild: (applied) => doubled(rebuildServer, applied),
+  ServerPasswordReset: (applied) => doubled(resetPassword, applied),
+  ServerUpdate: (applied) => doubled(updateServer, applied),
 };
 
 /** The runner for jobs of a kind. A kind that is not in the table does not compile. */

@@ -78,6 +78,38 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     succeeded: { status: "running", vm: "running" },
     failed: { status: "running", reason: "public_ip_failed" },
   },
+  ServerRebuild: {
+    after: "ServerCreate",
+    async cause(_, { api, server }) {
+      const { body } = await api.get(`/servers/${server}`);
+      // The battery's regions have this one image for sure.
+      const image = body.image.slug;
+      accepted(await api.post(`/servers/${server}/rebuild`, { image, confirm_name: body.name }));
+    },
+    succeeded: { status: "running", vm: "running" },
+    failed: {
+      status: "error",
+      reason: "rebuild_failed",
+      statusAt: { observe: "running", unprotect: "running", "turn-off": "running" },
+    },
+  },
+  ServerPasswordReset: {
+    after: "ServerCreate",
+    cause: async (_, { api, server }) =>
+      void accepted(await api.post(`/servers/${server}/password-reset`, { when: "now" })),
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "running", reason: "password_reset_failed" },
+  },
+  ServerUpdate: {
+    after: "ServerCreate",
+    async cause(_, { api, server }) {
+      const { body } = await api.get(`/servers/${server}`);
+      const name = body.name.endsWith("-new") ? body.name.slice(0, -4) : `${body.name}-new`;
+      accepted(await api.patch(`/servers/${server}`, { name }));
+    },
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "running", reason: "rename_failed" },
+  },
 };
 
 export async function power({ api, server }: Subject, body: object): Promise<void> {

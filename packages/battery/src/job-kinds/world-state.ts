@@ -25,6 +25,7 @@ const LEFT_OUT = new Set([
   "vmgenid",
   "cipassword",
   "digest",
+  "process",
   "creation",
   "phase",
   "progress",

@@ -283,6 +283,7 @@ function refusal(
     id: server.id,
     status: server.status,
     deleteProtected: false,
+    rebuildProtected: false,
     wasCreated: server.observedGeneration > 0,
     openJob: null,
     lockedFor: null,

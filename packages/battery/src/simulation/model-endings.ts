@@ -107,6 +107,7 @@ export function settle(
       powerState: server.powerState,
       wantsRunning,
       ...state.openUsage(server.id),
+      isIrreversible: job.irreversible,
       hasSuccessor: state.openJobs(server.id).queued !== null,
     },
     { status, power, message: status },

@@ -1062,13 +1062,21 @@ export interface paths {
          *     them. `POST /servers/{id}/cancel-deletion` undoes it until that job exists. Always accepted, also while the
          *     server is being created or after a failed create; refused only when it is protected (`protected`) or already on
          *     its way out (`resource_deleting`).
+         *
+         *     With `purge=true` there is no buffer, or it ends now: the server is destroyed at once and cannot be had back.
+         *     That needs the permission `server:purge`, which admins and owners have.
          */
         delete: operations["deleteServer"];
         options?: never;
         head?: never;
         /**
-         * Change a server's labels or deletion protection
-         * @description In `labels`, a value sets and `null` removes; what is not named stays.
+         * Rename a server, change its labels or its protection
+         * @description In `labels`, a value sets and `null` removes; what is not named stays. What is only in the database is changed at
+         *     once (200).
+         *
+         *     A new `name` is written at once and told the region by a job (202 with `server` and `job`): the VM is renamed, and
+         *     a running Linux guest whose agent answers gets the new host name. Otherwise the guest has it from its next start,
+         *     at which cloud-init takes it for a new instance and makes new SSH host keys; Windows always takes it at a start.
          */
         patch: operations["updateServer"];
         trace?: never;
@@ -1197,6 +1205,120 @@ export interface paths {
          *     only ended with `take_over`.
          */
         post: operations["openServerConsole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{server_id}/rebuild": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a server anew from an image
+         * @description The server keeps its name, VM number, MAC and addresses, package and disk size. Its disk is destroyed and made anew
+         *     from the image; everything on it is lost, and there is no way back once the job has begun to destroy it.
+         *
+         *     * `confirm_name` must be the server's name.
+         *     * Without `ssh_key_ids` the server gets the keys it had. With none, or with a Windows image, a console password is
+         *       generated: it is in this answer and nowhere else.
+         *     * Refused while `protection.rebuild` is on (409 `protected`).
+         *
+         *     The server runs at its end. A rebuild that failed after the disk was destroyed leaves it in `error`, to be retried.
+         */
+        post: operations["rebuildServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{server_id}/password-reset": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a user of the server another password
+         * @description The password is generated, is in this answer and nowhere else.
+         *
+         *     * `now` (the default) tells the guest agent of a running server. A server that is not running answers 409
+         *       `guest_agent_unavailable`; when the agent of a running one does not answer, the job fails with that code.
+         *     * `next_boot` writes it where cloud-init (cloudbase-init for Windows) finds it at the next start, for the image's login
+         *       name only. To cloud-init the server is then a new instance: it makes new SSH host keys at that start.
+         */
+        post: operations["resetServerPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{server_id}/lock": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lock a server against every change
+         * @description From then on every change of the server answers 409 `locked` with the reason, and `actions` shows it, until an operator
+         *     unlocks it. What is under way goes on; the end of a removal buffer waits. Locking a locked server replaces the reason.
+         */
+        post: operations["lockServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{server_id}/unlock": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a server's lock away
+         * @description Does nothing to a server that is not locked.
+         */
+        post: operations["unlockServer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2524,6 +2646,10 @@ export interface components {
                 reboot: components["schemas"]["ActionState"];
                 reset: components["schemas"]["ActionState"];
                 resize: components["schemas"]["ActionState"];
+                rebuild: components["schemas"]["ActionState"];
+                password_reset: components["schemas"]["ActionState"];
+                rename: components["schemas"]["ActionState"];
+                purge: components["schemas"]["ActionState"];
                 delete: components["schemas"]["ActionState"];
                 cancel_deletion: components["schemas"]["ActionState"];
                 update: components["schemas"]["ActionState"];
@@ -2614,8 +2740,47 @@ export interface components {
             start?: boolean;
         };
         ServerUpdate: {
+            name?: components["schemas"]["ServerName"];
             labels?: components["schemas"]["LabelChanges"];
             protection?: components["schemas"]["ServerProtectionChange"];
+        };
+        ServerRebuildRequest: {
+            /** @example ubuntu-24.04 */
+            image: string;
+            /** @description Linux only. Default: the keys that the server was made with */
+            ssh_key_ids?: string[];
+            /** @description The server's name: its disk is destroyed */
+            confirm_name: string;
+        };
+        ServerRebuilt: {
+            server: components["schemas"]["Server"];
+            job: components["schemas"]["Job"];
+            /** @description Only when it was generated; shown once and never stored */
+            console_password?: string | null;
+            /** @description true on an idempotent replay of an answer that held a password */
+            secret_withheld?: boolean;
+        };
+        ServerPasswordResetRequest: {
+            /** @description A user of the guest. Default: the image's login name */
+            username?: string;
+            /**
+             * @default now
+             * @enum {string}
+             */
+            when?: "now" | "next_boot";
+        };
+        ServerPasswordChanged: {
+            server: components["schemas"]["Server"];
+            job: components["schemas"]["Job"];
+            username: string;
+            /** @description Shown once and never stored */
+            password?: string | null;
+            /** @description true on an idempotent replay of an answer that held a password */
+            secret_withheld?: boolean;
+        };
+        ServerLockRequest: {
+            /** @description Shown to the organisation */
+            reason: string;
         };
         /** @description What was made so that the server has a place */
         CreatedAlong: {
@@ -2641,7 +2806,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "PublicIpAttach" | "PublicIpDetach";
+        JobKind: "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "PublicIpAttach" | "PublicIpDetach";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -2911,7 +3076,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -3088,6 +3253,72 @@ export interface components {
          * @enum {string}
          */
         GuestNetwork: "netplan" | "network_manager" | "none";
+        /** @description As for a create; the VM is made anew under its number unless this job has made it */
+        ServerRebuildPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerRebuild";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            /** @description The organisation's pool, without the region's prefix rules: kule-<organisation id> */
+            pool: string;
+            tags: string[];
+            /** @description Image slug; the region file maps it to a template */
+            template: string;
+            /** @enum {string} */
+            os_family: "linux" | "windows";
+            default_user: string;
+            package: components["schemas"]["PayloadPackage"];
+            interfaces: components["schemas"]["PayloadInterfaces"];
+            public_interface?: components["schemas"]["PayloadPublicInterface"];
+            ssh_public_keys: string[];
+            /** @description $6$ crypt, for Linux */
+            password_hash: string | null;
+            /** @description Sealed to the agent's public key, for Windows */
+            sealed_password: string | null;
+            start: boolean;
+            /** @description The node to make it on; null or left out leaves it to the region file */
+            node?: string | null;
+            /** @description The guest can reach package mirrors at first boot */
+            egress: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        ServerPasswordResetPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerPasswordReset";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            /** @enum {string} */
+            os_family: "linux" | "windows";
+            username: string;
+            /** @enum {string} */
+            when: "now" | "next_boot";
+            /** @description $6$ crypt, for Linux */
+            password_hash: string | null;
+            /** @description Sealed to the agent's public key, for Windows */
+            sealed_password: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ServerUpdatePayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerUpdate";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            /** @enum {string} */
+            os_family: "linux" | "windows";
+        } & {
+            [key: string]: unknown;
+        };
         AgentText: string;
         StepReport: {
             epoch: number;
@@ -6430,6 +6661,8 @@ export interface operations {
             query?: {
                 /** @description Say what would happen and what stands in the way, and change nothing */
                 dry_run?: components["parameters"]["DryRun"];
+                /** @description Destroy it now, without a removal buffer */
+                purge?: boolean;
             };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
@@ -6518,6 +6751,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Server"];
+                };
+            };
+            /** @description Renamed; the job tells the region */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerAndJob"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -6727,6 +6969,205 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rebuildServer: {
+        parameters: {
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "image": "debian-13",
+                 *       "confirm_name": "web-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServerRebuildRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["DryRun"];
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerRebuilt"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resetServerPassword: {
+        parameters: {
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "when": "now"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServerPasswordResetRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["DryRun"];
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerPasswordChanged"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    lockServer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Abuse report 4711"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServerLockRequest"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unlockServer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

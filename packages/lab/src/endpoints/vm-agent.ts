@@ -70,6 +70,11 @@ function cloudInit(region: Region, vm: VmDocument, args: readonly string[]): Gue
   return { exitcode: 0, output: `${JSON.stringify(answer, null, 1)}\n` };
 }
 
+/** What the guest calls itself. */
+function hostnameIn(vm: VmDocument): string {
+  return vm.guest.hostname ?? vm.config.name ?? "";
+}
+
 /** A few harmless programs; everything else is "not found". */
 function runInGuest(region: Region, vm: VmDocument, command: readonly string[], input: string): GuestProcess {
   const [program = "", ...args] = command;
@@ -77,7 +82,12 @@ function runInGuest(region: Region, vm: VmDocument, command: readonly string[], 
   if (network !== null) return network;
   const name = program.split("/").at(-1) ?? "";
   if (name === "echo") return { exitcode: 0, output: `${args.join(" ")}\n` };
-  if (name === "hostname") return { exitcode: 0, output: `${vm.config.name ?? ""}\n` };
+  if (name === "hostname") return { exitcode: 0, output: `${hostnameIn(vm)}\n` };
+  // systemd's, and only where there is a systemd.
+  if (name === "hostnamectl" && !isWindows(vm.config) && args[0] === "set-hostname")
+    return args[1] === undefined
+      ? { exitcode: 1, output: "" }
+      : { exitcode: 0, output: "", guest: { ...vm.guest, hostname: args[1] } };
   if (name === "cat") return { exitcode: 0, output: input };
   if (name === "cloud-init") return cloudInit(region, vm, args);
   if (name === "true") return { exitcode: 0, output: "" };
@@ -179,7 +189,7 @@ export const vmAgentHandlers: Handlers = {
   },
   "GET /nodes/{node}/qemu/{vmid}/agent/get-osinfo": osInfo,
   "GET /nodes/{node}/qemu/{vmid}/agent/get-host-name": (call) => ({
-    result: { "host-name": guestOf(call).config.name ?? "" },
+    result: { "host-name": hostnameIn(guestOf(call)) },
   }),
   "GET /nodes/{node}/qemu/{vmid}/agent/network-get-interfaces": (call) => ({
     result: guestInterfaces(guestOf(call)),

@@ -194,3 +194,8 @@ export function cloudInitFiles(config: Config, vmid: number, maskPassword = fals
 export function instanceIdOf(drive: CloudInitDrive): string {
   return /instance-id: (\w+)/.exec(drive.meta)?.[1] ?? /"uuid":\s*"(\w+)"/.exec(drive.meta)?.[1] ?? "";
 }
+
+/** The name that a drive gives the guest; null for a drive that names none. */
+export function hostnameOf(drive: CloudInitDrive): string | null {
+  return /^hostname: (.+)$/m.exec(drive.user)?.[1] ?? null;
+}

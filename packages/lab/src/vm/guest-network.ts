@@ -1,5 +1,5 @@
 import type { GuestAddress, GuestMemory, VmDocument } from "../documents.ts";
-import { instanceIdOf, isWindows } from "./cloud-init.ts";
+import { hostnameOf, instanceIdOf, isWindows } from "./cloud-init.ts";
 import { parseNet } from "./networks.ts";
 
 /*
@@ -24,6 +24,7 @@ export function bootGuest(vm: VmDocument): VmDocument {
     firstBoots: vm.guest.firstBoots + (isNew ? 1 : 0),
     // cloud-init renders the network and sets the accounts' passwords again when it meets a new instance.
     ...(isNew && vm.drive !== null ? { rendered: vm.drive.network, passwords: {} } : {}),
+    ...(vm.drive === null ? {} : { hostname: hostnameOf(vm.drive) ?? vm.config.name ?? "localhost" }),
   };
   return { ...vm, guest: configured(vm, guest) };
 }

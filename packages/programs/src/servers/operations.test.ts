@@ -1,4 +1,4 @@
-// What is done to a server that is there, on the lab: ServerPower and ServerResize.
+// What is done to a server that is there, on the lab.
 
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -51,6 +51,15 @@ const resizeJob = (vmid: number, size: [vcpu: number, memoryMb: number, diskGb: 
     run,
   } as never);
 
+/** The payload of a rebuild is that of a create. */
+function rebuildJob(
+  vmid: number,
+  more: Partial<PayloadOf<"ServerCreate">> = {},
+): Job<PayloadOf<"ServerRebuild">> {
+  const { payload } = createJob(vmid, more);
+  return { id: `job_${nextJob++}`, payload: { ...payload, kind: "ServerRebuild" } };
+}
+
 async function run(job: Job, host = quietHost()) {
   const observed = await runJob(job, region.world, host);
   return { observed, steps: stepsDone(host.events) };
@@ -70,7 +79,12 @@ const pidOf = (vmid: number) => vmOf(vmid)?.process?.pid;
 
 /** Without the note, which names a job. */
 async function stateOf(vmid: number): Promise<unknown> {
-  return JSON.parse(JSON.stringify(await endState(region, vmid)).replace(/kule:job job_\d+[^"\\]*/g, ""));
+  return JSON.parse(
+    JSON.stringify(await endState(region, vmid))
+      .replace(/kule:job job_\d+[^"\\]*/g, "")
+      .replace(/ job=job_\d+/g, "")
+      .replace(/"jobId":"job_\d+"/g, '"jobId":""'),
+  );
 }
 
 function crashCases(newJob: (vmid: number) => Job, prepare = () => newServer()) {
@@ -81,8 +95,7 @@ function crashCases(newJob: (vmid: number) => Job, prepare = () => newServer()) 
     return {
       run: (at: NonNullable<Host["crashPoint"]>) => run(made, quietHost({ crashPoint: at })),
       state: async () => {
-        const { process: _, ...rest } = (await stateOf(vmid)) as { process?: unknown };
-        return JSON.parse(JSON.stringify(rest).replace(/"process":"[^"]*"/g, '"process":""'));
+        return stateOf(vmid);
       },
       effects: async () =>
         Object.fromEntries(
@@ -286,5 +299,173 @@ describe("ServerResize", { timeout: 600_000 }, () => {
 
   it("survives a crash anywhere", async () => {
     await survivesACrashAnywhere(crashCases((vmid) => resizeJob(vmid, [4, 8192, 160])));
+  });
+});
+
+describe("ServerRebuild", { timeout: 600_000 }, () => {
+  it("puts a VM of another image in the place of the former one, with its number, MAC, address and disk size", async () => {
+    const vmid = await newServer();
+    const before = vmOf(vmid);
+    const { observed, steps } = await run(rebuildJob(vmid));
+    expect(steps).toEqual(["turn-off", "destroy", "clone", "resize", "firewall", "configure", "start"]);
+    expect(observed).toMatchObject({ power_state: "on", vmid, disk_bytes: 80 * 2 ** 30 });
+    const after = vmOf(vmid);
+    expect(after?.config.vmgenid).not.toBe(before?.config.vmgenid);
+    expect(after?.config.net0?.toLowerCase()).toBe(before?.config.net0?.toLowerCase());
+    expect(after?.config.ipconfig0).toBe(before?.config.ipconfig0);
+    expect(region.lab.control.volumes(vmid)).toHaveLength(2);
+  });
+
+  it("does not rebuild again what it has rebuilt", async () => {
+    const vmid = await newServer();
+    const job = rebuildJob(vmid);
+    await run(job);
+    expect((await run(job)).steps).toEqual([]);
+    expect(region.effects(vmid)["vm-destroyed"]).toBe(1);
+  });
+
+  it("destroys nothing without an image to make it anew from", async () => {
+    const vmid = await newServer();
+    const failed = await failureOf(run(rebuildJob(vmid, { template: "plan9" })));
+    expect(failed.facts.code).toBe("template_missing");
+    const { world } = region;
+    const templates = { ...world.settings.templates, ghost: { vmid: 8999 } };
+    const haunted = { ...world, settings: { ...world.settings, templates } };
+    const gone = await failureOf(runJob(rebuildJob(vmid, { template: "ghost" }), haunted, quietHost()));
+    expect(gone.facts.code).toBe("template_missing");
+    expect(vmOf(vmid)?.process).not.toBeNull();
+  });
+
+  it("never touches a VM whose marker is not the server's", async () => {
+    const vmid = await newServer();
+    region.lab.control.editConfig(vmid, { description: "somebody else's" });
+    const failed = await failureOf(run(rebuildJob(vmid)));
+    expect([failed.facts.code, failed.vmidUnusable]).toEqual(["vm_not_ours", null]);
+    expect(vmOf(vmid)?.process).not.toBeNull();
+  });
+
+  it("woken up before its destroy, leaves alone the VM that its successor has made", async () => {
+    const vmid = await newServer();
+    const job = rebuildJob(vmid);
+    const { hypervisor, settings } = region.world;
+    let isDone = false;
+    const asleep = {
+      beforeCall: async () => {
+        if (isDone) return;
+        isDone = true;
+        await run(job);
+        await run(powerJob(vmid, "stop"));
+      },
+      answered: async () => {},
+      taskStarted: async () => {},
+      stillRunning: async () => {},
+      note: () => {},
+    };
+    const owner = { serverId: `srv_${vmid}`, region: settings.region };
+    await hypervisor.destroy(vmid, owner, asleep, job.id);
+    expect(vmOf(vmid)).toBeDefined();
+    expect(region.effects(vmid)["vm-destroyed"]).toBe(1);
+  });
+
+  it("survives a crash anywhere", async () => {
+    await survivesACrashAnywhere(crashCases((vmid) => rebuildJob(vmid)));
+  });
+});
+
+describe("ServerPasswordReset", { timeout: 600_000 }, () => {
+  const resetJob = (vmid: number, more: object = {}) =>
+    job("ServerPasswordReset", vmid, {
+      os_family: "linux",
+      username: "ubuntu",
+      when: "now",
+      password_hash: "$6$rounds=1000$salt$hash",
+      sealed_password: null,
+      ...more,
+    } as never);
+
+  it("tells the guest a hash, once", async () => {
+    const vmid = await newServer();
+    const reset = resetJob(vmid);
+    expect((await run(reset)).steps).toEqual(["tell-guest", "note"]);
+    expect(vmOf(vmid)?.guest.passwords.ubuntu).toMatchObject({ crypted: true });
+    expect((await run(reset)).steps).toEqual([]);
+  });
+
+  it("fails with its own code when nobody in the guest answers, or nobody is there", async () => {
+    const vmid = await newServer();
+    region.lab.faults.tasks.agentless.add(vmid);
+    const deaf = await failureOf(run(resetJob(vmid)));
+    expect([deaf.facts.code, deaf.step]).toEqual(["guest_agent_unavailable", "tell-guest"]);
+    const stopped = await newServer(false);
+    expect((await failureOf(run(resetJob(stopped)))).facts.code).toBe("guest_agent_unavailable");
+  });
+
+  it("for the next start is written where cloud-init finds it, in one call with its note", async () => {
+    const vmid = await newServer();
+    expect((await run(resetJob(vmid, { when: "next_boot" }))).steps).toEqual(["write"]);
+    await run(powerJob(vmid, "reboot"));
+    expect(vmOf(vmid)?.drive?.user).toContain("password: $6$rounds=1000$salt$hash");
+    expect(vmOf(vmid)?.guest.firstBoots).toBe(2);
+  });
+
+  it("opens what was sealed for a Windows guest, for this server only", async () => {
+    const vmid = nextVmid++;
+    const windows = {
+      template: "windows-2022",
+      os_family: "windows",
+      default_user: "Administrator",
+    } as const;
+    await runJob(
+      createJob(vmid, { ...windows, ssh_public_keys: [], password_hash: null, sealed_password: "sealed" }),
+      region.world,
+      quietHost(),
+    );
+    await run(
+      resetJob(vmid, {
+        os_family: "windows",
+        username: "Administrator",
+        when: "next_boot",
+        password_hash: null,
+        sealed_password: "another",
+      }),
+    );
+    expect(vmOf(vmid)?.config.cipassword).toBe(`opened another for srv_${vmid}`);
+  });
+
+  it("survives a crash anywhere", async () => {
+    // The same password again is the same password: only how often the guest heard it may differ.
+    await survivesACrashAnywhere(async () => {
+      const made = await crashCases((vmid) => resetJob(vmid))();
+      return { ...made, effects: async () => ({ ...(await made.effects()), "guest-password-set": 1 }) };
+    });
+  });
+});
+
+describe("ServerUpdate", { timeout: 600_000 }, () => {
+  const renameJob = (vmid: number, name: string) => {
+    const made = job("ServerUpdate", vmid, { os_family: "linux" } as never);
+    return { ...made, payload: { ...made.payload, server: { ...made.payload.server, name } } };
+  };
+
+  it("renames the VM and tells a guest that listens", async () => {
+    const vmid = await newServer();
+    const rename = renameJob(vmid, "db-1");
+    expect((await run(rename)).steps).toEqual(["rename", "tell-guest"]);
+    expect(vmOf(vmid)).toMatchObject({ config: { name: "db-1" }, guest: { hostname: "db-1" } });
+    expect((await run(rename)).steps).toEqual([]);
+  });
+
+  it("leaves a guest that does not listen, or is off, to its next start", async () => {
+    const vmid = await newServer();
+    region.lab.faults.tasks.agentless.add(vmid);
+    expect((await run(renameJob(vmid, "db-2"))).steps).toEqual(["rename"]);
+    region.lab.faults.tasks.agentless.clear();
+    expect(vmOf(vmid)?.guest.hostname).toBe(`web-${vmid}`);
+    await run(powerJob(vmid, "reboot"));
+    expect(vmOf(vmid)?.guest.hostname).toBe("db-2");
+  });
+
+  it("survives a crash anywhere", async () => {
+    await survivesACrashAnywhere(crashCases((vmid) => renameJob(vmid, "db-3")));
   });
 });

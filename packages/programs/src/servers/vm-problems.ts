@@ -1,5 +1,6 @@
 // What no program can put right, in the words of the job's error.
 
+import type { LeftoverVolume } from "@kule/proxmox/hypervisor";
 import { Failed } from "../errors.ts";
 
 /** A clone died and left its lock. The VMID stays unusable until an operator has cleaned up. */
@@ -35,10 +36,32 @@ export function notOurs(vmid: number, why: string): Failed {
   });
 }
 
+export function guestAgentUnavailable(why: string): Failed {
+  return new Failed({
+    code: "guest_agent_unavailable",
+    message: "The server's guest agent does not answer. The password was not changed.",
+    internal: why,
+  });
+}
+
 export function vmMissing(vmid: number): Failed {
   return new Failed({
     code: "vm_missing",
     message: "The server's virtual machine is gone.",
     internal: `no node has VM ${vmid}`,
   });
+}
+
+/** The token may not free what the deletion of a VM has left. */
+export function volumesLeft(volumes: readonly LeftoverVolume[], cause: Error): Failed {
+  const list = volumes.map((each) => `${each.volume} on ${each.node}, ${each.bytes} bytes`).join("\n");
+  return new Failed(
+    {
+      code: "volumes_left",
+      message:
+        "The server is gone, but the region could not free all of its disks. An operator has to look at it.",
+      internal: `the token may not free these (Datastore.Allocate); pvesm free <volume>:\n${list}\n${cause.message}`,
+    },
+    { cause },
+  );
 }

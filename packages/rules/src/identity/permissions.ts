@@ -28,14 +28,23 @@ const member = [
   "server:console",
   "server:create",
   "server:delete",
+  "server:password_reset",
+  "server:rebuild",
   "server:update",
   "ssh_key:create",
   "ssh_key:delete",
   "ssh_key:update",
 ] as const;
-const admin = [...member, "audit:read", "member:manage", "token:manage", "token:read"] as const;
+const admin = [
+  ...member,
+  "audit:read",
+  "member:manage",
+  "server:purge",
+  "token:manage",
+  "token:read",
+] as const;
 /** What is inside a customer's machines is theirs: running the installation gives no way in. */
-const notForOperators = ["server:console"] as const;
+const notForOperators = ["server:console", "server:password_reset"] as const;
 type NotForOperators = (typeof notForOperators)[number];
 const isForOperators = (
   permission: (typeof admin)[number],
@@ -48,6 +57,7 @@ const operator = [
   "operator:ip_pools",
   "operator:organisations",
   "operator:regions",
+  "operator:servers",
 ] as const;
 const agent = ["agent:consoles", "agent:health", "agent:inventory", "agent:jobs"] as const;
 

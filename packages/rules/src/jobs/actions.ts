@@ -15,7 +15,7 @@ const yes: JobActionDecision = { allowed: true };
 const no = (reason: string): JobActionDecision => ({ allowed: false, reason });
 
 /** Acts on a server that is there: given up while they wait, and carried to their end once they have begun. */
-const acts = new Set(["ServerPower", "ServerResize"]);
+const acts = new Set(["ServerPower", "ServerResize", "ServerRebuild", "ServerPasswordReset"]);
 
 /**
  * Whether a job may be asked to stop. Only creating can be given up half-way: to stop a removal there is
@@ -32,6 +32,7 @@ export function decideCancel(job: {
   if (job.kind === "PublicIpAttach") return no("Detach the address instead, once the job has ended");
   if (job.kind === "PublicIpDetach") return no("Attach the address again instead, once the job has ended");
   if (acts.has(job.kind)) return job.status === "queued" ? yes : no("The job is being carried out");
+  if (job.kind === "ServerUpdate") return no("Rename the server again instead");
   if (job.kind !== "ServerCreate") return no("A destroy cannot be undone");
   if (job.status === "running" && job.irreversible) return no("The job has done what cannot be undone");
   return yes;
@@ -49,6 +50,9 @@ const retryNeeds: {
   ServerDestroy: { statuses: ["deleting"] },
   // A power action is quickly asked for again; a resize that broke off is finished.
   ServerResize: { statuses: ["running", "stopped", "error"], created: true },
+  // Before its disk was touched a server can be rebuilt anew, with another password.
+  ServerRebuild: { statuses: ["error"], created: true },
+  ServerUpdate: { statuses: ["running", "stopped"], created: true },
 };
 
 /** Whether a job that ended without success may be queued again. */

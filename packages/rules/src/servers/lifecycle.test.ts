@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { actionsOf, decideAction, restoresTo, serverActions, serverStatuses } from "./lifecycle.ts";
 import { powerActions } from "./power.ts";
 
-const idle = { wasCreated: true, openJob: null, lockedFor: null } as const;
+const idle = { rebuildProtected: false, wasCreated: true, openJob: null, lockedFor: null } as const;
 const free = { deleteProtected: false, ...idle };
 
 describe("actions", () => {

@@ -18,13 +18,24 @@ export const serverStatuses = [
 export type ServerStatus = (typeof serverStatuses)[number];
 
 /** What people can do to a server. `actions` of a server shows each with its decision. */
-export const serverActions = ["delete", "cancel_deletion", "update", ...powerActions, "resize"] as const;
+export const serverActions = [
+  "delete",
+  "cancel_deletion",
+  "purge",
+  "update",
+  "rename",
+  ...powerActions,
+  "resize",
+  "rebuild",
+  "password_reset",
+] as const;
 export type ServerAction = (typeof serverActions)[number];
 
 /** What decides whether something may be done to a server. */
 export type ServerState = {
   readonly status: ServerStatus;
   readonly deleteProtected: boolean;
+  readonly rebuildProtected: boolean;
   /** Its VM was once read back as complete. Without that there is nothing to act on but a create. */
   readonly wasCreated: boolean;
   /** The job that waits or runs for it, with the power action if it is one; null when there is none. */
@@ -49,6 +60,20 @@ export function decideAction(action: ServerAction, state: ServerState): ActionDe
     case "cancel_deletion":
       if (state.status === "pending_deletion") return allowed;
       return onItsWayOut(state.status) ?? refused("invalid_state", "The server is not marked for removal");
+    case "purge":
+      // What is in the buffer has passed the protection already.
+      if (state.status === "pending_deletion") return allowed;
+      return decideAction("delete", state);
+    case "rename":
+      return onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped"], "renamed", state);
+    case "rebuild":
+      if (state.rebuildProtected && onItsWayOut(state.status) === null)
+        return refused("protected", "The server is protected from being rebuilt");
+      return onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped", "error"], "rebuilt", state);
+    case "password_reset":
+      return (
+        onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped"], "given another password", state)
+      );
     case "update":
       return onItsWayOut(state.status) ?? allowed;
     case "resize":

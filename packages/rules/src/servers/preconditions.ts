@@ -2,6 +2,7 @@ import type { Refusal } from "../decision.ts";
 import type { QuotaRefusal } from "../quotas/quotas.ts";
 import type { ActionCode } from "./action-decision.ts";
 import { decideAction, type ServerAction, type ServerState } from "./lifecycle.ts";
+import { agentKeyUnknown } from "./password-reset.ts";
 
 export type CreateCode =
   | "region_unavailable"
@@ -56,14 +57,7 @@ export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
       resource: region.slug,
       fix: "Create the server when the maintenance is over, or in another region",
     });
-  if (facts.needsSealedPassword && !region.hasAgentKey)
-    refusals.push({
-      name: "region_agent_key_known",
-      code: "region_unavailable",
-      message: `The agent of region ${region.slug} has not reported its public key, so a Windows password cannot be handed to it safely`,
-      resource: region.slug,
-      fix: "Wait until the region's agent has reported its health",
-    });
+  if (facts.needsSealedPassword && !region.hasAgentKey) refusals.push(agentKeyUnknown(region.slug));
   if (facts.nameTakenBy !== null)
     refusals.push({
       name: "server_name_free",
@@ -137,7 +131,7 @@ function fixOf(
 ): string | null {
   switch (code) {
     case "protected":
-      return `PATCH /servers/${server.id} {"protection":{"delete":false}}`;
+      return `PATCH /servers/${server.id} {"protection":{"${action === "rebuild" ? "rebuild" : "delete"}":false}}`;
     case "resource_deleting":
       return server.status === "pending_deletion" ? `POST /servers/${server.id}/cancel-deletion` : null;
     case "locked":

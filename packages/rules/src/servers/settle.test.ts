@@ -16,6 +16,7 @@ const facts = (status: ServerStatus, more: Partial<SettleFacts> = {}): SettleFac
   runIsCounted: false,
   diskIsCounted: false,
   hasSuccessor: false,
+  isIrreversible: false,
   ...more,
 });
 const made = { powerState: "on", runIsCounted: true, diskIsCounted: true } as const;
@@ -166,6 +167,9 @@ const anyKind = fc.constantFrom<ServerJobKind>(
   "ServerDestroy",
   "ServerPower",
   "ServerResize",
+  "ServerRebuild",
+  "ServerPasswordReset",
+  "ServerUpdate",
 );
 const anyFacts = fc
   .record({
@@ -175,6 +179,7 @@ const anyFacts = fc
     runIsCounted: fc.boolean(),
     diskIsCounted: fc.boolean(),
     hasSuccessor: fc.boolean(),
+    isIrreversible: fc.boolean(),
   })
   // A run is only ever counted of a server that has a disk.
   .map((found): SettleFacts => ({ ...found, runIsCounted: found.runIsCounted && found.diskIsCounted }));

@@ -8,7 +8,10 @@ export type ServerJobKind =
   | "ServerPower"
   | "ServerResize"
   | "PublicIpAttach"
-  | "PublicIpDetach";
+  | "PublicIpDetach"
+  | "ServerRebuild"
+  | "ServerPasswordReset"
+  | "ServerUpdate";
 export type PowerState = "on" | "off" | "unknown";
 export type UsageKind =
   | "server.started"
@@ -31,6 +34,8 @@ export type SettleFacts = {
   readonly diskIsCounted: boolean;
   /** Another job of it waits: the status is that one's. */
   readonly hasSuccessor: boolean;
+  /** The job has begun what cannot be undone. */
+  readonly isIrreversible: boolean;
 };
 
 /** How a job ended for good, and what the region read back. */
@@ -74,6 +79,13 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
       return interfaceChanged(facts, outcome);
     case "ServerPower":
       return operated(facts, outcome, "power_failed");
+    case "ServerRebuild":
+      return rebuilt(facts, outcome);
+    case "ServerPasswordReset":
+      // The password is of no use when it was not set: nobody would know whether it holds.
+      return { ...operated(facts, outcome, "password_reset_failed"), wipesSecret: true };
+    case "ServerUpdate":
+      return operated(facts, outcome, "rename_failed");
     case "ServerResize": {
       const ended = operated(facts, outcome, "resize_failed");
       // What is open is divided here, and what begins now begins in the new size.
@@ -158,6 +170,15 @@ function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): S
   const steady = powerState === "on" ? "running" : powerState === "off" ? "stopped" : "error";
   const reason = outcome.status === "failed" ? { code: failure, message: outcome.message } : null;
   return { ...seen, status: steady, reason };
+}
+
+/** A server whose disk is gone, or half made, is of no use until the job that does it has succeeded. */
+function rebuilt(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  const ended = operated(facts, outcome, "rebuild_failed");
+  const isBroken = outcome.status !== "succeeded" && facts.isIrreversible;
+  if (!isBroken) return { ...ended, wipesSecret: true };
+  if (onItsWayOut(facts.status) || facts.hasSuccessor) return ended;
+  return { ...ended, status: "error", reason: { code: "rebuild_failed", message: outcome.message } };
 }
 
 function stopEnded(facts: SettleFacts, outcome: FinalOutcome): Settlement {

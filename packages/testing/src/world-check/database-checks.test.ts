@@ -265,6 +265,11 @@ const planted: readonly Planted[] = [
     ["I5 job_stop (ServerStop) of srv_stop, which is error"],
   ],
   [
+    "what a resize took along and nobody gave back",
+    "update server set resize_package = 'm', resize_disk_gb = 80 where id = 'srv_new'",
+    ["I5 srv_new takes m along"],
+  ],
+  [
     "a restore of a server that is going",
     "update job set kind = 'ServerRestore' where id = 'job_stop'",
     ["I5 job_stop (ServerRestore) of srv_stop, which is pending_deletion"],

@@ -89,8 +89,8 @@ export function regionViolations(
       for (const difference of differencesOf(server, vm))
         note("I3", difference, `${server.id}, VM ${vm.vmid}`);
   }
-  violations.push(...destroyedTooSoon(view, here));
   const ran = runs.filter(({ region }) => region === view.region);
+  violations.push(...destroyedTooSoon(view, here, ran));
   violations.push(...repeatedEffects(view.journal, ran));
   return violations;
 }
@@ -112,13 +112,26 @@ function differencesOf(server: ServerIntent, vm: ObservedVm): string[] {
 /** Clocks of the region and of the database may differ by this much. */
 const clockToleranceMs = 2_000;
 
-function destroyedTooSoon(view: RegionView, servers: readonly ServerIntent[]): Violation[] {
+function destroyedTooSoon(
+  view: RegionView,
+  servers: readonly ServerIntent[],
+  runs: readonly JobRun[],
+): Violation[] {
   const check = "no VM is destroyed before its server's time, or for a server that was kept";
   return view.journal.flatMap((entry) => {
     if (entry.op !== "vm-destroyed") return [];
     const marker = parseMarker(String(entry.detail?.description ?? ""));
     const server = servers.find((candidate) => candidate.id === marker?.serverId);
     if (server === undefined) return [];
+    // A rebuild destroys the VM that was there before it, and never the one that it has made.
+    const isRebuilt = runs.some(
+      ({ id, kind, vmid, started_at }) =>
+        kind === "ServerRebuild" &&
+        vmid === entry.vmid &&
+        started_at <= entry.at + clockToleranceMs &&
+        marker?.jobId !== id,
+    );
+    if (isRebuilt) return [];
     const isOnItsWayOut = server.status === "deleting" || server.status === "deleted";
     const isDue = server.purge_at !== null && server.purge_at <= entry.at + clockToleranceMs;
     return isOnItsWayOut && isDue

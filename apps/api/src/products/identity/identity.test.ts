@@ -194,7 +194,15 @@ describe("tokens", () => {
     const me = await new ApiCaller(world.app, minted.body.secret).get("/me");
     expect(me.body).toMatchObject({
       role: "member",
-      permissions: ["job:read", "server:create", "server:delete", "server:read", "server:update"],
+      permissions: [
+        "job:read",
+        "server:create",
+        "server:delete",
+        "server:password_reset",
+        "server:read",
+        "server:rebuild",
+        "server:update",
+      ],
     });
   });
 

@@ -21,13 +21,8 @@ import { giveToNewServer } from "../public-ips/give-to-new-server.ts";
 import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeVmid } from "./allocations.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
-import {
-  hashForLinux,
-  makeConsolePassword,
-  type StoredPassword,
-  sealForWindows,
-} from "./console-password.ts";
 import { type Placement, placementOf } from "./placement.ts";
+import { keepNewPassword } from "./server-secret.ts";
 import { findNamesake } from "./store.ts";
 import { findSubnetFacts, lockSubnetRow, readCreateFacts } from "./surroundings.ts";
 
@@ -204,14 +199,10 @@ async function writePassword(
   { region, image }: Placement,
 ): Promise<string | null> {
   if ((body.ssh_key_ids ?? []).length > 0) return null;
-  const password = makeConsolePassword();
-  const stored: StoredPassword =
-    image.osFamily === "windows"
-      ? sealForWindows(password, region.agent_public_key ?? "", serverId)
-      : hashForLinux(password);
-  await tx
-    .insertInto("server_secret")
-    .values({ server_id: serverId, organisation_id: organisationId, ...stored })
-    .execute();
-  return password;
+  return keepNewPassword(
+    tx,
+    { id: serverId, organisation_id: organisationId },
+    image.osFamily,
+    region.agent_public_key,
+  );
 }

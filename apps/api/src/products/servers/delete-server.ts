@@ -8,6 +8,7 @@ import { askToStop, cancelQueuedJob, queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { recordUsage } from "../usage/record.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
@@ -25,13 +26,15 @@ export async function deleteServer(
   if (server === null || server.status === "deleted") throw new NotFound();
   request.checkGeneration(server);
   const { state, jobs } = await lockedState(tx, server);
-  const refusals = decideServerAction("delete", state);
+  const isPurge = request.query.purge === true;
+  const refusals = decideServerAction(isPurge ? "purge" : "delete", state);
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals, server.status);
 
   const { running, queued } = jobs;
   if (queued !== null) await cancelQueuedJob(tx, queued, "superseded", "The server was deleted");
   if (running !== null && running.kind !== "ServerStop") await askToStop(tx, running);
+  if (isPurge) return purge(request, tx, server);
   await mark(request, tx, server);
   const job = await queueJob(tx, {
     kind: "ServerStop",
@@ -43,6 +46,32 @@ export async function deleteServer(
     requestId: request.id,
   });
   await recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job.id, "request"));
+  return changed(request, tx, server.id, job);
+}
+
+/** Without a removal buffer, or out of it before its time: the job that destroys it is written now. */
+async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: ServerRow): Promise<Outcome> {
+  const isMarked = server.status === "pending_deletion";
+  const job = await queueServerJob(request, tx, server, {
+    kind: "ServerDestroy",
+    status: "deleting",
+    set: {
+      // The time of its destruction is now: nothing is destroyed before that.
+      purge_at: sql<Date>`clock_timestamp()`,
+      ...(isMarked
+        ? {}
+        : {
+            restores_to: restoresTo(
+              server.status as ServerStatus,
+              server.observed_generation > 0,
+              server.power_state === "on",
+            ),
+            deletion_requested_at: sql<Date>`clock_timestamp()`,
+            deletion_requested_by: JSON.stringify(request.caller.actor),
+          }),
+    },
+  });
+  if (!isMarked) await recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job.id, "request"));
   return changed(request, tx, server.id, job);
 }
 

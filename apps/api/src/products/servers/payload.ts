@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import { leadsOut, publicInterfaceOf } from "../public-ips/payload.ts";
-import { packageOf } from "./view.ts";
+import { diskOf, osFamilyOf, packageOf } from "./view.ts";
 
 /** For subnets that name no servers of their own. */
 const defaultDnsServers = ["9.9.9.9", "1.1.1.1"];
@@ -39,6 +39,22 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
       const { package: slug, disk_gb, run } = job.parameters as ResizeParameters;
       return { kind: "ServerResize", ...base, package: { ...packageOf(slug), disk_gb }, run };
     }
+    case "ServerRebuild": {
+      const { image, ssh_public_keys } = job.parameters as unknown as RebuildParameters;
+      const made = await createPayload(tx, { ...server, image, ssh_public_keys }, base);
+      return { ...made, kind: "ServerRebuild", start: true };
+    }
+    case "ServerPasswordReset":
+      return {
+        kind: "ServerPasswordReset",
+        ...base,
+        ...(job.parameters as Pick<PayloadOf<"ServerPasswordReset">, "username" | "when">),
+        os_family: osFamilyOf(server.image),
+        password_hash: server.password_hash,
+        sealed_password: server.sealed_password,
+      };
+    case "ServerUpdate":
+      return { kind: "ServerUpdate", ...base, os_family: osFamilyOf(server.image) };
     default:
       throw new Error(`${job.kind} is no job of a server`);
   }
@@ -46,6 +62,12 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
 
 type PowerParameters = Pick<PayloadOf<"ServerPower">, "action" | "timeout_seconds" | "force_after">;
 export type ResizeParameters = { readonly package: string; readonly disk_gb: number; readonly run: boolean };
+
+export type RebuildParameters = {
+  readonly image: string;
+  readonly ssh_key_ids: readonly string[];
+  readonly ssh_public_keys: string[];
+};
 
 type PayloadBase = { server: { id: string; organisation_id: string; name: string }; vmid: number };
 type LoadedServer = Awaited<ReturnType<typeof loadServer>>;
@@ -72,6 +94,7 @@ function loadServer(tx: Tx, job: JobRow) {
       "server.name",
       "server.image",
       "server.package",
+      "server.disk_gb",
       "server.ssh_public_keys",
       "server.start_when_created",
       "server.node",
@@ -86,7 +109,11 @@ function loadServer(tx: Tx, job: JobRow) {
     .executeTakeFirstOrThrow();
 }
 
-async function createPayload(tx: Tx, server: LoadedServer, base: PayloadBase): Promise<JobPayload> {
+async function createPayload(
+  tx: Tx,
+  server: LoadedServer,
+  base: PayloadBase,
+): Promise<PayloadOf<"ServerCreate">> {
   const image = findImage(server.image);
   if (image === undefined) throw new Error(`image ${server.image} is not in the catalogue`);
   return {
@@ -97,7 +124,7 @@ async function createPayload(tx: Tx, server: LoadedServer, base: PayloadBase): P
     template: image.slug,
     os_family: image.osFamily,
     default_user: image.defaultUser,
-    package: packageOf(server.package),
+    package: { ...packageOf(server.package), disk_gb: diskOf(server) },
     ...(await allInterfacesOf(tx, server)),
     ssh_public_keys: server.ssh_public_keys,
     password_hash: server.password_hash,

@@ -66,7 +66,7 @@ export async function checkCreateServer(
   return errors;
 }
 
-type Refuse = (pointer: string, code: FieldError["code"], message: string) => void;
+export type Refuse = (pointer: string, code: FieldError["code"], message: string) => void;
 
 async function checkRegion(
   { db, organisationId }: ApiRequest,
@@ -90,7 +90,8 @@ async function checkRegion(
   return null;
 }
 
-function checkImage(body: Body, refuse: Refuse): Image | null {
+/** The image of the catalogue that the body names; null after saying that there is none. */
+export function checkImage(body: { readonly image?: string | undefined }, refuse: Refuse): Image | null {
   if (body.image === undefined) return null;
   const image = findImage(body.image);
   if (image === undefined)
@@ -110,9 +111,10 @@ function checkPackage(body: Body, image: Image | null, refuse: Refuse): ServerPa
   return plan;
 }
 
-async function checkSshKeys(
+/** The lines of the keys that the body names, in its order. */
+export async function checkSshKeys(
   { db, organisationId }: ApiRequest,
-  body: Body,
+  body: { readonly ssh_key_ids?: readonly string[] | undefined },
   image: Image | null,
   refuse: Refuse,
 ): Promise<string[]> {

@@ -1,12 +1,16 @@
 import type { ApiRequest } from "../../platform/api-request.ts";
+import { requirePermissions } from "../../platform/authorise.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
 import { cancelServerDeletion } from "./cancel-server-deletion.ts";
 import { createServer } from "./create-server.ts";
 import { deleteServer } from "./delete-server.ts";
+import { lockServer, unlockServer } from "./lock-server.ts";
 import { checkCreateServer } from "./placement.ts";
 import { checkPowerServer, powerServer } from "./power-server.ts";
+import { checkRebuildServer, rebuildServer } from "./rebuild-server.ts";
+import { checkResetServerPassword, resetServerPassword } from "./reset-server-password.ts";
 import { checkResizeServer, resizeServer } from "./resize-server.ts";
 import { findServer, listServers } from "./store.ts";
 import { checkUpdateServer, updateServer } from "./update-server.ts";
@@ -15,7 +19,16 @@ import { viewServer } from "./view.ts";
 export function mountServers(api: Api): void {
   const find = (
     request: ApiRequest<
-      "getServer" | "updateServer" | "deleteServer" | "cancelServerDeletion" | "powerServer" | "resizeServer"
+      | "getServer"
+      | "updateServer"
+      | "deleteServer"
+      | "cancelServerDeletion"
+      | "powerServer"
+      | "resizeServer"
+      | "rebuildServer"
+      | "resetServerPassword"
+      | "lockServer"
+      | "unlockServer"
     >,
   ) => findServer(request.db, request.organisationId, request.pathId("server_id", "srv"));
 
@@ -28,8 +41,23 @@ export function mountServers(api: Api): void {
   operation(api, "createServer", { check: checkCreateServer, mutate: createServer });
   operation(api, "getServer", { find, handle: async (_request, server) => reply(200, viewServer(server)) });
   operation(api, "updateServer", { find, check: checkUpdateServer, mutate: updateServer });
-  operation(api, "deleteServer", { find, mutate: deleteServer });
+  operation(api, "deleteServer", {
+    find: (request) => {
+      // What a request may do is said before whether there is such a server.
+      if (request.context.req.query("purge") === "true") requirePermissions(request, ["server:purge"]);
+      return find(request);
+    },
+    mutate: deleteServer,
+  });
   operation(api, "cancelServerDeletion", { find, mutate: cancelServerDeletion });
   operation(api, "powerServer", { find, check: checkPowerServer, mutate: powerServer });
   operation(api, "resizeServer", { find, check: checkResizeServer, mutate: resizeServer });
+  operation(api, "rebuildServer", { find, check: checkRebuildServer, mutate: rebuildServer });
+  operation(api, "resetServerPassword", {
+    find,
+    check: checkResetServerPassword,
+    mutate: resetServerPassword,
+  });
+  operation(api, "lockServer", { find, mutate: lockServer });
+  operation(api, "unlockServer", { find, mutate: unlockServer });
 }

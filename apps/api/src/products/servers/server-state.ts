@@ -11,6 +11,7 @@ export function stateOf(row: ServerRow, openJob: OpenJob | null): ServerState & 
     id: row.id,
     status: row.status as ServerStatus,
     deleteProtected: row.protect_delete,
+    rebuildProtected: row.protect_rebuild,
     wasCreated: row.observed_generation > 0,
     openJob,
     lockedFor: row.locked_reason,

@@ -427,7 +427,7 @@ describe("PATCH /servers/{id}", () => {
   test("refuses an empty change and unknown fields", async () => {
     const { server } = await world.create();
     expect((await world.owned.patch(`/servers/${server.id}`, {})).status).toBe(422);
-    const renamed = await world.owned.patch(`/servers/${server.id}`, { name: "x" });
-    expect([renamed.status, fields(renamed)]).toEqual([422, ["name unknown_field"]]);
+    const renamed = await world.owned.patch(`/servers/${server.id}`, { hostname: "x" });
+    expect([renamed.status, fields(renamed)]).toEqual([422, ["hostname unknown_field"]]);
   });
 });

@@ -15,8 +15,9 @@ import type { Settings } from "../../platform/settings.ts";
 import { lockWithCompany, retryPublicIps, settlePublicIps } from "../public-ips/settle.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import { releaseAddresses, restVmid, takeVmid, useVmidAgain } from "./allocations.ts";
-import { type ResizeParameters, renderServerPayload } from "./payload.ts";
+import { type RebuildParameters, type ResizeParameters, renderServerPayload } from "./payload.ts";
 import { takenAlong } from "./resize-server.ts";
+import { wipeSecret } from "./server-secret.ts";
 import { lockServer, type ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
 
@@ -31,6 +32,9 @@ export const serverJobs: JobHandler = {
     "ServerResize",
     "PublicIpAttach",
     "PublicIpDetach",
+    "ServerRebuild",
+    "ServerPasswordReset",
+    "ServerUpdate",
   ],
   lockResource: lockWithCompany,
   renderPayload: renderServerPayload,
@@ -52,6 +56,7 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
       wantsRunning: wantsRunning(job, server),
       ...(await openUsage(tx, server.organisation_id, server.id)),
       hasSuccessor: await hasQueuedJob(tx, server),
+      isIrreversible: job.irreversible,
     },
     end,
   );
@@ -86,6 +91,11 @@ function wantsRunning(job: JobRow, server: ServerRow): boolean {
       return leavesRunning((job.parameters as { action: PowerAction }).action);
     case "ServerResize":
       return (job.parameters as ResizeParameters).run;
+    case "ServerRebuild":
+      return true;
+    case "ServerPasswordReset":
+    case "ServerUpdate":
+      return server.power_state === "on";
     default:
       return server.restores_to === "running";
   }
@@ -118,6 +128,7 @@ async function writeSettlement(
       ...(isRestored ? { restores_to: null } : {}),
       ...(job.kind === "ServerResize" ? { resize_package: null, resize_disk_gb: null } : {}),
       ...(job.kind === "ServerResize" && end.status === "succeeded" ? resizedTo(job) : {}),
+      ...(job.kind === "ServerRebuild" && end.status === "succeeded" ? rebuiltAs(job) : {}),
       ...(settled.isApplied ? { observed_generation: server.generation } : {}),
       ...(settled.status === "deleted" ? { deleted_at: sql<Date>`now()` } : {}),
       ...(settled.isApplied || end.power !== null ? { observed_at: sql<Date>`clock_timestamp()` } : {}),
@@ -133,6 +144,11 @@ function resizedTo(job: JobRow): Pick<ServerRow, "package" | "disk_gb"> {
   return { package: slug, disk_gb };
 }
 
+function rebuiltAs(job: JobRow): Pick<ServerRow, "image" | "ssh_key_ids" | "ssh_public_keys"> {
+  const { image, ssh_key_ids, ssh_public_keys } = job.parameters as unknown as RebuildParameters;
+  return { image, ssh_key_ids: [...ssh_key_ids], ssh_public_keys: [...ssh_public_keys] };
+}
+
 /** A job that is tried again takes its server on its way once more; a stop and a destroy never took the status away. */
 async function retried(tx: Tx, job: JobRow): Promise<void> {
   await retryPublicIps(tx, job);
@@ -141,6 +157,7 @@ async function retried(tx: Tx, job: JobRow): Promise<void> {
     ServerCreate: "creating",
     ServerRestore: restoring,
     ServerResize: "resizing",
+    ServerRebuild: "rebuilding",
   };
   const status = statuses[job.kind] ?? null;
   const { package: slug, disk_gb } = job.parameters as Partial<ResizeParameters>;
@@ -156,18 +173,6 @@ async function retried(tx: Tx, job: JobRow): Promise<void> {
     })
     .where("organisation_id", "=", job.organisation_id)
     .where("id", "=", job.resource_id)
-    .execute();
-}
-
-/**
- * The password's hash is of use until the server is made or gone. A create that failed keeps it: a retry must give the
- * guest the very password that was shown.
- */
-async function wipeSecret(tx: Tx, server: ServerRow): Promise<void> {
-  await tx
-    .deleteFrom("server_secret")
-    .where("organisation_id", "=", server.organisation_id)
-    .where("server_id", "=", server.id)
     .execute();
 }
 

@@ -174,6 +174,16 @@ function pagingOf(query: RequestQuery<"listServers">): Paging {
   };
 }
 
+/** The key that secrets for the region are sealed to; null when its agent has not told one. */
+export async function findAgentKey(tx: Tx, region: string): Promise<string | null> {
+  const row = await tx
+    .selectFrom("region")
+    .select("agent_public_key")
+    .where("slug", "=", region)
+    .executeTakeFirstOrThrow();
+  return row.agent_public_key;
+}
+
 /** Id of the live server that has the name in the region; the removal buffer counts as live. */
 export async function findNamesake(
   tx: Tx,

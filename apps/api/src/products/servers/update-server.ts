@@ -1,26 +1,37 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
+import type { Refusal } from "@kule/rules/decision";
+import { serverNameProblem } from "@kule/rules/servers/naming";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { NotFound } from "../../platform/errors.ts";
+import { violatedConstraint } from "../../platform/database-errors.ts";
+import { Conflict, fieldError, NotFound } from "../../platform/errors.ts";
 import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { refuseConflicts, writtenServer } from "./answers.ts";
+import { changed, refuseConflicts, writtenServer } from "./answers.ts";
+import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
-import { lockServer, type ServerDetails } from "./store.ts";
+import { findNamesake, lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 
 export function checkUpdateServer(
   _request: ApiRequest<"updateServer">,
   body: Partial<RequestBody<"updateServer">>,
   found: ServerDetails,
 ): FieldError[] {
-  return labelErrors(found.labels, body.labels);
+  const problem = body.name === undefined ? null : serverNameProblem(body.name);
+  return [
+    ...(problem === null ? [] : [fieldError("/name", "invalid_format", problem)]),
+    ...labelErrors(found.labels, body.labels),
+  ];
 }
 
-/** Changes what is only in the database: the region has nothing to be told, so what it has applied stays current. */
+/**
+ * Changes what is only in the database at once: the region has nothing to be told, so what it has applied stays current.
+ * A new name goes to the region by a job.
+ */
 export async function updateServer(
   request: ApiRequest<"updateServer">,
   tx: Tx,
@@ -31,13 +42,31 @@ export async function updateServer(
   if (server === null || server.status === "deleted") throw new NotFound();
   const labels = body.labels === undefined ? {} : { labels: changedLabels(server.labels, body.labels) };
   request.checkGeneration(server);
-  refuseConflicts(decideServerAction("update", (await lockedState(tx, server)).state), server.status);
+  const { state } = await lockedState(tx, server);
+  const isRenamed = body.name !== undefined && body.name !== server.name;
+  refuseConflicts(
+    [
+      ...decideServerAction("update", state),
+      ...(isRenamed ? decideServerAction("rename", state) : []),
+      ...(isRenamed ? await nameTaken(tx, server, body.name ?? "") : []),
+    ],
+    server.status,
+  );
+  if (isRenamed && body.name !== undefined) {
+    const set = { name: body.name, ...labels, ...protectionOf(body.protection) };
+    const job = await queueServerJob(request, tx, server, { kind: "ServerUpdate", set }).catch(
+      (error: unknown) => {
+        if (violatedConstraint(error) !== "server_name") throw error;
+        throw new Conflict({ ...nameRefusal(server, body.name ?? "", null) });
+      },
+    );
+    return changed(request, tx, server.id, job);
+  }
   await tx
     .updateTable("server")
     .set({
       ...labels,
-      ...(body.protection?.delete === undefined ? {} : { protect_delete: body.protection.delete }),
-      ...(body.protection?.rebuild === undefined ? {} : { protect_rebuild: body.protection.rebuild }),
+      ...protectionOf(body.protection),
       generation: sql<number>`generation + 1`,
       observed_generation: sql<number>`observed_generation + (observed_generation = generation)::integer`,
       updated_at: sql<Date>`clock_timestamp()`,
@@ -46,4 +75,28 @@ export async function updateServer(
     .where("id", "=", server.id)
     .execute();
   return { reply: reply(200, await writtenServer(tx, organisationId, server.id)), resource: server.id };
+}
+
+function protectionOf(
+  change: RequestBody<"updateServer">["protection"],
+): Partial<Pick<ServerRow, "protect_delete" | "protect_rebuild">> {
+  return {
+    ...(change?.delete === undefined ? {} : { protect_delete: change.delete }),
+    ...(change?.rebuild === undefined ? {} : { protect_rebuild: change.rebuild }),
+  };
+}
+
+async function nameTaken(tx: Tx, server: ServerRow, name: string): Promise<Refusal<"name_taken">[]> {
+  const namesake = await findNamesake(tx, server.organisation_id, server.region, name);
+  return namesake === null ? [] : [nameRefusal(server, name, namesake)];
+}
+
+function nameRefusal(server: ServerRow, name: string, resource: string | null): Refusal<"name_taken"> {
+  return {
+    name: "server_name_free",
+    code: "name_taken",
+    message: `A server named ${name} exists in region ${server.region}`,
+    resource,
+    fix: "Choose another name; the name of a removed server is free once its removal is over",
+  };
 }

@@ -73,6 +73,10 @@ export function consoleFactsOf(row: Pick<ServerRow, "id" | "status" | "power_sta
   };
 }
 
+export function osFamilyOf(slug: string): OsFamily {
+  return viewImage(slug).os_family;
+}
+
 /** Servers outlive catalogue entries: an image that is no longer offered keeps its slug. */
 function viewImage(slug: string): { slug: string; name: string; os_family: OsFamily } {
   const image = findImage(slug);

@@ -99,7 +99,11 @@ async function call(all: TwoOrganisations, info: OperationInfo, more: object): P
   const recipe = recipes[info.id];
   const isOperators = info.permission.startsWith("operator:");
   const caller =
-    info.tag === "agent" ? regions.r1.agent : isOperators ? world.operator : a.tenant.callers.owner;
+    info.tag === "agent"
+      ? regions.r1.agent
+      : isOperators
+        ? world.operator.with({ "Kule-Organisation": a.tenant.id })
+        : a.tenant.callers.owner;
   const body = recipe.body?.(a, all);
   return callOperation(caller, {
     operation: info.id,

@@ -175,7 +175,8 @@ function byRecipe(id: OperationId): Make {
 
 function callerOf(id: OperationId, { tenant }: Side, { world }: TwoOrganisations): ApiCaller {
   const { permission } = operations[id];
-  if (permission.startsWith("operator:")) return world.operator;
+  // Most of operators' work is of no organisation, and says nothing to this.
+  if (permission.startsWith("operator:")) return world.operator.with({ "Kule-Organisation": tenant.id });
   return permission.startsWith("agent:") ? tenant.region.agent : tenant.owner;
 }
 

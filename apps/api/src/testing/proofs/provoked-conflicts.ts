@@ -120,7 +120,7 @@ export async function provokeBusyKeys(
     for (const info of allOperations()) {
       if (!info.headerParameters.includes("Idempotency-Key") || !wanted(info)) continue;
       const isOperators = info.permission.startsWith("operator:");
-      const caller = isOperators ? world.operator : a.tenant.owner;
+      const caller = isOperators ? world.operator.with({ "Kule-Organisation": a.tenant.id }) : a.tenant.owner;
       const path = info.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => pathOf(all, name, info.path));
       await holder.query(
         `insert into idempotency_key (organisation_id, subject, method, path, key, request_hash, status, headers)

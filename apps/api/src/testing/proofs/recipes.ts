@@ -31,6 +31,8 @@ const ownNetwork = (() => {
     return `100.${64 + Math.floor(networks / 256)}.${networks % 256}`;
   };
 })();
+/** The name of the last server that a side has made to be rebuilt: it has to be repeated. */
+const rebuilt = new WeakMap<Side, string>();
 
 /**
  * One for each operation of the contract: the compiler refuses this table when one is missing, so a new operation
@@ -198,6 +200,29 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     body: () => ({ package: "m", allow_restart: true, grow_disk: true }),
   },
   openServerConsole: { path: standing("server"), body: () => ({ take_over: true }) },
+  rebuildServer: {
+    path: async (side) => {
+      const { id, name } = await side.tenant.addNamedServer(inSubnet(side));
+      rebuilt.set(side, name);
+      return { server_id: id };
+    },
+    body: (side) => ({
+      image: "debian-13",
+      confirm_name: rebuilt.get(side) ?? "nobody",
+      ssh_key_ids: [side.standing.ssh_key],
+    }),
+  },
+  resetServerPassword: {
+    path: async (side) => ({ server_id: await side.tenant.addRunningServer(inSubnet(side)) }),
+    body: () => ({ username: "ubuntu", when: "now" }),
+  },
+  lockServer: {
+    path: async (side) => ({ server_id: (await side.tenant.addServer(inSubnet(side))).id }),
+    body: () => ({ reason: "Abuse report 4711" }),
+  },
+  unlockServer: {
+    path: async (side) => ({ server_id: (await side.tenant.addServer(inSubnet(side))).id }),
+  },
   listJobs: {},
   getJob: { path: standing("job") },
   streamJobEvents: { path: standing("job") },

@@ -12,6 +12,9 @@ const capabilities = [
   "ServerResize",
   "PublicIpAttach",
   "PublicIpDetach",
+  "ServerRebuild",
+  "ServerPasswordReset",
+  "ServerUpdate",
 ];
 
 /**

@@ -105,6 +105,14 @@ export class Tenant {
     return { id: server.id, jobId: job.id };
   }
 
+  /** A running server, with the name that a rebuild asks for. */
+  async addNamedServer(more: Readonly<Record<string, unknown>> = {}): Promise<{ id: string; name: string }> {
+    const body = this.serverBody(more);
+    const { server, job } = made(await this.owner.post("/servers", body));
+    await runJob(this.region.agent, job.id);
+    return { id: server.id, name: body.name };
+  }
+
   async addRunningServer(more: Readonly<Record<string, unknown>> = {}): Promise<string> {
     const { id, jobId } = await this.addServer(more);
     await runJob(this.region.agent, jobId);

@@ -1,9 +1,9 @@
 // ServerDestroy: the VM and its disks are gone, and only if they were the server's.
 
 import { ProxmoxForbidden } from "@kule/proxmox/errors";
-import { Failed } from "../../errors.ts";
 import type { Program } from "../../program.ts";
 import { observeExisting, ownerOf } from "../existing-server.ts";
+import { volumesLeft } from "../vm-problems.ts";
 import { type DestroyStep, planDestroy, type SeenRemains } from "./plan.ts";
 
 export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> = {
@@ -38,16 +38,7 @@ export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> =
         for (const volume of volumes) await world.hypervisor.freeVolume(job.payload.vmid, volume, effect);
       } catch (error) {
         if (!(error instanceof ProxmoxForbidden)) throw error;
-        const list = volumes.map((each) => `${each.volume} on ${each.node}, ${each.bytes} bytes`).join("\n");
-        throw new Failed(
-          {
-            code: "volumes_left",
-            message:
-              "The server is gone, but the region could not free all of its disks. An operator has to look at it.",
-            internal: `the token may not free these (Datastore.Allocate); pvesm free <volume>:\n${list}\n${error.message}`,
-          },
-          { cause: error },
-        );
+        throw volumesLeft(volumes, error);
       }
     },
   },

@@ -1,0 +1,85 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody, Schemas } from "@kule/contract/schemas";
+import { findImage } from "@kule/rules/catalog/images";
+import type { Refusal } from "@kule/rules/decision";
+import { decidePasswordReset } from "@kule/rules/servers/password-reset";
+import { decideServerAction } from "@kule/rules/servers/preconditions";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { type ErrorCode, fieldError, NotFound } from "../../platform/errors.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { viewWrittenJob } from "../jobs/index.ts";
+import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
+import { queueServerJob } from "./queue-server-job.ts";
+import { keepNewPassword } from "./server-secret.ts";
+import { lockedState } from "./server-state.ts";
+import { findAgentKey, lockServer, type ServerDetails, type ServerRow } from "./store.ts";
+import { osFamilyOf } from "./view.ts";
+
+type Request = ApiRequest<"resetServerPassword">;
+
+/** At its next start a guest takes a password for the login name that it was made with, and for no other. */
+export function checkResetServerPassword(
+  _request: Request,
+  { when, username }: Partial<RequestBody<"resetServerPassword">>,
+  found: ServerDetails,
+): FieldError[] {
+  const user = loginNameOf(found);
+  if (when !== "next_boot" || username === undefined || username === user) return [];
+  return [fieldError("/username", "conflicts_with", `can only be ${user} with when: next_boot`)];
+}
+
+/** Makes the password and the job that sets it. Nothing else of the server changes meanwhile. */
+export async function resetServerPassword(request: Request, tx: Tx, found: ServerDetails): Promise<Outcome> {
+  const { when = "now" } = request.body;
+  const server = await lockServer(tx, found.organisation_id, found.id);
+  if (server === null || server.status === "deleted") throw new NotFound();
+  request.checkGeneration(server);
+  const username = request.body.username ?? loginNameOf(server);
+  const osFamily = osFamilyOf(server.image);
+  const agentKey = await findAgentKey(tx, server.region);
+  const { state } = await lockedState(tx, server);
+  const refusals: Refusal<ErrorCode>[] = [
+    ...decideServerAction("password_reset", state),
+    ...decidePasswordReset({
+      id: server.id,
+      when,
+      isRunning: server.status === "running",
+      agentAnswers: null,
+      needsSealedPassword: osFamily === "windows",
+      regionHasAgentKey: agentKey !== null,
+      region: server.region,
+    }),
+  ];
+  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  refuseConflicts(refusals, server.status);
+
+  const job = await queueServerJob(request, tx, server, {
+    kind: "ServerPasswordReset",
+    parameters: { username, when },
+  });
+  const password = request.dryRun ? null : await keepNewPassword(tx, server, osFamily, agentKey);
+  const written = await writtenServer(tx, server.organisation_id, server.id);
+  if (request.dryRun) return would(written, "ServerPasswordReset", null);
+  const answer: Schemas["ServerPasswordChanged"] = {
+    server: written,
+    job: await viewWrittenJob(tx, job, request.caller),
+    username,
+    password,
+  };
+  return {
+    reply: reply(202, answer, linksTo(job)),
+    resource: server.id,
+    details: { job: job.id },
+    secretFields: ["password"],
+  };
+}
+
+/** Who the image's password is for; of one that is no longer offered the usual name of its system. */
+function loginNameOf(server: Pick<ServerRow, "image">): string {
+  return (
+    findImage(server.image)?.defaultUser ??
+    (osFamilyOf(server.image) === "windows" ? "Administrator" : "root")
+  );
+}

@@ -1,0 +1,279 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { ApiCaller } from "../../testing/api-caller.ts";
+import { ServerWorld } from "../../testing/server-world.ts";
+import { expireRemovalBuffer, sweepRemovalBuffers } from "../../worker/expire-removal-buffer.ts";
+
+let world: ServerWorld;
+let operator: ApiCaller;
+beforeAll(async () => {
+  world = await ServerWorld.open();
+  operator = world.world.operator.with({ "Kule-Organisation": world.organisation.id });
+  await world.rows("update region set agent_public_key = $1", [Buffer.alloc(32, 9).toString("base64")]);
+});
+afterAll(() => world.close());
+afterEach(async () => {
+  await world.passBackoff();
+  await world.agent.work();
+});
+
+const secrets = (id: string) => world.rows("select * from server_secret where server_id = $1", [id]);
+
+describe("POST /servers/{id}/rebuild", () => {
+  const rebuild = (id: string, body: object, query = "") =>
+    world.owned.post(`/servers/${id}/rebuild${query}`, body);
+
+  test("makes the server anew from an image, with all that was given to it", async () => {
+    const server = await world.createRunning({ package: "m" });
+    const answer = await rebuild(server.id, { image: "ubuntu-24.04", confirm_name: server.name });
+    expect(answer.status).toBe(202);
+    expect(answer.body).toMatchObject({
+      server: { status: "rebuilding", image: { slug: "debian-13" }, interfaces: server.interfaces },
+      job: { kind: "ServerRebuild" },
+      console_password: expect.stringMatching(/^[A-Za-z0-9]{20}$/),
+    });
+    const job = await world.agent.take("ServerRebuild");
+    const [{ vmid }] = await world.rows("select vmid from region_vmid where server_id = $1", [server.id]);
+    expect(job.payload).toMatchObject({
+      template: "ubuntu-24.04",
+      vmid,
+      package: { vcpu: 2, disk_gb: 80 },
+      password_hash: expect.stringMatching(/^\$6\$/),
+      start: true,
+    });
+    expect(job.payload.interfaces[0]).toMatchObject({ mac: server.interfaces[0].mac });
+    await world.agent.succeed(job, "on");
+    expect(await world.server(server.id)).toMatchObject({
+      status: "running",
+      image: { slug: "ubuntu-24.04" },
+      interfaces: server.interfaces,
+    });
+    expect(await secrets(server.id)).toEqual([]);
+  });
+
+  test("wants the name repeated, an image that fits, and no protection", async () => {
+    const server = await world.createRunning({ package: "s" });
+    const wrong = await rebuild(server.id, {
+      image: "windows-2022",
+      confirm_name: "another",
+      ssh_key_ids: ["key_1"],
+    });
+    expect(
+      wrong.body.errors.map((error: { field: string; code: string }) => [error.field, error.code]),
+    ).toEqual(
+      expect.arrayContaining([
+        ["image", "os_plan_mismatch"],
+        ["confirm_name", "conflicts_with"],
+        ["ssh_key_ids", "conflicts_with"],
+      ]),
+    );
+    await world.owned.patch(`/servers/${server.id}`, { protection: { rebuild: true } });
+    const body = { image: "debian-13", confirm_name: server.name };
+    const refused = await rebuild(server.id, body);
+    expect([refused.status, refused.body.code]).toEqual([409, "protected"]);
+    expect(refused.body.precondition.fix).toContain('{"protection":{"rebuild":false}}');
+    expect((await world.owned.delete(`/servers/${server.id}?dry_run=true`)).body.blockers).toEqual([]);
+    await world.owned.patch(`/servers/${server.id}`, { protection: { rebuild: false } });
+    const would = await rebuild(server.id, body, "?dry_run=true");
+    expect(would.body.would).toMatchObject({ job_kind: "ServerRebuild" });
+    expect(await secrets(server.id)).toEqual([]);
+  });
+
+  test("that broke off after the disk was gone leaves an error that a retry mends, with the password that was shown", async () => {
+    const server = await world.createRunning();
+    const { body } = await rebuild(server.id, { image: "debian-12", confirm_name: server.name });
+    const first = await world.agent.take("ServerRebuild");
+    await world.agent.report(first, { phase: "apply", irreversible: true });
+    await world.agent.fail(first);
+    expect(await world.server(server.id)).toMatchObject({
+      status: "error",
+      status_reason: { code: "rebuild_failed" },
+      actions: { rebuild: { allowed: true }, resize: { allowed: false } },
+    });
+    await world.owned.post(`/jobs/${body.job.id}/retry`);
+    const again = await world.agent.take("ServerRebuild");
+    expect(again.payload.password_hash).toBe(first.payload.password_hash);
+    await world.agent.succeed(again, "on");
+    expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
+  });
+
+  test("that failed before anything was destroyed leaves the server as it was", async () => {
+    const server = await world.createRunning();
+    await rebuild(server.id, { image: "debian-12", confirm_name: server.name });
+    await world.agent.fail(await world.agent.take("ServerRebuild"));
+    expect(await world.server(server.id)).toMatchObject({
+      status: "running",
+      image: { slug: "debian-13" },
+      status_reason: { code: "rebuild_failed" },
+    });
+    expect(await secrets(server.id)).toEqual([]);
+  });
+});
+
+describe("POST /servers/{id}/password-reset", () => {
+  const reset = (id: string, body: object = {}, caller = world.owned) =>
+    caller.post(`/servers/${id}/password-reset`, body);
+
+  test("shows a password once and hands the region its hash", async () => {
+    const server = await world.createRunning();
+    const key = { "Idempotency-Key": `reset-${server.id}` };
+    const answer = await reset(server.id, {}, world.owned.with(key));
+    expect(answer.status).toBe(202);
+    expect(answer.body).toMatchObject({
+      server: { status: "running", job_id: answer.body.job.id },
+      job: { kind: "ServerPasswordReset" },
+      username: "debian",
+      password: expect.stringMatching(/^[A-Za-z0-9]{20}$/),
+    });
+    const replay = await reset(server.id, {}, world.owned.with(key));
+    expect(replay.body).toMatchObject({ password: null, secret_withheld: true });
+    const job = await world.agent.take("ServerPasswordReset");
+    expect(job.payload).toMatchObject({ username: "debian", when: "now", sealed_password: null });
+    expect(JSON.stringify(job)).not.toContain(answer.body.password);
+    const [kept] = await world.rows("select to_jsonb(j)::text as row from job j where id = $1", [job.id]);
+    expect(kept.row).not.toContain(answer.body.password);
+    await world.agent.end(job, { status: "succeeded", observed: { power_state: "on" } });
+    expect(await secrets(server.id)).toEqual([]);
+    expect((await world.server(server.id)).status).toBe("running");
+  });
+
+  test("needs a guest that runs, or its next start and the image's own login name", async () => {
+    const server = await world.createRunning({ start: false });
+    const now = await reset(server.id);
+    expect([now.status, now.body.code]).toEqual([409, "guest_agent_unavailable"]);
+    expect(now.body.precondition.fix).toContain('"when":"next_boot"');
+    const other = await reset(server.id, { when: "next_boot", username: "root" });
+    expect(other.body.errors).toMatchObject([{ field: "username", code: "conflicts_with" }]);
+    expect((await reset(server.id, { when: "next_boot" })).status).toBe(202);
+    const job = await world.agent.take("ServerPasswordReset");
+    await world.agent.fail(job, "guest_agent_unavailable");
+    expect(await world.server(server.id)).toMatchObject({
+      status: "stopped",
+      status_reason: { code: "password_reset_failed" },
+    });
+    expect(await secrets(server.id)).toEqual([]);
+  });
+
+  test("seals the password of a Windows server to the region's agent", async () => {
+    const server = await world.createRunning({ image: "windows-2022", package: "l" });
+    await reset(server.id);
+    const { payload } = await world.agent.take("ServerPasswordReset");
+    expect(payload).toMatchObject({ os_family: "windows", username: "Administrator", password_hash: null });
+    expect(payload.sealed_password).toBeTruthy();
+  });
+});
+
+describe("PATCH /servers/{id}", () => {
+  const patch = (id: string, body: object) => world.owned.patch(`/servers/${id}`, body);
+
+  test("renames with a job, and keeps the name free of others at once", async () => {
+    const server = await world.createRunning();
+    const answer = await patch(server.id, { name: "db-1", labels: { role: "db" } });
+    expect([answer.status, answer.body.server.name, answer.body.job.kind]).toEqual([
+      202,
+      "db-1",
+      "ServerUpdate",
+    ]);
+    expect(answer.body.server).toMatchObject({ hostname: "db-1", labels: { role: "db" }, status: "running" });
+    expect((await world.owned.post("/servers", world.body({ name: "db-1" }))).body.code).toBe("name_taken");
+    expect((await world.owned.post("/servers", world.body({ name: server.name }))).status).toBe(202);
+    const job = await world.agent.take("ServerUpdate");
+    expect(job.payload.server.name).toBe("db-1");
+    await world.agent.succeed(job, "on");
+    expect(await world.server(server.id)).toMatchObject({ status: "running", job_id: null });
+    const taken = await patch(server.id, { name: server.name });
+    expect([taken.status, taken.body.code]).toEqual([409, "name_taken"]);
+    expect((await patch(server.id, { name: "1234" })).body.errors).toMatchObject([
+      { code: "invalid_format" },
+    ]);
+    // Its own name is no change for the region.
+    expect((await patch(server.id, { name: "db-1" })).status).toBe(200);
+  });
+});
+
+describe("an operator's lock", () => {
+  test("refuses every change in the operator's words, and only operators have it", async () => {
+    const server = await world.createRunning();
+    expect((await world.owned.post(`/servers/${server.id}/lock`, { reason: "mine" })).body).toMatchObject({
+      code: "forbidden",
+      required: ["operator:servers"],
+    });
+    const locked = await operator.post(`/servers/${server.id}/lock`, { reason: " Abuse report 7 " });
+    expect(locked.body.locked).toMatchObject({ reason: "Abuse report 7", by: { type: "operator" } });
+    expect(locked.body.generation).toBe(locked.body.observed_generation);
+    const { actions } = await world.server(server.id);
+    for (const state of Object.values(actions))
+      expect(state).toMatchObject({ allowed: false, code: "locked" });
+    const attempts = [
+      world.owned.post(`/servers/${server.id}/power`, { action: "stop" }),
+      world.owned.post(`/servers/${server.id}/resize`, { package: "m", allow_restart: true }),
+      world.owned.post(`/servers/${server.id}/rebuild`, { image: "debian-13", confirm_name: server.name }),
+      world.owned.post(`/servers/${server.id}/password-reset`, {}),
+      world.owned.patch(`/servers/${server.id}`, { labels: { a: "b" } }),
+      world.owned.delete(`/servers/${server.id}`),
+      operator.delete(`/servers/${server.id}?purge=true`),
+    ];
+    for (const answer of await Promise.all(attempts)) {
+      expect([answer.status, answer.body.code]).toEqual([409, "locked"]);
+      expect(answer.body.detail).toContain("Abuse report 7");
+    }
+    const unlocked = await operator.post(`/servers/${server.id}/unlock`);
+    expect(unlocked.body.locked).toBeNull();
+    expect((await world.owned.delete(`/servers/${server.id}`)).status).toBe(202);
+  });
+
+  test("lets the end of a removal buffer wait", async () => {
+    const server = await world.createRunning();
+    await world.owned.delete(`/servers/${server.id}`);
+    await world.agent.work();
+    await operator.post(`/servers/${server.id}/lock`, { reason: "evidence" });
+    await world.passBuffer(server.id);
+    const { deps } = world.world.replica;
+    expect(await expireRemovalBuffer(deps, world.organisation.id, server.id)).toBe(false);
+    expect(await sweepRemovalBuffers(deps)).toBe(0);
+    const kept = await world.owned.post(`/servers/${server.id}/cancel-deletion`);
+    expect(kept.body.code).toBe("locked");
+    await operator.post(`/servers/${server.id}/unlock`);
+    expect(await sweepRemovalBuffers(deps)).toBe(1);
+    expect((await world.server(server.id)).status).toBe("deleting");
+  });
+});
+
+describe("DELETE /servers/{id}?purge=true", () => {
+  test("destroys at once what is running, and what waits in the buffer", async () => {
+    for (const isMarked of [false, true]) {
+      const server = await world.createRunning();
+      if (isMarked) {
+        await world.owned.delete(`/servers/${server.id}`);
+        await world.agent.work();
+      }
+      const answer = await world.owned.delete(`/servers/${server.id}?purge=true`);
+      expect(answer.status).toBe(202);
+      expect(answer.body.server).toMatchObject({ status: "deleting", deletion: { restores_to: "running" } });
+      expect(answer.body.job.kind).toBe("ServerDestroy");
+      expect(Date.parse(answer.body.server.deletion.purge_at)).toBeLessThanOrEqual(
+        Date.parse(answer.body.job.created_at),
+      );
+      expect((await world.owned.post(`/servers/${server.id}/cancel-deletion`)).body.code).toBe(
+        "resource_deleting",
+      );
+      await world.agent.work();
+      expect((await world.owned.get(`/servers/${server.id}`)).status).toBe(404);
+    }
+  });
+
+  test("needs server:purge, which is said before whether there is such a server", async () => {
+    const server = await world.createRunning();
+    const member = await world.world.addToken(world.organisation.id, "member");
+    for (const id of [server.id, "srv_00000000000000000000000000", "nonsense"]) {
+      const answer = await member.delete(`/servers/${id}?purge=true`);
+      expect([answer.status, answer.body.required]).toEqual([403, ["server:purge"]]);
+    }
+    expect((await member.delete(`/servers/${server.id}`)).status).toBe(202);
+  });
+
+  test("is refused for a protected server", async () => {
+    const server = await world.createRunning({ protection: { delete: true } });
+    const answer = await world.owned.delete(`/servers/${server.id}?purge=true`);
+    expect([answer.status, answer.body.code]).toEqual([409, "protected"]);
+  });
+});

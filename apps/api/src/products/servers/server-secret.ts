@@ -1,0 +1,38 @@
+import type { OsFamily } from "@kule/rules/catalog/images";
+import type { Tx } from "../../platform/database.ts";
+import { hashForLinux, makeConsolePassword, sealForWindows } from "./console-password.ts";
+import type { ServerRow } from "./store.ts";
+
+/**
+ * Makes a password and keeps what the region needs of it until a job has set it: its hash, or the password sealed to the
+ * region's agent.
+ *
+ * @returns the password, to be shown once
+ */
+export async function keepNewPassword(
+  tx: Tx,
+  server: Pick<ServerRow, "id" | "organisation_id">,
+  osFamily: OsFamily,
+  agentPublicKey: string | null,
+): Promise<string> {
+  const password = makeConsolePassword();
+  const stored =
+    osFamily === "windows"
+      ? sealForWindows(password, agentPublicKey ?? "", server.id)
+      : hashForLinux(password);
+  await tx
+    .insertInto("server_secret")
+    .values({ server_id: server.id, organisation_id: server.organisation_id, ...stored })
+    .onConflict((conflict) => conflict.column("server_id").doUpdateSet(stored))
+    .execute();
+  return password;
+}
+
+/** Whatever password is kept for the server is of no more use. */
+export async function wipeSecret(tx: Tx, server: Pick<ServerRow, "id" | "organisation_id">): Promise<void> {
+  await tx
+    .deleteFrom("server_secret")
+    .where("organisation_id", "=", server.organisation_id)
+    .where("server_id", "=", server.id)
+    .execute();
+}

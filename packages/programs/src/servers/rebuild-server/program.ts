@@ -1,0 +1,83 @@
+// ServerRebuild: another VM under the same number, with the same MAC and addresses, and a disk made anew.
+
+import type { PayloadOf } from "@kule/contract/schemas";
+import { ProxmoxForbidden } from "@kule/proxmox/errors";
+import type { Job, Program } from "../../program.ts";
+import { desiredVm } from "../create-server/desired-vm.ts";
+import { createServer } from "../create-server/program.ts";
+import { lastLookAtPower, ownerOf } from "../existing-server.ts";
+import { settledSighting } from "../settled-sighting.ts";
+import { volumesLeft } from "../vm-problems.ts";
+import { planRebuild, type RebuildStep, type SeenRebuild } from "./plan.ts";
+
+type RebuildJob = Job<PayloadOf<"ServerRebuild">>;
+
+/** The new VM is made as that of any new server. */
+function asCreate({ id, payload }: RebuildJob): Job<PayloadOf<"ServerCreate">> {
+  return { id, payload: { ...payload, kind: "ServerCreate" } };
+}
+
+const { pool, clone, "power-off": powerOff, resize, firewall, configure, start } = createServer.apply;
+
+export const rebuildServer: Program<"ServerRebuild", SeenRebuild, RebuildStep> = {
+  kind: "ServerRebuild",
+  irreversible: new Set(["destroy", "free-volumes", "clone"]),
+  lastLook: lastLookAtPower,
+
+  async observe(job, world, effect) {
+    const want = desiredVm(asCreate(job), world);
+    const { hypervisor } = world;
+    const { signal } = effect;
+    const sighting = await settledSighting(world, want.vmid, want.owner, want.templateVmid, effect);
+    if (sighting.state === "absent") {
+      const [template, poolExists, leftovers] = await Promise.all([
+        hypervisor.findTemplate(want.templateVmid, signal),
+        hypervisor.poolExists(want.pool, signal),
+        hypervisor.leftoverVolumes(want.vmid, signal),
+      ]);
+      return { state: "absent", template, poolExists, leftovers };
+    }
+    if (sighting.state !== "present") return sighting;
+    const { vm } = sighting;
+    if (vm.marker.jobId === job.id)
+      return { state: "present", vm, firewall: await hypervisor.readFirewall(vm, signal) };
+    return { state: "former", vm, template: await hypervisor.findTemplate(want.templateVmid, signal) };
+  },
+
+  plan: (job, seen, world) => planRebuild(desiredVm(asCreate(job), world), seen),
+
+  apply: {
+    unprotect: (_, job, world, effect) =>
+      world.hypervisor.configure(
+        job.payload.vmid,
+        ownerOf(job, world),
+        { desired: { protection: null, onboot: null }, rewriteSecrets: false },
+        effect,
+      ),
+    "turn-off": ({ process }, job, world, effect) =>
+      world.hypervisor.stop(job.payload.vmid, ownerOf(job, world), effect, process),
+    destroy: (_, job, world, effect) =>
+      world.hypervisor.destroy(job.payload.vmid, ownerOf(job, world), effect, job.id),
+    "free-volumes": async ({ volumes }, job, world, effect) => {
+      try {
+        for (const volume of volumes) await world.hypervisor.freeVolume(job.payload.vmid, volume, effect);
+      } catch (error) {
+        if (!(error instanceof ProxmoxForbidden)) throw error;
+        throw volumesLeft(volumes, error);
+      }
+    },
+    clone: async (step, job, world, effect) => {
+      await pool({ do: "pool" }, asCreate(job), world, effect);
+      await clone(step, asCreate(job), world, effect);
+    },
+    "power-off": (step, job, world, effect) => powerOff(step, asCreate(job), world, effect),
+    resize: (step, job, world, effect) => resize(step, asCreate(job), world, effect),
+    firewall: (step, job, world, effect) => firewall(step, asCreate(job), world, effect),
+    configure: (step, job, world, effect) => configure(step, asCreate(job), world, effect),
+    start: (step, job, world, effect) => start(step, asCreate(job), world, effect),
+  },
+
+  observed(job, seen) {
+    return seen.state === "present" ? createServer.observed(asCreate(job), seen) : { power_state: "unknown" };
+  },
+};
