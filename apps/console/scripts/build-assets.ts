@@ -17,7 +17,7 @@ const punctuation = "ıŒœ–—‘’“”„•…€™←↑→↓−≥�
 const latinExtended = "ĞğİŞşŠšŽžĀāĒēĪīŌōŪū₺";
 
 /**
- * Builds what browsers load into `directory`: one script, one stylesheet and two font files, with the hash of their
+ * Builds what browsers load into `directory`: one script for all pages and one for consoles, one stylesheet and two font files, with the hash of their
  * content in their names.
  */
 export async function buildAssets(directory: string): Promise<void> {
@@ -37,6 +37,19 @@ export async function buildAssets(directory: string): Promise<void> {
       target: ["chrome125", "firefox128", "safari17.5"],
       loader: { ".woff2": "file" },
       alias: { "kule-fonts": fonts },
+      legalComments: "none",
+      logLevel: "warning",
+    });
+    // Of its own, since most pages have no terminal. A module: noVNC finds out by an await what the browser can decode.
+    await build({
+      absWorkingDir: root,
+      entryPoints: { screen: "browser/console-screen.ts" },
+      entryNames: "[name]-[hash]",
+      outdir: directory,
+      bundle: true,
+      minify: true,
+      format: "esm",
+      target: ["chrome125", "firefox128", "safari17.5"],
       legalComments: "none",
       logLevel: "warning",
     });

@@ -5,6 +5,7 @@ import { SessionEnded } from "./api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "./console-context.ts";
 import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
 import type { Log } from "./log.ts";
+import { consoleRoutes } from "./products/consoles/routes.tsx";
 import { jobRoutes } from "./products/jobs/routes.tsx";
 import { networkRoutes } from "./products/networks/routes.tsx";
 import { operatorRoutes } from "./products/operator/routes.tsx";
@@ -34,6 +35,19 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
       status: context.res.status,
       ms: Math.round(performance.now() - startedAt),
     });
+  });
+  // Outside of the headers of every page, which it widens for one.
+  app.use(async (context, next) => {
+    await next();
+    const screen = context.get("screen");
+    const policy = context.res.headers.get("content-security-policy");
+    if (screen === undefined || policy === null) return;
+    context.header(
+      "content-security-policy",
+      policy
+        .replace("connect-src 'self'", `connect-src 'self' ${screen.socketOrigin}`)
+        .replace("style-src 'self'", `style-src 'self' 'nonce-${screen.nonce}'`),
+    );
   });
   app.use(
     secureHeaders({
@@ -66,6 +80,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", signInRoutes(services));
   app.route("/", organisationRoutes(services));
   app.route("/", serverRoutes(services));
+  app.route("/", consoleRoutes(services));
   app.route("/", sshKeyRoutes());
   app.route("/", operatorRoutes());
   app.route("/", networkRoutes());

@@ -6,6 +6,8 @@ import type { Handler } from "hono";
 /** The script, stylesheet and fonts that browsers load, held in memory. */
 export type Assets = {
   readonly scriptPath: string;
+  /** A module, on the pages of consoles alone: terminal and screen. */
+  readonly screenPath: string;
   readonly stylePath: string;
   /** Fetched early so that text does not change its look after it was painted. */
   readonly fontPath: string;
@@ -41,6 +43,7 @@ export function loadAssets(directory: string): Assets {
 
   return {
     scriptPath: path(/^console-.+\.js$/),
+    screenPath: path(/^screen-.+\.js$/),
     stylePath: path(/^style-.+\.css$/),
     fontPath: path(/^inter-latin-(?!ext).+\.woff2$/),
     handler: (context) => {

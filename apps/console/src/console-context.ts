@@ -8,7 +8,7 @@ import type { ConsoleSettings } from "./settings.ts";
 
 /** What lives as long as the process. None of it is state that a second console would miss. */
 export type ConsoleServices = {
-  readonly settings: Pick<ConsoleSettings, "apiUrl">;
+  readonly settings: Pick<ConsoleSettings, "apiUrl" | "socketOrigin">;
   readonly cookies: Cookies;
   readonly assets: Assets;
   readonly jobStreams: JobStreams;
@@ -22,6 +22,8 @@ export type ConsoleEnv = {
     session: Session | null;
     /** Base of the tokens in this visitor's forms. */
     formSecret: string;
+    /** What a page with a terminal may do beyond all others: connect there, and add stylesheets with this nonce. */
+    screen?: { readonly socketOrigin: string; readonly nonce: string };
     /** Acts as the session's user. */
     api: ApiClient;
     /** The posted fields of a form whose token held. */

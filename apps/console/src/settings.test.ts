@@ -6,6 +6,7 @@ const good = { KULE_API_URL: "http://127.0.0.1:8080/api/v1/", KULE_CONSOLE_SECRE
 test("a try-out on loopback needs only the API and a secret", () => {
   expect(readSettings(good)).toEqual({
     apiUrl: "http://127.0.0.1:8080/api/v1",
+    socketOrigin: "ws://127.0.0.1:8080",
     host: "127.0.0.1",
     port: 3000,
     secrets: ["x".repeat(32)],

@@ -2,6 +2,8 @@
 export type ConsoleSettings = {
   /** The API's versioned root, without a slash at the end. */
   readonly apiUrl: string;
+  /** Where browsers reach the API's websockets, such as wss://kule.example. */
+  readonly socketOrigin: string;
   readonly host: string;
   readonly port: number;
   /** Key ring for cookies: the first seals, all open. Each has at least 32 characters. */
@@ -21,6 +23,8 @@ export class SettingsError extends Error {
   }
 }
 
+const originOf = (url: string): string => URL.parse(url)?.origin ?? "";
+
 const loopback = new Set(["127.0.0.1", "::1", "localhost"]);
 
 /**
@@ -36,6 +40,12 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (!/^https?:\/\/[^/\s]+/.test(apiUrl))
     problems.push("KULE_API_URL must be the API's root, such as http://127.0.0.1:8080/api/v1");
 
+  const socketOrigin = (environment.KULE_CONSOLE_SOCKETS || originOf(apiUrl)).replace(/^http/, "ws");
+  if (URL.canParse(apiUrl) && !/^wss?:\/\/[^/\s;,'"]+$/.test(socketOrigin))
+    problems.push(
+      "KULE_CONSOLE_SOCKETS must be the origin of the API's websockets, such as wss://kule.example",
+    );
+
   const port = Number(environment.KULE_CONSOLE_PORT || "3000");
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     problems.push("KULE_CONSOLE_PORT must be a port number");
@@ -49,5 +59,5 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     problems.push("KULE_CONSOLE_SECURE_COOKIES must be true or false");
 
   if (problems.length > 0) throw new SettingsError(problems);
-  return { apiUrl, host, port, secrets, secureCookies: secureCookies === "true" };
+  return { apiUrl, socketOrigin, host, port, secrets, secureCookies: secureCookies === "true" };
 }

@@ -24,11 +24,13 @@ type Props = {
   readonly view: View;
   readonly title: string;
   readonly class?: string;
+  /** A script that only this page needs, as a module. */
+  readonly module?: string;
   readonly children?: Child;
 };
 
 /** The frame of every page: language, theme, stylesheet and script, and the live region for announcements. */
-export function Document({ view, title, class: className, children }: Props) {
+export function Document({ view, title, class: className, module, children }: Props) {
   const { messages, assets, language, theme } = view;
   return (
     <html lang={language} data-theme={theme}>
@@ -43,6 +45,7 @@ export function Document({ view, title, class: className, children }: Props) {
         <link rel="preload" href={assets.fontPath} as="font" type="font/woff2" crossorigin="" />
         <link rel="stylesheet" href={assets.stylePath} />
         <script src={assets.scriptPath} defer></script>
+        {module === undefined ? null : <script src={module} type="module"></script>}
       </head>
       <body class={className}>
         {children}

@@ -28,6 +28,7 @@ test("no text of one language is left in the other", () => {
   // Names of things that are the same in both.
   expect(same.map(([path]) => path)).toEqual([
     "product",
+    "consoles.acts.ctrlAltDel",
     "create.linux",
     "create.windows",
     "create.disk",

@@ -45,6 +45,7 @@ function testAssets(): Promise<Assets> {
 }
 
 const noAssets: Assets = {
+  screenPath: "/assets/screen-test.js",
   scriptPath: "/assets/console-test.js",
   stylePath: "/assets/style-test.css",
   fontPath: "/assets/inter-latin-test.woff2",
@@ -60,7 +61,7 @@ export async function startConsoleWorld(
   let log = "";
   const app = createConsole(
     {
-      settings: { apiUrl: api.url },
+      settings: { apiUrl: api.url, socketOrigin: new URL(api.url).origin.replace("http", "ws") },
       cookies: createCookies(createSealer(options.secrets ?? [testSecret]), false),
       assets: options.listen ? await testAssets() : noAssets,
       jobStreams,

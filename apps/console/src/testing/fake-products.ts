@@ -159,6 +159,33 @@ function registerServers(operation: Operation, state: FakeState): void {
       return { status: 202, body: { server, job } };
     },
   );
+
+  operation<Schemas["ConsoleOpen"]>(
+    "post",
+    "/servers/:server_id/console",
+    "openServerConsole",
+    ({ body, params, fail }) => {
+      const server = state.server(params.server_id);
+      if (server === undefined) return fail(404, "not_found", "There is no such server");
+      if (body.take_over !== true && server.name === "busy")
+        return fail(409, "console_in_use", "Somebody else has this console open");
+      const type = body.type ?? "serial";
+      return {
+        status: 201,
+        body: {
+          session_id: "con_00000000000000000000000001",
+          type,
+          url: `ws://api.test/api/v1/servers/${server.id}/console/con_00000000000000000000000001`,
+          protocol: `kule.console.${type}.v1`,
+          ticket: "one-time",
+          expires_at: new Date(Date.now() + 60_000).toISOString(),
+          idle_seconds: 1800,
+          length_seconds: 28_800,
+          features: ["paste"],
+        },
+      };
+    },
+  );
 }
 
 function wrongFields(state: FakeState, body: Schemas["ServerCreate"]): Schemas["FieldError"][] {

@@ -4,6 +4,7 @@ import { Icon } from "../../layout/icons.tsx";
 import { Banner, CallExample, CopyButton, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import { OpenConsole } from "../consoles/open-console.tsx";
 import { JobTable } from "../jobs/list-page.tsx";
 import { jobTone } from "../jobs/phase-states.ts";
 import { JobActs, JobFailure } from "../jobs/show-page.tsx";
@@ -33,7 +34,9 @@ export function ShowPage(props: ShowPageProps) {
   const { messages } = view;
   return (
     <Shell view={view} title={server.name} section="servers">
-      <PageHead title={server.name} lead={`${server.image.name} · ${server.region}`} />
+      <PageHead title={server.name} lead={`${server.image.name} · ${server.region}`}>
+        <OpenConsole view={view} server={server} />
+      </PageHead>
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
       {problem === null ? null : <Banner kind="problem">{problem}</Banner>}
       <PasswordPanel view={view} password={props.consolePassword} />

@@ -1,0 +1,14 @@
+/** What we use of noVNC, which comes without types. */
+declare module "@novnc/novnc" {
+  // biome-ignore lint/style/noDefaultExport: theirs
+  export default class RFB extends EventTarget {
+    constructor(target: Element, channel: WebSocket | string, options?: { shared?: boolean });
+    scaleViewport: boolean;
+    focusOnClick: boolean;
+    background: string;
+    sendCtrlAltDel(): void;
+    sendKey(keysym: number, code: string | null, down?: boolean): void;
+    focus(): void;
+    disconnect(): void;
+  }
+}

@@ -1,0 +1,98 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { Document } from "../../layout/document.tsx";
+import type { View } from "../../layout/view.ts";
+
+type ConsoleType = "serial" | "vnc";
+
+type Props = {
+  readonly view: View;
+  readonly server: Pick<Schemas["Server"], "id" | "name" | "console">;
+  readonly type: ConsoleType;
+  /** Of the stylesheets that the terminal makes for itself. */
+  readonly nonce: string;
+};
+
+/** A console: a bar with its acts and what the connection is doing in words, and the rest of the window is the machine's. */
+export function ConsolePage({ view, server, type, nonce }: Props) {
+  const { messages } = view;
+  const texts = messages.consoles;
+  const { acts } = texts;
+  const other = type === "serial" ? "vnc" : "serial";
+  const data = JSON.stringify({ states: texts.states, reasons: texts.reasons });
+  return (
+    <Document
+      view={view}
+      title={`${server.name} · ${texts.title}`}
+      class="console-window"
+      module={view.assets.screenPath}
+    >
+      <header class="console-bar">
+        <div class="console-name">
+          <a href={`/servers/${server.id}`} title={texts.back}>
+            <span aria-hidden="true">←</span>
+            <span class="visually-hidden">{texts.back}</span>
+          </a>
+          <h1>{server.name}</h1>
+          <p id="console-state" role="status" data-state="asking">
+            {texts.states.asking}
+          </p>
+        </div>
+        <div class="console-acts">
+          <button type="button" class="button" data-kind="primary" data-act="reconnect" hidden>
+            {acts.reconnect}
+          </button>
+          <button type="button" class="button" data-act="take-over" hidden>
+            {acts.takeOver}
+          </button>
+          <button type="button" class="button" data-act="paste">
+            {acts.paste}
+          </button>
+          {type === "vnc" ? (
+            <button type="button" class="button" data-act="ctrl-alt-del">
+              {acts.ctrlAltDel}
+            </button>
+          ) : null}
+          <button type="button" class="button" data-act="full-screen">
+            {acts.fullScreen}
+          </button>
+          {server.console.types.includes("serial") ? (
+            <a class="button" href={`/servers/${server.id}/console?type=${other}`}>
+              {type === "serial" ? acts.asScreen : acts.asText}
+            </a>
+          ) : null}
+        </div>
+      </header>
+      <main
+        id="console-screen"
+        aria-label={type === "serial" ? texts.terminal : texts.screen}
+        data-type={type}
+        data-ticket={`/servers/${server.id}/console/ticket`}
+        data-token={view.formToken()}
+        data-texts={data}
+        data-nonce={nonce}
+      >
+        <noscript>
+          <p class="banner">{texts.noScript}</p>
+        </noscript>
+      </main>
+      <p class="console-hint">
+        {server.console.types.includes("serial") ? <span>{texts.emptyHint} </span> : null}
+        {texts.leaveHint}
+      </p>
+      <dialog id="console-paste" aria-labelledby="console-paste-title">
+        <form method="dialog">
+          <h2 id="console-paste-title">{texts.pasteTitle}</h2>
+          <textarea rows={6} spellcheck={false} aria-labelledby="console-paste-title"></textarea>
+          <div class="dialog-acts">
+            <button type="submit" class="button" value="cancel" formnovalidate>
+              {messages.common.cancel}
+            </button>
+            <button type="submit" class="button" data-kind="primary" value="send">
+              {acts.send}
+            </button>
+          </div>
+        </form>
+      </dialog>
+    </Document>
+  );
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { fieldIn, tokenIn, Visitor } from "../../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let ada: Visitor;
+let id: string;
+let token: string;
+
+async function create(name: string): Promise<string> {
+  const page = await ada.page("/servers/new");
+  const made = await ada.post("/servers/new", {
+    form_token: tokenIn(page),
+    idempotency_key: fieldIn(page, "idempotency_key") ?? "",
+    region: "ist1",
+    image: "ubuntu-24.04",
+    package: "s",
+    start: "on",
+    intent: "create",
+    name,
+  });
+  return made.headers.get("location")?.split("/").at(-1)?.split("?")[0] ?? "";
+}
+
+beforeAll(async () => {
+  world = await startConsoleWorld();
+  ada = await new Visitor(world).signIn();
+  id = await create("web-1");
+  token = /data-token="([^"]+)"/.exec(await ada.page(`/servers/${id}/console`))?.[1] ?? "";
+});
+afterAll(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+test("the page of a console may connect to the API and nowhere else, and no other page may", async () => {
+  const socketOrigin = new URL(world.api.url).origin.replace("http", "ws");
+  const console_ = (await ada.get(`/servers/${id}/console`)).headers.get("content-security-policy") ?? "";
+  expect(console_).toContain(`connect-src 'self' ${socketOrigin};`);
+  expect(console_).toMatch(/style-src 'self' 'nonce-[A-Za-z0-9+/=]+'/);
+  expect(console_).not.toContain("unsafe");
+  const other = (await ada.get(`/servers/${id}`)).headers.get("content-security-policy") ?? "";
+  expect(other).not.toMatch(/ws:|nonce-/);
+});
+
+test("a ticket is asked for by a form of ours, and never part of a page", async () => {
+  const path = `/servers/${id}/console/ticket`;
+  const answer = await ada.post(path, { form_token: token, type: "serial" });
+  expect(await answer.json()).toEqual({
+    url: expect.stringContaining(id),
+    protocol: "kule.console.serial.v1",
+    ticket: "one-time",
+  });
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect((await ada.post(path, { form_token: "guess", type: "serial" })).status).toBeGreaterThanOrEqual(400);
+  const foreign = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
+  expect((await ada.post(path, { form_token: token }, foreign)).status).toBeGreaterThanOrEqual(400);
+});
+
+test("a console that somebody else has open is said so, and can be taken over", async () => {
+  const busy = await create("busy");
+  const refused = await ada.post(`/servers/${busy}/console/ticket`, { form_token: token, type: "serial" });
+  expect(refused.status).toBe(409);
+  expect(await refused.json()).toMatchObject({ code: "console_in_use" });
+  const taken = await ada.post(`/servers/${busy}/console/ticket`, {
+    form_token: token,
+    type: "serial",
+    take_over: "true",
+  });
+  expect(taken.status).toBe(200);
+});
