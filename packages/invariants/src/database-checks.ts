@@ -4,6 +4,7 @@ import { jobChecks } from "./jobs.ts";
 import { ownershipChecks } from "./ownership.ts";
 import { publicIpChecks } from "./public-ips.ts";
 import { recordChecks } from "./records.ts";
+import { regionSeenChecks } from "./region-seen.ts";
 import { removalChecks } from "./removal.ts";
 import { uniquenessChecks } from "./uniqueness.ts";
 
@@ -16,4 +17,5 @@ export const databaseChecks: readonly Check[] = [
   ...uniquenessChecks,
   ...ownershipChecks,
   ...removalChecks,
+  ...regionSeenChecks,
 ];

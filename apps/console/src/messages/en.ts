@@ -53,7 +53,7 @@ export const en = {
     seen: "Seen",
     observation: { none: "Not seen yet", fresh: "Up to date", stale: "Out of date" },
     stale:
-      "The region has not been heard of lately. Power and guest are as they were last seen and may be otherwise by now.",
+      "The server has not been seen lately. Power and guest are as they were then and may be otherwise by now.",
     changed:
       "The virtual machine was changed outside of Kule and is not as ordered. An operator has been told.",
     missing: "The region no longer has the virtual machine of this server. An operator has been told.",

@@ -46,7 +46,7 @@ export const tr = {
     seen: "Görülme",
     observation: { none: "Henüz görülmedi", fresh: "Güncel", stale: "Güncel değil" },
     stale:
-      "Bölgeden bir süredir haber alınamıyor. Güç durumu ve konuk bilgileri en son görüldüğü gibidir; şu anda farklı olabilir.",
+      "Sunucu bir süredir görülemiyor. Güç durumu ve konuk bilgileri en son görüldüğü gibidir; şu anda farklı olabilir.",
     changed: "Sanal makine Kule dışında değiştirilmiş, istenenle aynı değil. İşletmene bildirildi.",
     missing: "Bölgede bu sunucunun sanal makinesi artık yok. İşletmene bildirildi.",
     difference: (wanted: string, seen: string) => `istenen ${wanted}, görülen ${seen}`,

@@ -43,6 +43,16 @@ const usage = (kind: string, server = "srv_run") =>
    insert into usage_event (id, organisation_id, seq, kind, region, resource_type, resource_id, resource_name, quantity)
    select 'use_' || usage_seq || '_a', id, usage_seq, '${kind}', 'r1', 'server', '${server}', 'run', '{}' from organisation where id = 'org_a';`;
 
+/** A whole look at a region an hour from now, when no job of the quiet world can have touched anything. */
+const look = (...vms: readonly string[]) =>
+  `update region_inventory set pass = 7, complete_pass = 7, complete_began_at = now() + interval '1 hour'
+     where region = 'r1';
+   delete from region_vm where region = 'r1';
+   insert into region_vm (region, vmid, pass, looked_at, state, marker_server_id, marker_organisation_id, marker_region)
+     select 'r1', vmid, 7, now() + interval '1 hour', 'seen', server, organisation, 'r1'
+       from (values ${vms.join(", ")}) seen(vmid, server, organisation);`;
+const seenRun = "(100, 'srv_run', 'org_a')";
+
 type Planted = readonly [what: string, sql: string, expected: readonly string[]];
 
 /** Each breaks one promise; what is found is all that is found. */
@@ -503,6 +513,33 @@ const planted: readonly Planted[] = [
     "a password that nobody needs any more",
     "insert into server_secret (server_id, organisation_id, password_hash) values ('srv_run', 'org_a', 'x')",
     ["secret-kept srv_run"],
+  ],
+  [
+    "a second VM of a server",
+    look(seenRun, "(109, 'srv_run', 'org_a')"),
+    ["I1 srv_run: VMs 100, 109", "I2 VM 109 of r1 is marked for srv_run"],
+  ],
+  [
+    "a VM of no server",
+    look(seenRun, "(109, 'srv_none', 'org_a')"),
+    ["I2 VM 109 of r1 is marked for srv_none"],
+  ],
+  [
+    "a server's VM that is not there",
+    look("(102, 'srv_out', 'org_b')"),
+    ["I3 srv_run (running) has no VM 100"],
+  ],
+  [
+    "a server's VM that was changed",
+    `${look(seenRun)} update drift set sightings = 2, last_seen_at = now() + interval '1 hour' where id = 'drf_1'`,
+    ["I3 srv_run, VM 100: m"],
+  ],
+  [
+    "a VM that went before its removal was due",
+    `${look("(102, 'srv_out', 'org_b')")}
+     update server set status = 'pending_deletion', purge_at = now() + interval '1 day', restores_to = 'running'
+      where id = 'srv_run'`,
+    ["I13 srv_run has no VM 100 before T"],
   ],
   [
     "a job for a server of others",

@@ -73,7 +73,7 @@ insert into console_session (id, organisation_id, region, server_id, type, state
 insert into region_inventory (region, pass) values ('r1', 3);
 insert into region_vm (region, vmid, pass, looked_at, state) values ('r1', 100, 3, now(), 'seen');
 insert into drift (id, region, vmid, kind, organisation_id, server_id, message, sightings, pass, first_seen_at, last_seen_at) values
-  ('drf_1', 'r1', 100, 'changed', 'org_a', 'srv_run', 'm', 2, 3, now(), now());
+  ('drf_1', 'r1', 100, 'changed', 'org_a', 'srv_run', 'm', 1, 3, now(), now());
 insert into server_secret (server_id, organisation_id, password_hash) values ('srv_new', 'org_a', 'x');
 insert into job_step (job_id, organisation_id, epoch, seq, attempt, phase, name, status, started_at, finished_at) values
   ('job_run', 'org_a', 1, 1, 1, 'apply', 'clone', 'failed', now() - interval '3 minutes', now() - interval '2 minutes'),

@@ -93,17 +93,19 @@ function DriftTable({ view, items }: { readonly view: View; readonly items: read
               {each.node === null ? null : ` · ${each.node}`}
             </td>
             <td data-label={operator.what}>
-              {each.message}
-              {each.differences.map(({ field, wanted, seen }) => (
-                <div>
-                  <code>{field}</code>: {inventory.difference(wanted ?? "–", seen ?? "–")}
-                </div>
-              ))}
-              {each.organisation_id === null ? null : (
-                <div class="hint mono">
-                  {each.organisation_id} · {each.server_id}
-                </div>
-              )}
+              <div class="anywhere">
+                {each.message}
+                {each.differences.map(({ field, wanted, seen }) => (
+                  <div>
+                    <code>{field}</code>: {inventory.difference(wanted ?? "–", seen ?? "–")}
+                  </div>
+                ))}
+                {each.organisation_id === null ? null : (
+                  <div class="hint mono">
+                    {each.organisation_id} · {each.server_id}
+                  </div>
+                )}
+              </div>
             </td>
             <td data-label={operator.since}>
               <When view={view} time={each.first_seen_at} />

@@ -1,0 +1,63 @@
+import type { Check } from "./check.ts";
+
+/*
+ * What the regions' agents saw in their last whole looks, held against the records. What is being changed, or was when
+ * it was looked at, is left out: a job of the server that is open, or that ended after the look began.
+ */
+const lastWholeLook = `region_vm m join region_inventory i on i.region = m.region and m.pass = i.complete_pass`;
+const isSettled = (server: string, lookedAt: string) =>
+  `not exists (select 1 from job j where j.resource_id = ${server}
+     and (j.status in ('queued', 'running') or j.finished_at >= ${lookedAt}))`;
+
+export const regionSeenChecks: readonly Check[] = [
+  {
+    invariant: "I1",
+    check: "a server has one VM, as its region was seen",
+    sql: `select m.marker_server_id || ': VMs ' || string_agg(m.vmid::text, ', ' order by m.vmid) as subject
+            from ${lastWholeLook}
+           where m.state = 'seen' and m.marker_region = m.region group by m.region, m.marker_server_id having count(*) > 1`,
+  },
+  {
+    invariant: "I2",
+    check: "every VM of ours has its server, its number and its organisation, as its region was seen",
+    sql: `select 'VM ' || m.vmid || ' of ' || m.region || ' is marked for ' || m.marker_server_id as subject
+            from ${lastWholeLook}
+            left join region_vmid v on v.region = m.region and v.vmid = m.vmid and v.state = 'used'
+            left join server s on s.id = v.server_id and s.status <> 'deleted'
+           where m.state = 'seen' and m.marker_region = m.region
+             and (s.id is distinct from m.marker_server_id or s.organisation_id is distinct from m.marker_organisation_id)
+             and ${isSettled("m.marker_server_id", "m.looked_at")}
+             and (s.id is null or ${isSettled("s.id", "m.looked_at")})`,
+  },
+  {
+    invariant: "I3",
+    check: "a server that is there has its VM, as its region was seen",
+    sql: `select s.id || ' (' || s.status || ') has no VM ' || v.vmid as subject
+            from server s
+            join region_vmid v on v.server_id = s.id and v.state = 'used'
+            join region_inventory i on i.region = s.region
+            left join region_vm m on m.region = s.region and m.vmid = v.vmid and m.pass = i.complete_pass and m.state <> 'absent'
+           where (s.status in ('running', 'stopped') or s.status = 'error' and s.status_code = 'vm_missing')
+             and s.observed_generation > 0 and m.vmid is null and s.created_at < i.complete_began_at
+             and ${isSettled("s.id", "i.complete_began_at")}`,
+  },
+  {
+    invariant: "I3",
+    check: "a server's VM is as wanted, as its region was seen",
+    sql: `select d.server_id || ', VM ' || d.vmid || ': ' || d.message as subject
+            from drift d join server s on s.organisation_id = d.organisation_id and s.id = d.server_id
+           where d.kind = 'changed' and d.sightings >= 2 and s.status in ('running', 'stopped')
+             and ${isSettled("s.id", "d.last_seen_at")}`,
+  },
+  {
+    invariant: "I13",
+    check: "the VM of a server in its removal buffer is kept, as its region was seen",
+    sql: `select s.id || ' has no VM ' || v.vmid || ' before ' || s.purge_at as subject
+            from server s
+            join region_vmid v on v.server_id = s.id and v.state = 'used'
+            join region_inventory i on i.region = s.region
+            left join region_vm m on m.region = s.region and m.vmid = v.vmid and m.pass = i.complete_pass and m.state <> 'absent'
+           where s.status = 'pending_deletion' and s.observed_generation > 0 and m.vmid is null
+             and s.created_at < i.complete_began_at and ${isSettled("s.id", "i.complete_began_at")}`,
+  },
+];
