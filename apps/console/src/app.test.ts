@@ -430,3 +430,38 @@ test("asking for markup in the language of the browser", async () => {
   await turkish.submit("/sign-in", "/preferences", { language: "en", return_to: "/sign-in" });
   expect(await turkish.page("/sign-in")).toContain('<html lang="en"');
 });
+
+describe("public IPs", () => {
+  test("are taken, attached to a server of the region and released, and a refusal says whom to ask", async () => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    world.api.state.changeServer(id, { status: "running" });
+    for (let count = 1; count <= 3; count += 1)
+      expect((await ada.submit("/public-ips", "/public-ips", { region: "ist1", version: "4" })).status).toBe(
+        303,
+      );
+    const refused = await ada.submit("/public-ips", "/public-ips", { region: "ist1", version: "4" });
+    expect(refused.status).toBe(409);
+    expect(await refused.text()).toContain("ask the operator");
+
+    const [ip, other] = world.api.state.publicIps;
+    if (ip === undefined || other === undefined) throw new Error("nothing was taken");
+    const page = await ada.page("/public-ips");
+    expect(page).toContain("203.0.113.10");
+    expect(page).toContain(`<option value="${id}">web-1</option>`);
+    const attached = await ada.submit("/public-ips", `/public-ips/${ip.id}/attach`, { server_id: id });
+    expect(attached.headers.get("location")).toBe(`/public-ips?notice=attaching#${ip.id}`);
+    const after = await ada.page("/public-ips");
+    expect(after).toContain(`href="/servers/${id}"`);
+    // What may not be done says why.
+    expect(after).toContain("The address is attached to a server");
+    await ada.submit("/public-ips", `/public-ips/${other.id}/release`, {});
+    expect(world.api.state.publicIps).toHaveLength(2);
+  });
+
+  test("of a region are the operators' to fill: others do not see the page", async () => {
+    await ada.signIn();
+    expect(await ada.page("/servers")).not.toContain('href="/ip-pools"');
+    expect((await ada.get("/ip-pools")).status).not.toBe(200);
+  });
+});

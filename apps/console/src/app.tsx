@@ -6,9 +6,11 @@ import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "./console-cont
 import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
 import type { Log } from "./log.ts";
 import { consoleRoutes } from "./products/consoles/routes.tsx";
+import { ipPoolRoutes } from "./products/ip-pools/routes.tsx";
 import { jobRoutes } from "./products/jobs/routes.tsx";
 import { networkRoutes } from "./products/networks/routes.tsx";
 import { operatorRoutes } from "./products/operator/routes.tsx";
+import { publicIpRoutes } from "./products/public-ips/routes.tsx";
 import { serverRoutes } from "./products/servers/routes.tsx";
 import { organisationRoutes } from "./products/sign-in/organisations.tsx";
 import { signInRoutes } from "./products/sign-in/routes.tsx";
@@ -84,6 +86,8 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", sshKeyRoutes());
   app.route("/", operatorRoutes());
   app.route("/", networkRoutes());
+  app.route("/", publicIpRoutes());
+  app.route("/", ipPoolRoutes());
   app.route("/", jobRoutes(services));
 
   app.notFound((context) => notFound(context));

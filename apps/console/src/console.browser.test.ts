@@ -12,6 +12,7 @@ import {
   type WatchedPage,
 } from "./testing/browser.ts";
 import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { fakePublicIp } from "./testing/fake-public-ips.ts";
 import { fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./testing/fake-records.ts";
 import { fakeDrift } from "./testing/fake-regions.ts";
 
@@ -405,5 +406,23 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await page.click("form[action$='/delete'] button[type=submit]");
     await page.waitForSelector("text=Nothing was deleted");
     expect(world.api.state.servers[0]?.deletion).toBe(null);
+  });
+
+  test("public addresses are looked at, with what may not be done and why", async () => {
+    await signIn(page, world.url);
+    const server = fakeServer(
+      { name: "web-1", image: "ubuntu-24.04", package: "s" },
+      fakeNetwork({ name: "default", region: "ist1" }, true),
+      0,
+    );
+    world.api.state.servers.push(server);
+    world.api.state.publicIps.push(
+      { ...fakePublicIp("203.0.113.10", server), requires_reboot: true, ptr: "web.example.org" },
+      fakePublicIp("203.0.113.11"),
+      fakePublicIp("2001:db8::10"),
+    );
+    await page.goto(`${world.url}/public-ips`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "public-ips");
   });
 });

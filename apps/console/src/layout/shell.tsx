@@ -6,11 +6,18 @@ import { Mark } from "./mark.tsx";
 import { Preferences } from "./preferences.tsx";
 import type { View } from "./view.ts";
 
-export type Section = "servers" | "networks" | "sshKeys" | "jobs" | "operator";
+export type Section = "servers" | "networks" | "publicIps" | "ipPools" | "sshKeys" | "jobs" | "operator";
 
-const sections: readonly { readonly id: Section; readonly path: string; readonly icon: IconName }[] = [
+const sections: readonly {
+  readonly id: Section;
+  readonly path: string;
+  readonly icon: IconName;
+  readonly operators?: true;
+}[] = [
   { id: "servers", path: "/servers", icon: "servers" },
   { id: "networks", path: "/networks", icon: "networks" },
+  { id: "publicIps", path: "/public-ips", icon: "addresses" },
+  { id: "ipPools", path: "/ip-pools", icon: "pools", operators: true },
   { id: "sshKeys", path: "/ssh-keys", icon: "keys" },
   { id: "jobs", path: "/jobs", icon: "jobs" },
 ];
@@ -36,12 +43,14 @@ export function Shell({ view, title, section, children }: Props) {
           <span>{messages.product}</span>
         </a>
         <nav class="sections" aria-label={messages.navigation.label}>
-          {sections.map(({ id, path, icon }) => (
-            <a href={path} aria-current={section === id ? "page" : undefined}>
-              <Icon name={icon} />
-              <span>{messages.navigation[id]}</span>
-            </a>
-          ))}
+          {sections
+            .filter(({ operators }) => operators !== true || view.session?.operator === true)
+            .map(({ id, path, icon }) => (
+              <a href={path} aria-current={section === id ? "page" : undefined}>
+                <Icon name={icon} />
+                <span>{messages.navigation[id]}</span>
+              </a>
+            ))}
           {view.session?.operator === true ? (
             <a href="/operator" aria-current={section === "operator" ? "page" : undefined}>
               <Icon name="servers" />

@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { Answer, Operation } from "./fake-api.ts";
+import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
 import { fakeCapacity, fakeRegion } from "./fake-regions.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -22,6 +23,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerSshKeys(operation, state);
   registerNetworks(operation, state);
   registerOperator(operation, state);
+  registerPublicIps(operation, state);
 }
 
 function registerOperator(operation: Operation, state: FakeState): void {

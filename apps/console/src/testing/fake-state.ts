@@ -25,6 +25,10 @@ const member = [
   "ssh_key:delete",
   "network:read",
   "network:create",
+  "public_ip:read",
+  "public_ip:create",
+  "public_ip:update",
+  "public_ip:delete",
   "job:read",
   "job:cancel",
   "job:retry",
@@ -60,6 +64,7 @@ export class FakeState {
   readonly networks: Schemas["Network"][] = [];
   readonly subnets: Schemas["Subnet"][] = [];
   readonly drift: Schemas["Drift"][] = [];
+  readonly publicIps: Schemas["PublicIp"][] = [];
   /** Called with each change of a job. */
   readonly jobWatchers = new Set<(job: Job) => void>();
 

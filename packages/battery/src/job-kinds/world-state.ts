@@ -68,17 +68,21 @@ export async function worldStateOf(scene: LocalScene, subject: Subject): Promise
 /** The text without what tells two subjects of the same course apart. */
 export function alike(text: string, subject: Pick<Subject, "name">, vmid: number, vlan: number): string {
   const numbers = new Map<string, string>();
-  return text
-    .replace(/\b(?:org|srv|job|nic|net|sub|req|use|tok|aud)_[0-9a-z]{20,}/g, (id) => {
-      const known = numbers.get(id) ?? `${id.slice(0, 3)}#${numbers.size}`;
-      numbers.set(id, known);
-      return known;
-    })
-    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::\d\d)?)?/g, "a time")
-    .replace(/(?:[0-9a-f]{2}:){5}[0-9a-f]{2}/gi, "a MAC")
-    .replaceAll(subject.name, "its name")
-    .replaceAll(String(vmid), "its VMID")
-    .replaceAll(new RegExp(`tag=${vlan}\\b`, "g"), "its VLAN");
+  return (
+    text
+      .replace(/\b(?:org|srv|job|nic|net|sub|req|use|tok|aud|ip|pool|rng|seg)_[0-9a-z]{20,}/g, (id) => {
+        const known = numbers.get(id) ?? `${id.slice(0, 3)}#${numbers.size}`;
+        numbers.set(id, known);
+        return known;
+      })
+      .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::\d\d)?)?/g, "a time")
+      // Each subject has a pool of its own, since a public address is in one of them only.
+      .replace(/\b100\.\d+\.\d+\.(?=\d)/g, "its public network.")
+      .replace(/(?:[0-9a-f]{2}:){5}[0-9a-f]{2}/gi, "a MAC")
+      .replaceAll(subject.name, "its name")
+      .replaceAll(String(vmid), "its VMID")
+      .replaceAll(new RegExp(`tag=${vlan}\\b`, "g"), "its VLAN")
+  );
 }
 
 /** The lines in which two states differ, at most a few. */

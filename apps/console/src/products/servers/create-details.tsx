@@ -128,6 +128,12 @@ export function NetworkChoice({ view, form, networks, problems }: CreatePageProp
         ))}
       </select>
       <Problem name="subnet_id" problems={problems.subnet_id} />
+      <label class="check">
+        <input type="checkbox" id="public_ip" name="public_ip" checked={form.publicIp} />
+        <span>{messages.publicIps.auto}</span>
+      </label>
+      <Problem name="public_ip" problems={problems.public_ip} />
+      <p class="hint">{messages.publicIps.autoHint}</p>
     </div>
   );
 }

@@ -13,6 +13,8 @@ export type CreateForm = {
   /** Empty: the default network. */
   readonly subnetId: string;
   readonly privateIp: string;
+  /** A public IPv4 address of those allocated to the organisation. */
+  readonly publicIp: boolean;
   readonly start: boolean;
   readonly protect: boolean;
   readonly newKeyName: string;
@@ -33,6 +35,7 @@ export function readCreateForm(fields: URLSearchParams): CreateForm {
     sshKeyIds: [...new Set(fields.getAll("ssh_key_ids").filter((id) => id !== ""))],
     subnetId: text("subnet_id"),
     privateIp: text("private_ip"),
+    publicIp: fields.has("public_ip"),
     start: fields.has("start"),
     protect: fields.has("protect"),
     newKeyName: text("new_key_name"),
@@ -51,6 +54,7 @@ export function freshCreateForm(catalog: Catalog, idempotencyKey: string): Creat
     sshKeyIds: [],
     subnetId: "",
     privateIp: "",
+    publicIp: false,
     start: true,
     protect: false,
     newKeyName: "",
@@ -115,6 +119,7 @@ export function toCreateBody(catalog: Catalog, form: CreateForm): CreateServerBo
     ...(keys.length > 0 ? { ssh_key_ids: [...keys] } : {}),
     ...(form.subnetId !== "" ? { subnet_id: form.subnetId } : {}),
     ...(form.privateIp !== "" ? { private_ip: form.privateIp } : {}),
+    ...(form.publicIp ? { public_ip: "auto" } : {}),
     start: form.start,
     ...(form.protect ? { protection: { delete: true } } : {}),
   };
@@ -128,6 +133,7 @@ const fields = [
   "ssh_key_ids",
   "subnet_id",
   "private_ip",
+  "public_ip",
   "start",
 ] as const;
 

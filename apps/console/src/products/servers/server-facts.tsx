@@ -1,4 +1,5 @@
 import { Copyable, Status, When } from "../../layout/parts.tsx";
+import { publicIpTones } from "../public-ips/list-page.tsx";
 import { ServerSeen } from "./server-seen.tsx";
 import { serverTone } from "./server-status.ts";
 import type { ShowPageProps } from "./show-page.tsx";
@@ -59,7 +60,45 @@ export function ServerFacts(props: ShowPageProps) {
       </section>
       <ServerSeen {...props} />
       <Interfaces {...props} />
+      <PublicAddresses {...props} />
     </div>
+  );
+}
+
+function PublicAddresses({ view, server }: ShowPageProps) {
+  const text = view.messages.publicIps;
+  return (
+    <section class="panel" aria-labelledby="public-ips-title">
+      <div class="panel-head">
+        <h2 id="public-ips-title">{text.title}</h2>
+      </div>
+      {server.public_ips.length === 0 ? (
+        <p class="hint">
+          {text.none} · <a href="/public-ips">{text.attach}</a>
+        </p>
+      ) : null}
+      {server.public_ips.map((ip) => (
+        <dl class="facts">
+          <div>
+            <dt>{`IPv${ip.version}`}</dt>
+            <dd>
+              <Copyable view={view} id={`public-${ip.id}`} text={ip.address} />
+            </dd>
+          </div>
+          <div>
+            <dt>{view.messages.common.status}</dt>
+            <dd>
+              <a href={`/public-ips#${ip.id}`}>
+                <Status tone={ip.requires_reboot ? "warning" : publicIpTones[ip.status]}>
+                  {text.status[ip.status]}
+                </Status>
+              </a>
+              {ip.requires_reboot ? <p class="hint">{text.requiresReboot}</p> : null}
+            </dd>
+          </div>
+        </dl>
+      ))}
+    </section>
   );
 }
 
