@@ -70,7 +70,10 @@ export class ApiCaller {
     return {
       status: response.status,
       headers: response.headers,
-      body: text === "" ? null : JSON.parse(text),
+      body: text === "" ? null : isJson(response) ? JSON.parse(text) : text,
     };
   }
 }
+
+const isJson = (response: Response) =>
+  /^application\/(problem\+)?json\b/.test(response.headers.get("Content-Type") ?? "");

@@ -8,6 +8,11 @@ const excused: { readonly [column: string]: string } = {
   "audit.actor_id": "the trail outlives whoever acted",
   "audit.organisation_id": "rows of no organisation too, and the trail outlives its subjects",
   "audit.request_id": "names a request, no row",
+  "console_session.agent_token_id": "an agent's token, of the region",
+  "console_session.claim_id": "made by the agent for its own call",
+  "console_session.replica_id": "a process that is gone goes, and the session is ended",
+  "console_session.request_id": "names a request, no row",
+  "console_session.token_id": "the session outlives the token, and is ended with it",
   "idempotency_key.organisation_id": "'' for callers of no organisation",
   "job.agent_token_id": "an agent's token, of the region",
   "job.claim_id": "made by the agent for its own call",
@@ -15,6 +20,8 @@ const excused: { readonly [column: string]: string } = {
   "job.resource_id": "of the table that resource_type names; world-check I11 holds its organisation",
   "public_ip.status_job_id":
     "set together with the status by a job of the server; world-check I11 holds its organisation",
+  "region_vm.marker_organisation_id": "what is written on a guest, right or wrong",
+  "region_vm.marker_server_id": "what is written on a guest, right or wrong",
   "region_vmid.server_id": "a tombstone outlives its server",
   "server.ssh_key_ids": "what was asked for, kept when a key goes",
   "server.status_job_id":

@@ -43,23 +43,23 @@ export async function requestOf(fuzz: FuzzCase, actor: FuzzActor, pools: FuzzPoo
       ...actor.headers,
       ...fuzz.headers,
     },
-    body: sendsBody ? bytesOf(fuzz, actor, pools) : null,
+    body: sendsBody ? await bytesOf(fuzz, actor, pools) : null,
   };
 }
 
 /** To an operator none of these is foreign. */
 const ofTheInstallation: ReadonlySet<string> = new Set(["organisation", "region", "ip_pool"]);
 
-function bytesOf(
+async function bytesOf(
   { body, operation }: FuzzCase,
   actor: FuzzActor,
   pools: FuzzPools,
-): string | Uint8Array<ArrayBuffer> {
+): Promise<string | Uint8Array<ArrayBuffer>> {
   switch (body.kind) {
     case "none":
       return "";
     case "recipe":
-      return JSON.stringify(recipes[operation.id].body?.(actor.side, pools.all) ?? {});
+      return JSON.stringify((await recipes[operation.id].body?.(actor.side, pools.all)) ?? {});
     case "valid":
     case "defects":
       return JSON.stringify(body.value);

@@ -94,7 +94,7 @@ async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): 
   if (actor.kind === "operator" && info.headerParameters.includes("Kule-Organisation"))
     headers["Kule-Organisation"] = actor.side.tenant.id;
   const query: Record<string, string> = {};
-  let body = recipe.body === undefined ? undefined : structuredClone(recipe.body(actor.side, all));
+  let body = recipe.body === undefined ? undefined : structuredClone(await recipe.body(actor.side, all));
   if (place.where === "path") {
     if (!(state.name === "own" && made !== undefined)) path[place.name] = state.id;
     if (state.network !== undefined) path.network_id = state.network;
@@ -147,7 +147,12 @@ function judgeQuery(place: ReferencePlace, state: ObjectState, answer: RawAnswer
 /** A filter for one's own must find something, or the test would not notice that it finds nothing of others. */
 function emptiness(place: ReferencePlace, answer: RawAnswer): string | null {
   if (place.kind !== "resource" && place.kind !== "cursor") return null;
-  return (JSON.parse(answer.text) as { items: unknown[] }).items.length > 0 ? null : "found nothing";
+  const isJson = answer.headers.get("Content-Type")?.startsWith("application/json");
+  // Other lists have a line for each, and of those that are tables the first is of names.
+  const found = isJson
+    ? (JSON.parse(answer.text) as { items: unknown[] }).items.length
+    : answer.text.trim().split("\n").length - (answer.text.startsWith("{") ? 0 : 1);
+  return found > 0 ? null : "found nothing";
 }
 
 export function isPermitted(actor: Actor, place: Pick<ReferencePlace, "operation">): boolean {

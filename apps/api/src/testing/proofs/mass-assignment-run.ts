@@ -12,7 +12,7 @@ import type { TwoOrganisations } from "./two-organisations.ts";
 const canary = "canary-that-nobody-may-store";
 
 /** Bodies that agents send: an agent may be newer than the API, so what it adds is ignored and not refused. */
-const agentsBodies = ["claimJob", "reportHealth", "reportStep"];
+const agentsBodies = ["claimJob", "claimConsole", "reportHealth", "reportInventory", "reportStep"];
 
 export type MassAssignment = Findings & { readonly fields: number; readonly answers: number };
 
@@ -104,7 +104,7 @@ async function call(all: TwoOrganisations, info: OperationInfo, more: object): P
       : isOperators
         ? world.operator.with({ "Kule-Organisation": a.tenant.id })
         : a.tenant.callers.owner;
-  const body = recipe.body?.(a, all);
+  const body = await recipe.body?.(a, all);
   return callOperation(caller, {
     operation: info.id,
     path: (await recipe.path?.(a, all)) ?? {},

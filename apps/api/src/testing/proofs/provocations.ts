@@ -82,7 +82,7 @@ export class Provocations {
     more: More = {},
     side: Side = this.#all.a,
   ): Promise<RawAnswer> {
-    const body = recipes[info.id].body?.(side, this.#all);
+    const body = await recipes[info.id].body?.(side, this.#all);
     const asOperator = caller.token === this.#all.world.operator.token;
     return callOperation(caller, {
       operation: info.id,

@@ -10,7 +10,7 @@ export type Recipe = {
   /** What the path names, all of it the side's own; made anew by operations that use it up. */
   readonly path?: (side: Side, all: TwoOrganisations) => PathIds | Promise<PathIds>;
   /** A body that is right. */
-  readonly body?: (side: Side, all: TwoOrganisations) => unknown;
+  readonly body?: (side: Side, all: TwoOrganisations) => unknown | Promise<unknown>;
 };
 
 const standing =

@@ -54,7 +54,7 @@ async function callAs(all: TwoOrganisations, actor: Actor, info: OperationInfo, 
   return callOperation(caller, {
     operation: info.id,
     path: path ?? standingPath(info, actor.side, all),
-    body: recipe.body?.(actor.side, all),
+    body: await recipe.body?.(actor.side, all),
     headers:
       actor.kind === "operator" && info.headerParameters.includes("Kule-Organisation")
         ? { "Kule-Organisation": actor.side.tenant.id }
