@@ -61,6 +61,8 @@ const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
   name: null,
   of: null,
   q: null,
+  // Operators' filter: no organisation's server is foreign to them.
+  server_id: null,
   sort: null,
   status: null,
   to: null,
@@ -102,6 +104,8 @@ export function referencePlaces(): { places: ReferencePlace[]; unsorted: string[
     const schema = bodySchema(info.id);
     if (schema !== null)
       for (const { name, pointer } of propertiesOf(schema)) {
+        // What stands in a marker is what somebody wrote on a guest, right or wrong: no answer is looked up by it.
+        if (pointer.includes("/marker/")) continue;
         const kind = bodyKinds[name];
         if (kind !== undefined || soundsLikeReference.test(name)) note("body", pointer, kind);
       }

@@ -165,10 +165,8 @@ const noise = new Set(["x-request-id", "date", "content-length"]);
 /** All of an answer but what must differ. */
 function normalised({ status, headers, text }: RawAnswer, sent: readonly string[]): string {
   const kept = [...headers].filter(([name]) => !noise.has(name) && !name.startsWith("ratelimit"));
-  let rest = `${status} ${JSON.stringify(kept)} ${text}`.replaceAll(
-    /"request_id":"[^"]*"/g,
-    '"request_id":""',
-  );
+  // A summary says up to when it counted: until now.
+  let rest = `${status} ${JSON.stringify(kept)} ${text}`.replaceAll(/"(request_id|to)":"[^"]*"/g, '"$1":""');
   const spellings = sent.flatMap((id) => [encodeURIComponent(id), id, JSON.stringify(id).slice(1, -1)]);
   for (const id of spellings.sort((one, other) => other.length - one.length))
     if (id !== "") rest = rest.replaceAll(id, "<id>");

@@ -128,7 +128,7 @@ async function fillWorld(
 
 /** Guests that are nobody's servers, seen twice: the region drifts. */
 async function addStrangers({ agent }: TenantRegion): Promise<void> {
-  const looker = new TestLooker(agent);
+  const looker = new TestLooker(agent, "looker-of-the-proofs");
   const strangers = [20_998, 20_999].map((vmid) => ({
     vmid,
     node: "pve1",
