@@ -46,6 +46,7 @@ export class KillableApi {
         method: method.toUpperCase(),
         headers: {
           ...(call.caller.token === null ? {} : { Authorization: `Bearer ${call.caller.token}` }),
+          ...Object.fromEntries(new Headers(call.caller.headers)),
           ...(call.body === undefined ? {} : { "Content-Type": "application/json" }),
           ...(headerParameters.includes("Idempotency-Key") ? { "Idempotency-Key": idempotencyKey } : {}),
           Connection: "close",

@@ -11,7 +11,14 @@ type Table = { readonly name: string; readonly schema: string; readonly key: rea
 const unwatched: Readonly<Record<string, readonly string[]>> = { token: ["last_used_at"] };
 
 /** Migrations' own books, which no request touches. */
-const books = new Set(["kysely_migration", "kysely_migration_lock", "migrations", "_private_known_crontabs"]);
+const books = new Set([
+  "kysely_migration",
+  "kysely_migration_lock",
+  "migrations",
+  "_private_known_crontabs",
+  // Processes' own signs of life.
+  "replica",
+]);
 
 /** Takes snapshots of one database: all tables of ours, and the queue. */
 export class SnapshotTaker {

@@ -211,12 +211,22 @@ const prefixes: Readonly<Record<string, IdPrefix>> = {
   subnet_id: "sub",
   server_id: "srv",
   job_id: "job",
+  ip_pool_id: "pool",
+  range_id: "rng",
+  public_ip_id: "ip",
 };
 
 function pathIdsOf(operation: OperationId, tenant: Tenant): Record<string, string> {
   const ids = operations[operation].pathParameters.map((name) => {
     const prefix = prefixes[name];
-    const id = name === "region" ? "r2" : name === "organisation_id" ? tenant.id : prefix && newId(prefix);
+    const id =
+      name === "region"
+        ? "r2"
+        : name === "organisation_id"
+          ? tenant.id
+          : name === "address"
+            ? "192.0.2.1"
+            : prefix && newId(prefix);
     if (id === undefined) throw new Error(`${operation} names ${name}, of which this row knows nothing`);
     return [name, id];
   });

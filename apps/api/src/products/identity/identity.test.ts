@@ -196,6 +196,7 @@ describe("tokens", () => {
       role: "member",
       permissions: [
         "job:read",
+        "server:console",
         "server:create",
         "server:delete",
         "server:password_reset",

@@ -85,6 +85,18 @@ const again: { readonly [id in OperationId]?: Make } = {
     };
   },
   reportStep: async (side) => ({ path: { job_id: await heldJob(side) }, body: report({ phase: "observe" }) }),
+  claimConsole: async ({ tenant, standing }, { world }) => {
+    const console = `/servers/${standing.server}/console`;
+    const { session_id: session } = made(await tenant.owner.post(console, { take_over: true }));
+    // As if the browser had come with its ticket.
+    await world.replica.deps.db
+      .updateTable("console_session")
+      .set({ state: "waiting", ticket_hash: null, replica_id: newId("rep"), redeemed_at: new Date() })
+      .where("organisation_id", "=", tenant.id)
+      .where("id", "=", session)
+      .execute();
+    return { path: {}, body: { claim_id: newId("job"), agent_version: "0.0.0", wait_seconds: 0 } };
+  },
   reportHealth: ({ tenant }) => health(tenant.region.agent),
 };
 
@@ -143,9 +155,14 @@ const more: readonly (readonly [OperationId, string, Make])[] = [
   ],
 ];
 
+/** Asked with a body, and change nothing. */
+const questions: ReadonlySet<OperationId> = new Set(["checkCatalog"]);
+
 /** Every mutating operation of the contract, by its recipe, and the other ways in which some of them write. */
 export function mutationCases(): MutationCase[] {
-  const ids = (Object.keys(operations) as OperationId[]).filter((id) => operations[id].method !== "get");
+  const ids = (Object.keys(operations) as OperationId[]).filter(
+    (id) => operations[id].method !== "get" && !questions.has(id),
+  );
   return [
     ...ids.map((id) => mutationCase(id, id, again[id] ?? byRecipe(id))),
     ...more.map(([id, what, make]) => mutationCase(id, `${id}: ${what}`, make)),
@@ -169,7 +186,7 @@ function byRecipe(id: OperationId): Make {
   return async (side, all) => {
     const { path, body } = recipes[id];
     const made = { path: (await path?.(side, all)) ?? {} };
-    return body === undefined ? made : { ...made, body: body(side, all) };
+    return body === undefined ? made : { ...made, body: await body(side, all) };
   };
 }
 
