@@ -206,6 +206,33 @@ describe("headers", () => {
   });
 });
 
+describe("usage", () => {
+  test("is shown for a month, by resource, by day and against the quotas", async () => {
+    await ada.signIn();
+    await createServer(ada, "web-1");
+    const page = await ada.page("/usage?month=2026-10");
+    expect(page).toContain("October 2026");
+    expect(page).toMatch(/>web-1<\/a>/);
+    expect(page).toContain("72 vCPU h");
+    expect(page).toContain("2 of 12");
+    expect(page).toContain("month=2026-09");
+    expect(page).toContain("month=2026-11");
+    expect(page).toContain("/usage/export.csv?from=2026-10-01T00%3A00%3A00.000Z");
+    expect(page).not.toMatch(/\sstyle=/);
+  });
+
+  test("is passed on as files with the session's rights", async () => {
+    await ada.signIn();
+    const csv = await ada.get("/usage/export.csv?from=2026-10-01T00:00:00.000Z");
+    expect([csv.status, await csv.text()]).toEqual([200, "csv of 0\r\n"]);
+    expect(csv.headers.get("content-disposition")).toBe('attachment; filename="usage.csv"');
+    expect(world.api.calls).toContain("GET /usage/export.csv?from=2026-10-01T00%3A00%3A00.000Z");
+    expect((await ada.get("/usage/export.ndjson")).headers.get("content-type")).toContain("x-ndjson");
+    const nobody = await new Visitor(world).get("/usage/export.csv");
+    expect(nobody.status).toBe(303);
+  });
+});
+
 describe("creating a server", () => {
   test("the password is on the next page once, and in no log, address or second look", async () => {
     await ada.signIn();

@@ -15,6 +15,7 @@ import { serverRoutes } from "./products/servers/routes.tsx";
 import { organisationRoutes } from "./products/sign-in/organisations.tsx";
 import { signInRoutes } from "./products/sign-in/routes.tsx";
 import { sshKeyRoutes } from "./products/ssh-keys/routes.tsx";
+import { usageRoutes } from "./products/usage/routes.tsx";
 import { guardRequest, readVisitor } from "./request-guard.ts";
 
 const maxFormBytes = 128 * 1024;
@@ -89,6 +90,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", publicIpRoutes());
   app.route("/", ipPoolRoutes());
   app.route("/", jobRoutes(services));
+  app.route("/", usageRoutes());
 
   app.notFound((context) => notFound(context));
   app.onError((error, context) => {

@@ -387,6 +387,29 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(watched.complaints).toEqual([]);
   });
 
+  test("usage and quotas are shown by month, and can be taken along as files", async () => {
+    await signIn(page, world.url);
+    await page.goto(`${world.url}/usage`);
+    await page.waitForSelector("text=Nothing ran in this month");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await seedServers();
+    await page.goto(`${world.url}/usage`);
+    expect(await page.locator(".day-bars").count()).toBe(2);
+    await page.waitForSelector("th >> text=shop-web-1");
+    expect(await page.textContent(".quotas")).toContain("12 of 12");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "usage");
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.click("a[href^='/usage/export.csv']"),
+    ]);
+    expect(file.suggestedFilename()).toBe("usage.csv");
+    await page.click("a[rel=prev]");
+    await page.waitForURL(/month=\d{4}-\d\d/);
+    await page.waitForSelector("a[rel=next]");
+    expect(complaintsBeyond(watched)).toEqual([]);
+  });
+
   test("without JavaScript a server is created all the same", async () => {
     await watched.context.close();
     watched = await openPage(browser, { javaScriptEnabled: false });

@@ -6,7 +6,15 @@ import { Mark } from "./mark.tsx";
 import { Preferences } from "./preferences.tsx";
 import type { View } from "./view.ts";
 
-export type Section = "servers" | "networks" | "publicIps" | "ipPools" | "sshKeys" | "jobs" | "operator";
+export type Section =
+  | "servers"
+  | "networks"
+  | "publicIps"
+  | "ipPools"
+  | "sshKeys"
+  | "jobs"
+  | "usage"
+  | "operator";
 
 const sections: readonly {
   readonly id: Section;
@@ -20,6 +28,7 @@ const sections: readonly {
   { id: "ipPools", path: "/ip-pools", icon: "pools", operators: true },
   { id: "sshKeys", path: "/ssh-keys", icon: "keys" },
   { id: "jobs", path: "/jobs", icon: "jobs" },
+  { id: "usage", path: "/usage", icon: "usage" },
 ];
 
 type Props = {

@@ -9,6 +9,8 @@ export type Format = {
   /** The two largest units of a span in milliseconds: `1 minute 5 seconds`. */
   duration(milliseconds: number): string;
   number(value: number): string;
+  /** `November 2026`. */
+  month(rfc3339: string): string;
   /** 0 to 100 as `40%` or `%40`. */
   percent(value: number): string;
   /** Megabytes as gigabytes: `8 GB`. */
@@ -39,6 +41,7 @@ function createFormat(language: Language): Format {
     timeStyle: "short",
     timeZone: "UTC",
   });
+  const months = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" });
   const relatives = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
   const durations = new Intl.DurationFormat(locale, { style: "long" });
   const secondsOnly = new Intl.DurationFormat(locale, { style: "long", secondsDisplay: "always" });
@@ -63,6 +66,7 @@ function createFormat(language: Language): Format {
       return secondsOnly.format({ seconds });
     },
     number: (value) => numbers.format(value),
+    month: (time) => months.format(new Date(time)),
     percent: (value) => percents.format(value / 100),
     memory: (megabytes) => `${numbers.format(megabytes / 1024)} GB`,
     disk: (gigabytes) => `${numbers.format(gigabytes)} GB`,

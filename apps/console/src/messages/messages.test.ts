@@ -32,6 +32,10 @@ test("no text of one language is left in the other", () => {
     "create.linux",
     "create.windows",
     "create.disk",
+    "usage.ndjson",
+    "usage.vcpu",
+    "usage.disk",
+    "usage.quotaNames.disk_gb",
     "networks.tiers.mgmt",
     "networks.tiers.data",
   ]);

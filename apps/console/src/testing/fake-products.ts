@@ -6,6 +6,7 @@ import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
 import { fakeCapacity, fakeRegion } from "./fake-regions.ts";
 import type { FakeState } from "./fake-state.ts";
+import { registerUsage } from "./fake-usage.ts";
 
 type Precondition = Schemas["Precondition"];
 
@@ -24,6 +25,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerNetworks(operation, state);
   registerOperator(operation, state);
   registerPublicIps(operation, state);
+  registerUsage(operation, state, app, calls);
 }
 
 function registerOperator(operation: Operation, state: FakeState): void {

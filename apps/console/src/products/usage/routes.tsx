@@ -1,0 +1,65 @@
+import { Hono } from "hono";
+import { ApiAway, attempt, conflictOf, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { problemText } from "../../problem-messages.ts";
+import { monthOf } from "./month.ts";
+import { UsagePage } from "./usage-page.tsx";
+
+export function usageRoutes(): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/usage", async (context) => {
+    const view = context.get("view");
+    const api = context.get("api");
+    const month = monthOf(context.req.query("month"), view.now);
+    const cursor = context.req.query("cursor") || undefined;
+    const window = { from: month.from, to: month.to };
+    const [byResource, byDay, quotas] = await Promise.all([
+      read(
+        api.GET("/usage/summary", {
+          params: { query: { ...window, group_by: "resource", ...(cursor === undefined ? {} : { cursor }) } },
+        }),
+      ),
+      read(api.GET("/usage/summary", { params: { query: { ...window, group_by: "day", limit: 31 } } })),
+      read(api.GET("/quotas")),
+    ]);
+    return context.html(
+      renderPage(
+        <UsagePage
+          view={view}
+          month={month}
+          byResource={byResource}
+          byDay={byDay}
+          quotas={quotas}
+          cursor={cursor}
+        />,
+      ),
+    );
+  });
+
+  routes.get("/usage/export.csv", (context) => passOn(context, "csv"));
+  routes.get("/usage/export.ndjson", (context) => passOn(context, "ndjson"));
+  return routes;
+}
+
+/** The API's stream, as it comes: the browser has no token of its own. */
+async function passOn(context: ConsoleContext, format: "csv" | "ndjson"): Promise<Response> {
+  const { from, to } = context.req.query();
+  const query = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  const options = { params: { query }, parseAs: "stream", signal: context.req.raw.signal } as const;
+  const api = context.get("api");
+  const call =
+    format === "csv" ? api.GET("/usage/export.csv", options) : api.GET("/usage/export.ndjson", options);
+  const outcome = await attempt(call);
+  if (outcome.kind === "away") throw new ApiAway("the API does not answer", outcome.requestId);
+  if (outcome.kind === "refused")
+    return context.text(problemText(conflictOf(outcome), context.get("view").messages), 422);
+  return new Response(outcome.data as ReadableStream<Uint8Array>, {
+    headers: {
+      "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
+      "Content-Disposition": `attachment; filename="usage.${format}"`,
+      "Cache-Control": "no-store",
+    },
+  });
+}

@@ -1,0 +1,186 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { Icon } from "../../layout/icons.tsx";
+import { CallExample, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { DayBars, FillBar } from "./bars.tsx";
+import type { Month } from "./month.ts";
+
+type Props = {
+  readonly view: View;
+  readonly month: Month;
+  readonly byResource: Schemas["UsageSummary"];
+  readonly byDay: Schemas["UsageSummary"];
+  readonly quotas: Schemas["QuotaList"];
+  readonly cursor: string | undefined;
+};
+
+const hour = 3600;
+
+export function UsagePage(props: Props) {
+  const { view, month, byResource } = props;
+  const { messages } = view;
+  return (
+    <Shell view={view} title={messages.usage.title} section="usage">
+      <PageHead title={messages.usage.title} lead={messages.usage.lead} />
+      <MonthBar {...props} />
+      {byResource.items.length === 0 ? (
+        <EmptyState title={messages.usage.empty} hint={messages.usage.emptyHint} />
+      ) : (
+        <>
+          <Days {...props} />
+          <Resources {...props} />
+          <Pages
+            view={view}
+            base="/usage"
+            query={new URLSearchParams({ month: month.id })}
+            cursor={props.cursor}
+            next={byResource.next_cursor}
+          />
+        </>
+      )}
+      <Quotas {...props} />
+      <CallExample
+        view={view}
+        id="usage-call"
+        call={apiCall({
+          apiUrl: view.apiUrl,
+          method: "GET",
+          path: `/usage/summary?group_by=resource&from=${month.from}&to=${month.to}`,
+        })}
+      />
+    </Shell>
+  );
+}
+
+function MonthBar({ view, month }: Props) {
+  const { messages, format } = view;
+  const window = new URLSearchParams({ from: month.from, to: month.to });
+  return (
+    <div class="usage-bar">
+      <nav class="usage-months" aria-label={messages.usage.month}>
+        <a class="button" href={`/usage?month=${month.previous}`} rel="prev">
+          {messages.usage.before}
+        </a>
+        <strong>{format.month(month.from)}</strong>
+        {month.next === null ? null : (
+          <a class="button" href={`/usage?month=${month.next}`} rel="next">
+            {messages.usage.after}
+          </a>
+        )}
+      </nav>
+      <div class="usage-exports">
+        <a class="button" href={`/usage/export.csv?${window}`} download>
+          <Icon name="download" /> {messages.usage.csv}
+        </a>
+        <a class="button" href={`/usage/export.ndjson?${window}`} download>
+          <Icon name="download" /> {messages.usage.ndjson}
+        </a>
+      </div>
+    </div>
+  );
+}
+
+function Days({ view, month, byDay }: Props) {
+  const { messages, format } = view;
+  const found = new Map(byDay.items.map((item) => [item.group, item]));
+  const bars = (value: (item: Schemas["UsageSummaryItem"]) => number, unit: (hours: string) => string) =>
+    month.days.map((day) => {
+      const item = found.get(day);
+      const hours = item === undefined ? 0 : value(item) / hour;
+      return { day, value: hours, title: `${day}: ${unit(format.number(hours))}` };
+    });
+  return (
+    <section class="panel" aria-labelledby="days-title">
+      <div class="panel-head">
+        <h2 id="days-title">{messages.usage.byDay}</h2>
+      </div>
+      <div class="usage-days">
+        <figure>
+          <figcaption>{messages.usage.vcpuByDay}</figcaption>
+          <DayBars
+            label={messages.usage.vcpuByDay}
+            days={bars(({ vcpu_seconds }) => vcpu_seconds, messages.usage.vcpuHours)}
+          />
+        </figure>
+        <figure>
+          <figcaption>{messages.usage.diskByDay}</figcaption>
+          <DayBars
+            label={messages.usage.diskByDay}
+            days={bars(({ disk_gb_seconds }) => disk_gb_seconds, messages.usage.diskHours)}
+          />
+        </figure>
+      </div>
+    </section>
+  );
+}
+
+function Resources({ view, byResource }: Props) {
+  const { messages, format } = view;
+  const hours = (seconds: number) => format.number(seconds / hour);
+  return (
+    <table class="list">
+      <thead>
+        <tr>
+          <th scope="col">{messages.usage.resource}</th>
+          <th scope="col">{messages.usage.running}</th>
+          <th scope="col">{messages.usage.vcpu}</th>
+          <th scope="col">{messages.usage.memory}</th>
+          <th scope="col">{messages.usage.disk}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {byResource.items.map((item) => (
+          <tr>
+            <th scope="row">
+              {item.type === "server" ? <a href={`/servers/${item.group}`}>{item.name}</a> : item.name}
+              {item.type === "public_ip" ? (
+                <small class="hint"> {messages.usage.address(hours(item.public_ip_seconds))}</small>
+              ) : null}
+            </th>
+            <td data-label={messages.usage.running}>{messages.usage.hours(hours(item.compute_seconds))}</td>
+            <td data-label={messages.usage.vcpu}>{messages.usage.vcpuHours(hours(item.vcpu_seconds))}</td>
+            <td data-label={messages.usage.memory}>
+              {messages.usage.memoryHours(hours(item.memory_mb_seconds / 1024))}
+            </td>
+            <td data-label={messages.usage.disk}>{messages.usage.diskHours(hours(item.disk_gb_seconds))}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Quotas({ view, quotas }: Props) {
+  const { messages } = view;
+  return (
+    <section class="panel" id="quotas" aria-labelledby="quotas-title">
+      <div class="panel-head">
+        <h2 id="quotas-title">{messages.usage.quotas}</h2>
+      </div>
+      <p class="hint">{messages.usage.quotasHint}</p>
+      <ul class="quotas">
+        {quotas.items.map((quota) => (
+          <li>
+            <span class="quota-name">{messages.usage.quotaNames[quota.name]}</span>
+            <span class="quota-figures">
+              {quota.limit === null
+                ? messages.usage.unlimited(amount(view, quota, quota.used))
+                : messages.usage.usedOf(amount(view, quota, quota.used), amount(view, quota, quota.limit))}
+              {quota.reserved === 0 ? null : (
+                <small class="hint"> {messages.usage.reserved(amount(view, quota, quota.reserved))}</small>
+              )}
+            </span>
+            <FillBar label={messages.usage.quotaNames[quota.name]} used={quota.used} limit={quota.limit} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function amount({ format }: View, { unit }: Schemas["Quota"], value: number): string {
+  if (unit === "MB") return format.memory(value);
+  return unit === "GB" ? format.disk(value) : format.number(value);
+}
