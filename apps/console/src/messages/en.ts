@@ -334,6 +334,8 @@ export const en = {
     lead: "Public keys that new servers can be opened with.",
     add: "Add key",
     fingerprint: "Fingerprint",
+    usedBy: "Given to",
+    servers: (count: number) => (count === 1 ? "1 server" : `${count} servers`),
     type: "Type",
     empty: "No keys yet",
     emptyHint: "A key lets you sign in to Linux servers without a password. Paste the public half of yours.",

@@ -325,6 +325,8 @@ export const tr = {
     lead: "Yeni sunucuların açılabileceği açık anahtarlar.",
     add: "Anahtar ekle",
     fingerprint: "Parmak izi",
+    usedBy: "Verildiği",
+    servers: (count: number) => `${count} sunucu`,
     type: "Tür",
     empty: "Henüz anahtar yok",
     emptyHint:

@@ -168,6 +168,8 @@ export function fakeSshKey(body: Schemas["SshKeyCreate"]): Schemas["SshKey"] {
     bits: type === "ssh-rsa" ? 3072 : 256,
     comment: comment.join(" "),
     labels: {},
+    used_by_servers: [],
+    used_by_server_count: 0,
     generation: 1,
     created_at: now,
     updated_at: now,

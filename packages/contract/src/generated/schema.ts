@@ -2244,6 +2244,10 @@ export interface components {
             bits: number;
             comment: string;
             labels: components["schemas"]["Labels"];
+            /** @description Servers that were given the key and are not destroyed, the newest first, at most 100; empty without server:read. They keep it whatever becomes of it here */
+            used_by_servers: string[];
+            /** @description How many there are */
+            used_by_server_count: number;
             generation: number;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];

@@ -60,6 +60,8 @@ describe("refused keys say what was pasted", () => {
     [publicKeys.dsa, "DSA"],
     [publicKeys.rsa1024, "has 1024 bits; at least 2048"],
     [`${publicKeys.ed25519}\n${publicKeys.rsa2048}`, "several lines"],
+    [`${publicKeys.ed25519} ${publicKeys.rsa2048}`, "several keys in one line"],
+    [`${publicKeys.ed25519} ada@laptop ${publicKeys.ecdsa256} bob`, "several keys in one line"],
     [`command="ls -l" ${publicKeys.ed25519}`, "begins with options"],
     [`no-pty ${publicKeys.ed25519}`, "begins with options"],
     [`ssh-ed25519-cert-v01@openssh.com ${wire("ssh-ed25519-cert-v01@openssh.com")}`, "is a certificate"],

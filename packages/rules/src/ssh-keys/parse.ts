@@ -48,6 +48,7 @@ export function parseSshPublicKey(text: string): ParsedSshKey | RefusedSshKey {
   const check = Object.hasOwn(checks, algorithm) ? checks[algorithm] : undefined;
   if (check === undefined) return refuse(unknownAlgorithm(line, algorithm));
 
+  if (holdsKey(comment)) return refuse("holds several keys in one line; send one public key");
   const blob = decodeBase64(encoded);
   if (blob === null) return refuse("the key after its type is not valid base64; was it cut off?");
   const fields = readWireFields(blob);
@@ -65,6 +66,14 @@ export function parseSshPublicKey(text: string): ParsedSshKey | RefusedSshKey {
     comment: comment.trim(),
     blob,
   };
+}
+
+/** A second key that lost its line break would be taken for the first one's comment, and silently left out. */
+function holdsKey(comment: string): boolean {
+  const words = comment.split(/[ \t]+/);
+  return words.some(
+    (word, index) => Object.hasOwn(checks, word) && /^AAAA[A-Za-z0-9+/=]+$/.test(words[index + 1] ?? ""),
+  );
 }
 
 function recogniseOther(line: string): string | null {

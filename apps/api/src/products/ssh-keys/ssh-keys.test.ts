@@ -89,6 +89,30 @@ test("labels are merged: a value sets, null removes, what is not named stays", a
   expect([...fields].sort()).toEqual(["labels", "name"]);
 });
 
+test("a key names the servers that were given it, to those who may see servers", async () => {
+  await world.addRegion("keys");
+  const { body: key } = await acme.owner.post("/ssh-keys", { name: "used", public_key: ed25519Line() });
+  expect(key).toMatchObject({ used_by_servers: [], used_by_server_count: 0 });
+  const made: string[] = [];
+  for (const name of ["first", "second"]) {
+    const body = { name, region: "keys", image: "debian-13", package: "s", ssh_key_ids: [key.id] };
+    made.unshift((await acme.owner.post("/servers", body)).body.server.id);
+  }
+  const wanted = { used_by_servers: made, used_by_server_count: 2 };
+  expect((await acme.owner.get(`/ssh-keys/${key.id}`)).body).toMatchObject(wanted);
+  const listed = (await acme.owner.get("/ssh-keys?name=used")).body.items;
+  expect(listed).toMatchObject([wanted]);
+  const changed = await acme.owner.patch(`/ssh-keys/${key.id}`, { name: "used still" });
+  expect(changed.body).toMatchObject(wanted);
+  const blind = await world.addToken(acme.id, "viewer", ["ssh_key:read"]);
+  expect((await blind.get(`/ssh-keys/${key.id}`)).body).toMatchObject({
+    used_by_servers: [],
+    used_by_server_count: 0,
+  });
+  expect((await acme.owner.delete(`/ssh-keys/${key.id}`)).status).toBe(204);
+  expect((await acme.owner.get(`/servers/${made[0]}`)).body.ssh_key_ids).toEqual([key.id]);
+});
+
 test("a forgotten key is gone", async () => {
   const { body } = await acme.owner.post("/ssh-keys", { name: "gone", public_key: ed25519Line() });
   expect((await acme.owner.delete(`/ssh-keys/${body.id}`)).status).toBe(204);

@@ -9,6 +9,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { nameTaken } from "./conflicts.ts";
 import { findSshKeyLike, lockSshKey, type SshKeyRow, updateSshKeyRow } from "./store.ts";
+import { useOfKeys } from "./use.ts";
 import { viewSshKey } from "./view.ts";
 
 export function checkUpdateSshKey(
@@ -40,5 +41,6 @@ export async function updateSshKey(
       throw error;
     },
   );
-  return { reply: reply(200, viewSshKey(row)), resource: row.id };
+  const use = await useOfKeys(request, tx, [row.id]);
+  return { reply: reply(200, viewSshKey(row, use.get(row.id))), resource: row.id };
 }

@@ -1,7 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { SshKeyRow } from "./store.ts";
+import { type KeyUse, noUse } from "./use.ts";
 
-export function viewSshKey(row: SshKeyRow): Schemas["SshKey"] {
+export function viewSshKey(row: SshKeyRow, use: KeyUse = noUse): Schemas["SshKey"] {
   return {
     id: row.id,
     name: row.name,
@@ -12,6 +13,8 @@ export function viewSshKey(row: SshKeyRow): Schemas["SshKey"] {
     bits: row.bits,
     comment: row.comment,
     labels: row.labels as Schemas["Labels"],
+    used_by_servers: [...use.servers],
+    used_by_server_count: use.count,
     generation: row.generation,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

@@ -1,7 +1,16 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { apiCall } from "../../api-call.ts";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
-import { Banner, CallExample, EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
+import {
+  Banner,
+  CallExample,
+  CopyButton,
+  EmptyState,
+  FormSeal,
+  PageHead,
+  Pages,
+  When,
+} from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
@@ -53,6 +62,7 @@ function KeyTable({ view, keys, form }: Props) {
           <th scope="col">{messages.common.name}</th>
           <th scope="col">{messages.sshKeys.type}</th>
           <th scope="col">{messages.sshKeys.fingerprint}</th>
+          <th scope="col">{messages.sshKeys.usedBy}</th>
           <th scope="col">{messages.common.created}</th>
           <td></td>
         </tr>
@@ -65,8 +75,10 @@ function KeyTable({ view, keys, form }: Props) {
               {key.type} · {key.bits}
             </td>
             <td class="mono breakable" data-label={messages.sshKeys.fingerprint}>
-              {key.fingerprint_sha256}
+              <span id={`fingerprint-${key.id}`}>{key.fingerprint_sha256}</span>{" "}
+              <CopyButton view={view} source={`fingerprint-${key.id}`} />
             </td>
+            <td data-label={messages.sshKeys.usedBy}>{messages.sshKeys.servers(key.used_by_server_count)}</td>
             <td data-label={messages.common.created}>
               <When view={view} time={key.created_at} />
             </td>
