@@ -11,7 +11,7 @@ import { lockLimits, readLimits } from "./limits.ts";
 import { countUse } from "./used.ts";
 
 /** What is asked for; as a function, it is asked once the organisation's row is locked. */
-export type Asked = QuotaAmounts | (() => Promise<QuotaAmounts>);
+type Asked = QuotaAmounts | (() => Promise<QuotaAmounts>);
 
 /**
  * Which quotas have no room for what this transaction is about to take. Call it before anything else is locked that
