@@ -1,7 +1,7 @@
 import type { JobKind } from "@kule/contract/schemas";
 import type { StepEvent } from "@kule/programs/program";
 import type { LocalScene } from "./local-scene.ts";
-import { power, SCENARIOS } from "./scenarios.ts";
+import { power, resetPassword, SCENARIOS } from "./scenarios.ts";
 import type { JobScene, Subject } from "./scene.ts";
 
 /**
@@ -109,8 +109,7 @@ export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
     {
       ...plain,
       name: "at the next start",
-      cause: ({ api, server }) =>
-        api.post(`/servers/${server}/password-reset`, { when: "next_boot" }).then(() => {}),
+      cause: (subject) => resetPassword(subject, "next_boot"),
     },
   ],
   ServerUpdate: [plain],

@@ -1,29 +1,13 @@
-import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
-import type { View } from "../../layout/view.ts";
-import { may } from "../../session.ts";
 import { actorName } from "../jobs/list-page.tsx";
+import { ActButton, whyNot } from "./act-button.tsx";
+import { RebuildRow } from "./operations.tsx";
 import type { ShowPageProps } from "./show-page.tsx";
 
-type ActionState = Schemas["ActionState"];
-
-/** Why an act is not on offer, in the page's language; null when it is. */
-export function whyNot(view: View, action: ActionState, permission: string): string | null {
-  const { messages, session } = view;
-  if (session !== null && !may(session, permission)) return messages.common.notAllowed(permission);
-  if (action.allowed) return null;
-  if (messages.locale === "en" && action.reason !== null) return action.reason;
-  return (
-    messages.servers.reasons[action.code ?? ""] ??
-    action.reason ??
-    messages.servers.reasons.invalid_state ??
-    ""
-  );
-}
-
 /** Protection and deletion. What cannot be done now is shown grey, with the reason. */
-export function DangerZone({ view, server, idempotencyKey }: ShowPageProps) {
+export function DangerZone(props: ShowPageProps) {
+  const { view, server, idempotencyKey } = props;
   const { messages, format } = view;
   if (server.deletion !== null) return null;
   const notDeletable = whyNot(view, server.actions.delete, "server:delete");
@@ -44,6 +28,7 @@ export function DangerZone({ view, server, idempotencyKey }: ShowPageProps) {
           {isProtected ? messages.servers.unprotect : messages.servers.protect}
         </ActButton>
       </form>
+      <RebuildRow {...props} />
       <form class="danger-row" method="post" action={`/servers/${server.id}/delete`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-delete`} />
         <div>
@@ -76,25 +61,6 @@ export function DangerZone({ view, server, idempotencyKey }: ShowPageProps) {
   );
 }
 
-/** A button, or the same button greyed out with the reason in words beside it. */
-export function ActButton(props: {
-  readonly why: string | null;
-  readonly kind?: "primary" | "danger";
-  readonly name?: string;
-  readonly value?: string;
-  readonly children?: unknown;
-}) {
-  const { why, kind, name, value } = props;
-  return (
-    <div class="act">
-      <button type="submit" class="button" data-kind={kind} name={name} value={value} disabled={why !== null}>
-        {props.children as string}
-      </button>
-      {why === null ? null : <p class="why">{why}</p>}
-    </div>
-  );
-}
-
 /** While the removal buffer runs: how long is left, and the way back. */
 export function PendingDeletion({ view, server, idempotencyKey }: ShowPageProps) {
   const { messages, format } = view;
@@ -122,6 +88,12 @@ export function PendingDeletion({ view, server, idempotencyKey }: ShowPageProps)
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-restore`} />
         <ActButton why={whyNot(view, server.actions.cancel_deletion, "server:delete")} kind="primary">
           {messages.servers.undo}
+        </ActButton>
+      </form>
+      <form method="post" action={`/servers/${server.id}/purge`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-purge`} />
+        <ActButton why={whyNot(view, server.actions.purge, "server:purge")} kind="danger">
+          {messages.operations.purge}
         </ActButton>
       </form>
     </section>

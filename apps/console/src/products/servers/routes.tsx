@@ -14,6 +14,7 @@ import { problemText } from "../../problem-messages.ts";
 import { createServerRoutes } from "./create-routes.tsx";
 import { ServerListPage } from "./list-page.tsx";
 import { readServerListQuery } from "./list-query.ts";
+import { operationRoutes } from "./operation-routes.ts";
 import { ShowPage, type ShowPageProps } from "./show-page.tsx";
 
 type Shown = Pick<ShowPageProps, "notice" | "problem" | "consolePassword">;
@@ -110,6 +111,8 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     return afterAct(context, id, outcome, protect ? "protected" : "unprotected");
   });
 
+  operationRoutes(routes, services, afterAct);
+
   function afterAct(context: ConsoleContext, id: string, outcome: Outcome<unknown>, notice: string) {
     if (outcome.kind === "done") return context.redirect(`/servers/${id}?notice=${notice}`, 303);
     return showServer(context, id, 409, {
@@ -143,6 +146,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
           server={server}
           networks={networks.items}
           sshKeys={sshKeys.items}
+          catalog={catalog}
           jobs={jobs.items}
           job={await currentJob(context, server, jobs.items)}
           idempotencyKey={crypto.randomUUID()}

@@ -10,6 +10,7 @@ import { jobTone } from "../jobs/phase-states.ts";
 import { JobActs, JobFailure } from "../jobs/show-page.tsx";
 import { LiveTimeline } from "../jobs/timeline.tsx";
 import { DangerZone, PendingDeletion } from "./danger-zone.tsx";
+import { PowerPanel, SettingsPanel } from "./operations.tsx";
 import { ServerFacts } from "./server-facts.tsx";
 import { SeenWarnings } from "./server-seen.tsx";
 
@@ -18,6 +19,7 @@ export type ShowPageProps = {
   readonly server: Schemas["Server"];
   readonly networks: readonly Schemas["Network"][];
   readonly sshKeys: readonly Schemas["SshKey"][];
+  readonly catalog: Schemas["Catalog"];
   /** Newest first, without steps. */
   readonly jobs: readonly Schemas["Job"][];
   /** The open job, or the newest one if it failed; with steps. */
@@ -49,10 +51,13 @@ export function ShowPage(props: ShowPageProps) {
         hx-select="#server-live"
         hx-swap="outerMorph"
       >
+        <LockBanner {...props} />
         <PendingDeletion {...props} />
         <CurrentJob {...props} />
         <SeenWarnings {...props} />
         <ServerFacts {...props} />
+        <PowerPanel {...props} />
+        <SettingsPanel {...props} />
         <section class="panel" aria-labelledby="history-title">
           <div class="panel-head">
             <h2 id="history-title">{messages.servers.history}</h2>
@@ -89,6 +94,11 @@ function CurrentJob({ view, server, job, idempotencyKey }: ShowPageProps) {
       <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/servers/${server.id}`} />
     </section>
   );
+}
+
+function LockBanner({ view, server }: ShowPageProps) {
+  if (server.locked === null) return null;
+  return <Banner kind="warning">{view.messages.operations.locked(server.locked.reason)}</Banner>;
 }
 
 function StatusReason({ server }: { readonly server: Schemas["Server"] }) {
