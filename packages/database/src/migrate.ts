@@ -13,6 +13,7 @@ import { inventory } from "./migrations/0007-inventory.ts";
 import { publicIps } from "./migrations/0008-public-ips.ts";
 import { consoles } from "./migrations/0009-consoles.ts";
 import { usageAndQuotas } from "./migrations/0010-usage-quotas.ts";
+import { publicIpWaiting } from "./migrations/0011-public-ip-waiting.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -26,6 +27,7 @@ const migrations: Record<string, Migration> = {
   "0008-public-ips": step(publicIps),
   "0009-consoles": step(consoles),
   "0010-usage-quotas": step(usageAndQuotas),
+  "0011-public-ip-waiting": step(publicIpWaiting),
 };
 
 export type MigrateOptions = {

@@ -53,7 +53,7 @@ export const publicIpChecks: readonly Check[] = [
     invariant: "I5",
     check: "a public IP on its way has a job that takes it there, or a reason why none does",
     sql: `select i.id || ' to ' || i.server_id as subject from public_ip i
-           where i.status_code is null and i.server_id is not null and not i.is_applied
+           where i.status_code is null and i.server_id = i.held_by and not i.is_applied
              and not ${onItsWayOut("i.server_id")} and not ${openJob("i.server_id")}
           union all
           select i.id || ' off ' || i.held_by from public_ip i

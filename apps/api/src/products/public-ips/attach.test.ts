@@ -281,6 +281,36 @@ describe("Moving", () => {
   });
 });
 
+it("a server is never told of an address that another one's VM may still have, whatever job it has", async () => {
+  const { server: from, address } = await withAddress();
+  const to = await servers.createRunning();
+  const six = await take({ version: 6 });
+  await attach(address.id, to.id, { force: true });
+  // The job that waits gives way to a removal, which is taken back before the old server has let go.
+  await servers.owned.delete(`/servers/${to.id}`);
+  const only = async (kind: string) => {
+    const job = await servers.agent.claim({ capabilities: [kind] });
+    if (job === null) throw new Error(`no ${kind}`);
+    return job;
+  };
+  await servers.agent.succeed(await only("ServerStop"), "off");
+  await servers.owned.post(`/servers/${to.id}/cancel-deletion`);
+  await servers.agent.succeed(await only("ServerRestore"));
+  expect((await attach(six.id, to.id)).status).toBe(202);
+  const job = await only("PublicIpAttach");
+  expect(job.payload).toMatchObject({ public_interface: { addresses: [{ address: six.address }] } });
+  await servers.agent.succeed(job);
+  const left = await only("PublicIpDetach");
+  expect(left.payload.server.id).toBe(from);
+  await servers.agent.succeed(left);
+  const last = await only("PublicIpAttach");
+  expect(last.payload).toMatchObject({
+    public_interface: { addresses: [{ address: address.address }, { address: six.address }] },
+  });
+  await servers.agent.succeed(last);
+  expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: to.id } });
+});
+
 describe("A server's removal", () => {
   it("keeps the address in the buffer, and frees it at its end", async () => {
     const { server, address } = await withAddress();

@@ -93,7 +93,7 @@ const boots = new Set(["ServerCreate", "ServerRebuild", "ServerRestore", "Server
 async function done(tx: Tx, ip: PublicIpRow, server: SettledServer, job: JobRow, end: JobEnd): Promise<void> {
   if (ip.held_by !== server.id) return;
   if (applies.has(job.kind)) {
-    if (ip.server_id !== server.id) return leave(tx, ip);
+    if (ip.server_id !== server.id) return leave(tx, ip, job);
     const waitsForBoot = isPublicIpJob(job) && end.publicNetwork === "next_boot";
     // What was there before and had to wait for a boot still has to, whatever else was attached beside it.
     return change(tx, ip, { ...noReason, is_applied: true, requires_reboot: waitsForBoot });
@@ -105,12 +105,40 @@ async function done(tx: Tx, ip: PublicIpRow, server: SettledServer, job: JobRow,
 }
 
 /** The server's VM has the address no more: it is free, or goes to the server that waits for it. */
-async function leave(tx: Tx, ip: PublicIpRow): Promise<void> {
+async function leave(tx: Tx, ip: PublicIpRow, job: JobRow): Promise<void> {
   await change(tx, ip, { ...noReason, held_by: ip.server_id, is_applied: false, requires_reboot: false });
   if (ip.server_id === null) return;
-  const { queued } = await lockOpenJobs(tx, ip.organisation_id, ip.server_id);
-  if (queued?.kind === "PublicIpAttach") await callJob(tx, queued);
+  const { queued, running } = await lockOpenJobs(tx, ip.organisation_id, ip.server_id);
+  if (queued?.kind === "PublicIpAttach") return callJob(tx, queued);
+  // The end of that job sees to it.
+  if (queued !== null || running !== null) return;
+  // Its own job gave way to a removal that was taken back: there is none that waits.
+  const { status } = await tx
+    .selectFrom("server")
+    .select("status")
+    .where("organisation_id", "=", ip.organisation_id)
+    .where("id", "=", ip.server_id)
+    .executeTakeFirstOrThrow();
+  if (status === "running" || status === "stopped")
+    await queuePublicIpJob(tx, "PublicIpAttach", {
+      organisationId: ip.organisation_id,
+      region: ip.region,
+      serverId: ip.server_id,
+      by: after(job),
+    });
+  else if (status !== "pending_deletion" && status !== "deleting")
+    await change(tx, ip, {
+      status_code: "attach_failed",
+      status_message: `The server that it was to go to is ${status}`,
+      status_job_id: job.id,
+    });
 }
+
+/** Who asked for a job that another one leads to. */
+const after = (job: JobRow) => ({
+  requestedBy: { type: "system" as const, id: null, name: `after ${job.id}` },
+  requestId: newId("req"),
+});
 
 async function notDone(
   tx: Tx,
@@ -152,7 +180,7 @@ async function purged(
 ): Promise<void> {
   const isWanted = ip.server_id === server.id;
   const isHeld = ip.held_by === server.id;
-  if (!isWanted) return leave(tx, ip);
+  if (!isWanted) return leave(tx, ip, job);
   await change(tx, ip, {
     ...noReason,
     server_id: null,
@@ -182,10 +210,7 @@ async function catchUp(tx: Tx, server: SettledServer, job: JobRow): Promise<void
     organisationId: server.organisation_id,
     region: server.region,
     serverId: server.id,
-    by: {
-      requestedBy: { type: "system", id: null, name: `after ${job.id}` },
-      requestId: newId("req"),
-    },
+    by: after(job),
   });
 }
 
