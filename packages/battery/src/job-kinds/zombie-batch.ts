@@ -138,7 +138,7 @@ async function formerHolders(scene: RegionScene, successor: SuccessorState): Pro
     [successor === "done"],
   );
   const { rows: servers } = await scene.owner.query<{ row: string }>(
-    `select to_jsonb(s)::text as row from server s where $1
+    `select (to_jsonb(s) - '{guest,node,observed_at}'::text[])::text as row from server s where $1
      union all select to_jsonb(u)::text from usage_event u where $1
      union all select to_jsonb(q)::text from graphile_worker._private_jobs q where key like 'job\\_%' and $1`,
     [successor === "done"],

@@ -1,5 +1,7 @@
 import { ApiWorld } from "@kule/api/testing/api-world";
 import { ContractPairs, documentedPairs } from "@kule/api/testing/proofs/contract-pairs";
+import { mutationCases } from "@kule/api/testing/proofs/mutation-cases";
+import { callOperation } from "@kule/api/testing/proofs/operation-call";
 import { Provocations } from "@kule/api/testing/proofs/provocations";
 import {
   openBusyReplica,
@@ -104,6 +106,16 @@ async function provokeAll(
   await attempt("busy keys could not be tried", () =>
     provokeBusyKeys(all, provoke, (info) => info.statuses.includes(409) && !pairs.has(info.id, 409)),
   );
+  await attempt("a new name", async () => {
+    const { tenant, standing } = all.a;
+    const server = await tenant.addRunningServer({ subnet_id: standing.subnet });
+    return tenant.owner.patch(`/servers/${server}`, { name: tenant.name() });
+  });
+  await attempt("a console", async () => {
+    const waiting = mutationCases().find(({ name }) => name === "claimConsole");
+    const call = await waiting?.prepare(all.a, all);
+    return call && callOperation(call.caller, call);
+  });
   await attempt("a claim", () => all.regions.r1.agent.post("/agent/jobs/claim", claim));
   const busy = await openBusyReplica(all);
   const lost = await openLostReplica(all);

@@ -82,17 +82,14 @@ export class Provocations {
     more: More = {},
     side: Side = this.#all.a,
   ): Promise<RawAnswer> {
-    const body = await recipes[info.id].body?.(side, this.#all);
-    const asOperator = caller.token === this.#all.world.operator.token;
+    const body = "body" in more ? more.body : await recipes[info.id].body?.(side, this.#all);
     return callOperation(caller, {
       operation: info.id,
       path,
       ...(info.body === null ? {} : { body }),
       ...more,
       headers: {
-        ...(asOperator && info.headerParameters.includes("Kule-Organisation")
-          ? { "Kule-Organisation": side.tenant.id }
-          : {}),
+        ...this.#actingIn(info, caller, side),
         ...more.headers,
       },
     });
@@ -100,7 +97,18 @@ export class Provocations {
 
   async #raw(info: OperationInfo, caller: ApiCaller, path: Readonly<Record<string, string>>, body: string) {
     const target = info.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => path[name] ?? "");
-    await caller.send(info.method.toUpperCase(), target, body, { "Content-Type": "application/json" });
+    await caller.send(info.method.toUpperCase(), target, body, {
+      "Content-Type": "application/json",
+      ...this.#actingIn(info, caller, this.#all.a),
+    });
+  }
+
+  /** Operators say in which organisation they act. */
+  #actingIn(info: OperationInfo, caller: ApiCaller, side: Side): Readonly<Record<string, string>> {
+    const isOperator = caller.token === this.#all.world.operator.token;
+    return isOperator && info.headerParameters.includes("Kule-Organisation")
+      ? { "Kule-Organisation": side.tenant.id }
+      : {};
   }
 
   #standing(info: OperationInfo): Record<string, string> {

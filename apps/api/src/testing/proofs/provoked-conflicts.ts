@@ -5,6 +5,7 @@ import { parseToken } from "../../platform/tokens.ts";
 import type { ApiCaller } from "../api-caller.ts";
 import { openReplica, type Replica } from "../api-world.ts";
 import { infoOf, type Provocations } from "./provocations.ts";
+import { recipes } from "./recipes.ts";
 import { claimThis } from "./region-agent.ts";
 import { made } from "./tenant.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
@@ -68,10 +69,14 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
     phase: "observe",
   });
 
+  const writes = allOperations().filter(
+    (info) => info.audit !== null && info.headerParameters.includes("Kule-Organisation"),
+  );
+  // What the bodies name has to be made before.
+  const bodies = new Map<string, unknown>();
+  for (const { id } of writes) bodies.set(id, await recipes[id].body?.(b, all));
   made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "suspended" }));
-  for (const info of allOperations())
-    if (info.audit !== null && info.headerParameters.includes("Kule-Organisation"))
-      await provoke.as(b, b.tenant.owner, info);
+  for (const info of writes) await provoke.as(b, b.tenant.owner, info, { body: bodies.get(info.id) });
   made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "active" }));
 }
 
@@ -125,7 +130,12 @@ export async function provokeBusyKeys(
       await holder.query(
         `insert into idempotency_key (organisation_id, subject, method, path, key, request_hash, status, headers)
          values ($1, $2, $3, $4, 'busy', '', 200, '{}')`,
-        [isOperators ? "" : a.tenant.id, subjectOf(caller), info.method.toUpperCase(), `/api/v1${path}`],
+        [
+          isOperators && !info.headerParameters.includes("Kule-Organisation") ? "" : a.tenant.id,
+          subjectOf(caller),
+          info.method.toUpperCase(),
+          `/api/v1${path}`,
+        ],
       );
       calls.push(provoke.as(a, caller, infoOf(info.id), { headers: { "Idempotency-Key": "busy" } }));
     }
