@@ -516,6 +516,7 @@ export const en = {
       networks: "Networks",
       subnets: "Subnets",
       ssh_keys: "SSH keys",
+      public_ips: "Public IPs",
     },
   },
   networks: {

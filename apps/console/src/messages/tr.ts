@@ -505,6 +505,7 @@ export const tr = {
       networks: "Ağlar",
       subnets: "Alt ağlar",
       ssh_keys: "SSH anahtarları",
+      public_ips: "Genel IP'ler",
     },
   },
   networks: {

@@ -1941,7 +1941,7 @@ export interface components {
             servers?: components["schemas"]["ServerLimit"];
         };
         /** @enum {string} */
-        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys";
+        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips";
         /** @description Most of it; null is no limit */
         QuotaLimit: number | null;
         Quota: {
@@ -1967,6 +1967,7 @@ export interface components {
                 networks?: components["schemas"]["QuotaLimit"];
                 subnets?: components["schemas"]["QuotaLimit"];
                 ssh_keys?: components["schemas"]["QuotaLimit"];
+                public_ips?: components["schemas"]["QuotaLimit"];
             };
         };
         Member: {

@@ -7,6 +7,7 @@ export const quotaNames = [
   "networks",
   "subnets",
   "ssh_keys",
+  "public_ips",
 ] as const;
 export type QuotaName = (typeof quotaNames)[number];
 

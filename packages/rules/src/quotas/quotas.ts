@@ -17,6 +17,7 @@ const words: { readonly [name in QuotaName]: string } = {
   networks: "networks",
   subnets: "subnets",
   ssh_keys: "SSH keys",
+  public_ips: "public addresses",
 };
 
 /** What makes room without an operator. */
@@ -28,6 +29,7 @@ const waysOut: { readonly [name in QuotaName]: string } = {
   networks: "delete a network that is not needed",
   subnets: "delete a subnet that is not needed",
   ssh_keys: "delete a key that is not needed; servers made with it keep it",
+  public_ips: "release an address that is not needed",
 };
 
 /** Every quota that has no room for what is asked. Taking less than nothing needs no room, however full it is. */

@@ -6,6 +6,7 @@ import type { Tx } from "../../platform/database.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { takeQuota } from "../quotas/index.ts";
 import { chooseRegion, listVisibleRegions } from "../regions/index.ts";
 import { takePublicIp } from "./allocation.ts";
 import { findPublicIp } from "./store.ts";
@@ -28,6 +29,7 @@ export async function createPublicIp(request: ApiRequest<"createPublicIp">, tx: 
   const { body, organisationId } = request;
   const chosen = chooseRegion(await listVisibleRegions(tx, organisationId), body.region);
   if ("error" in chosen) throw new Invalid([chosen.error]);
+  await takeQuota(tx, organisationId, { public_ips: 1 });
   const wanted = body.address === undefined ? null : parseIp(body.address);
   const id = await takePublicIp(tx, {
     organisationId,

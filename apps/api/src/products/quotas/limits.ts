@@ -14,6 +14,7 @@ export const limitColumns: { readonly [name in QuotaName]: LimitColumn } = {
   networks: "network_limit",
   subnets: "subnet_limit",
   ssh_keys: "ssh_key_limit",
+  public_ips: "public_ip_limit",
 };
 
 const columns = quotaNames.map((name) => limitColumns[name]);

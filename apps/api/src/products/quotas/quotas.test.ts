@@ -110,6 +110,7 @@ describe("quotas", () => {
         { name: "networks", limit: null, used: 1, reserved: 0, unit: "count" },
         { name: "subnets", limit: null, used: 1, reserved: 0, unit: "count" },
         { name: "ssh_keys", limit: null, used: 0, reserved: 0, unit: "count" },
+        { name: "public_ips", limit: null, used: 0, reserved: 0, unit: "count" },
       ],
       next_cursor: null,
     });
@@ -172,7 +173,7 @@ describe("quotas", () => {
 
   test("of networks, subnets and SSH keys refuse the next one", async () => {
     const { id, owner } = await world.world.addOrganisation("rest");
-    await set(id, { networks: 1, subnets: 1, ssh_keys: 0 });
+    await set(id, { networks: 1, subnets: 1, ssh_keys: 0, public_ips: 0 });
     const made = await owner.post("/networks", { name: "one", region: world.region });
     expect(made.status).toBe(201);
     const subnets = `/networks/${made.body.network.id}/subnets`;
@@ -181,8 +182,11 @@ describe("quotas", () => {
       (await owner.post("/networks", { name: "two", region: world.region })).body.precondition.name,
       (await owner.post(subnets, { name: "b", tier: "app" })).body.precondition.name,
       (await owner.post("/ssh-keys", { name: "k", public_key: ed25519Line() })).body.precondition.name,
+      (await owner.post("/public-ips", { region: world.region })).body.precondition.name,
     ];
-    expect(codes).toEqual(["quota_networks", "quota_subnets", "quota_ssh_keys"]);
+    expect(codes).toEqual(["quota_networks", "quota_subnets", "quota_ssh_keys", "quota_public_ips"]);
+    const tried = await owner.post("/servers?dry_run=true", world.body({ public_ip: "auto" }));
+    expect(tried.body.blockers.map((each: { name: string }) => each.name)).toContain("quota_public_ips");
   });
 
   test("count a server in the removal buffer by its disk, and its vCPUs and memory not", async () => {

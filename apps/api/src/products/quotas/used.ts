@@ -31,6 +31,7 @@ export async function countUse(
       ...servers.used,
       ...(wants("networks") ? { networks: await count(db, "network", organisationId) } : {}),
       ...(wants("subnets") ? { subnets: await count(db, "subnet", organisationId) } : {}),
+      ...(wants("public_ips") ? { public_ips: await count(db, "public_ip", organisationId) } : {}),
       ...(wants("ssh_keys") ? { ssh_keys: await count(db, "ssh_key", organisationId) } : {}),
     },
     reserved: servers.reserved,
@@ -87,7 +88,7 @@ export function quotaOfPackage(slug: string): QuotaAmounts {
 
 async function count(
   db: Database | Tx,
-  table: "network" | "subnet" | "ssh_key",
+  table: "network" | "subnet" | "ssh_key" | "public_ip",
   organisationId: string,
 ): Promise<number> {
   const { rows } = await db

@@ -11,6 +11,7 @@ const units: { readonly [name in QuotaName]: Schemas["Quota"]["unit"] } = {
   networks: "count",
   subnets: "count",
   ssh_keys: "count",
+  public_ips: "count",
 };
 
 export function viewQuotas(limits: QuotaLimits, { used, reserved }: QuotaUse): Schemas["QuotaList"] {

@@ -57,6 +57,7 @@ async function decide(request: Request, tx: Tx, { region, image, plan, subnet }:
         ...(subnet === null && !(await hasDefaultNetwork(tx, organisationId, region.slug))
           ? { networks: 1, subnets: 1 }
           : {}),
+        ...(body.public_ip === "auto" ? { public_ips: 1 } : {}),
       }))
     : [];
   const placed = await placeServer(tx, region.slug, image.slug, plan);

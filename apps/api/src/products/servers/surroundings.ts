@@ -96,7 +96,7 @@ export function readCreateFacts(tx: Tx, organisationId: string, region: string):
       "maintenance",
       "agent_public_key",
       sql<boolean>`(select coalesce(server_limit, vcpu_limit, memory_mb_limit, disk_gb_limit, network_limit,
-          subnet_limit) is not null from organisation where organisation.id = ${organisationId})`.as(
+          subnet_limit, public_ip_limit) is not null from organisation where organisation.id = ${organisationId})`.as(
         "isLimited",
       ),
       sql<boolean>`exists (select 1 from region_vmid v where v.region = region.slug and v.state = 'free')`.as(
