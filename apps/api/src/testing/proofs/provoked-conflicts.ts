@@ -55,6 +55,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   const body = tenant.serverBody({ subnet_id: standing.subnet });
   const server = made(await owner.post("/servers", body)).server.id;
   await owner.post("/servers", body);
+  await owner.post(`/servers/${server}/rebuild`, { image: "debian-13", confirm_name: body.name });
   await owner.post(`/servers/${server}/cancel-deletion`);
   await owner.delete(`/servers/${server}`);
   await owner.delete(`/servers/${server}`);
