@@ -29,12 +29,34 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "the check at commit looks at the one server whose rows changed",
   "select region_organisation by region, slug": "operators see which organisations see a region",
   "select server by id in a function": "the check at commit looks at the one server whose rows changed",
-  "select server by purge_at, status": "the sweep looks into all removal buffers",
   "select token by created_at, id, kind, region": "agent and operator tokens are of no organisation",
   "select token by id, kind, organisation_id, revoked_at, user_id":
     "a token says itself which organisation it is of",
   "select token by id, kind, region": "agent and operator tokens are of no organisation",
   "select token by kind, region": "agent and operator tokens are of no organisation",
+  "select public_ip by pool_id, region, version in a function":
+    "a pool's key is compared with the addresses that point to it",
+  "delete console_session by closed_at": "the clean-up is of no one organisation",
+  "select server by locked_at, purge_at, status": "the sweep looks into all removal buffers",
+  "select server by id, region, status": "an agent looks at the servers of all organisations in its region",
+  "select drift by sightings": "operators see where regions differ from the records",
+  "select drift by region, sightings": "operators see where regions differ from the records",
+  "select drift by first_seen_at, id, sightings": "operators see where regions differ from the records",
+  "select server by held_by, id, server_id, status in a function":
+    "the check at commit looks at the one address whose rows changed",
+  "select nic by id, server_id, subnet_id, tier in a function":
+    "the check at commit looks at the one address whose rows changed",
+  "select subnet by id, server_id, subnet_id, tier in a function":
+    "the check at commit looks at the one address whose rows changed",
+  "select server by id, server_id, status in a function":
+    "the check at commit looks at the one address whose rows changed",
+  "select server by held_by, id, status in a function":
+    "the check at commit looks at the one address whose rows changed",
+  "select public_ip by id in a function": "the check at commit looks at the one address whose rows changed",
+  "select public_ip by allocated_to, id, pool_id, public_ip_id": "operators see who has a pool's addresses",
+  "select server by complete_pass, id, observed_generation, organisation_id, pass, region, server_id, state, status, vmid":
+    "an agent looks at the servers of all organisations in its region",
+  "update console_session by replica_id, state, ticket_expires_at": "the clean-up is of no one organisation",
   "update job by id, v_id in a function": "a claim is of a region",
   "update token by id": "a token that was found by its owner is ended by its id",
   "update token by id, last_used_at": "a token's use is noted by its id",

@@ -60,6 +60,7 @@ const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
   limit: null,
   name: null,
   of: null,
+  purge: null,
   q: null,
   // Operators' filter: no organisation's server is foreign to them.
   server_id: null,

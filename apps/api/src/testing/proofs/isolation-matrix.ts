@@ -100,11 +100,18 @@ async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): 
     if (state.network !== undefined) path.network_id = state.network;
   } else if (place.where === "header") headers[place.name] = headerSafe(state.id);
   else if (place.where === "query") query[place.name] = state.id;
-  else body = withValueAt(body, place.name, state.id);
+  else body = withValueAt(body, place.name, (willSucceed && (await unusedObject(place, actor))) || state.id);
   // A region that belongs to somebody decides alone; a subnet of another region would be one more mistake.
   if (place.kind === "region" && place.where === "body" && state.name !== "own")
     for (const name of ["subnet_id", "ssh_key_ids"]) Reflect.deleteProperty(body as object, name);
   return { operation: place.operation, path, query, headers, body };
+}
+
+/** What a body's place uses up when the call succeeds, so that every such call needs its own. */
+async function unusedObject({ kind }: ReferencePlace, { side }: Actor): Promise<string | null> {
+  if (kind === "public_ip") return side.tenant.addPublicIp();
+  if (kind === "server") return side.tenant.addRunningServer({ subnet_id: side.standing.subnet });
+  return null;
 }
 
 function judge({ place, actor, state }: Cell, answer: RawAnswer, sent: readonly string[], absent: Called) {
