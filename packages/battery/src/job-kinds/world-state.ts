@@ -70,6 +70,8 @@ export function alike(text: string, subject: Pick<Subject, "name">, vmid: number
   const numbers = new Map<string, string>();
   return (
     text
+      // Which process a guest ran in is chance.
+      .replace(/process=[a-z0-9]+:\d+/g, "process=some")
       .replace(/\b(?:org|srv|job|nic|net|sub|req|use|tok|aud|ip|pool|rng|seg)_[0-9a-z]{20,}/g, (id) => {
         const known = numbers.get(id) ?? `${id.slice(0, 3)}#${numbers.size}`;
         numbers.set(id, known);
