@@ -10,7 +10,9 @@ const ORDERED_BY = {
   nic: "position",
   address: "address",
   job: "created_at",
+  public_ip: "created_at",
   usage_event: "seq",
+  usage_segment: "started_at",
 } as const;
 
 /** What differs between two runs by nature: how often was tried and reported, under which claim, and chance. */
@@ -81,6 +83,7 @@ export function alike(text: string, subject: Pick<Subject, "name">, vmid: number
       // Each subject has a pool of its own, since a public address is in one of them only.
       .replace(/\b100\.\d+\.\d+\.(?=\d)/g, "its public network.")
       .replace(/(?:[0-9a-f]{2}:){5}[0-9a-f]{2}/gi, "a MAC")
+      .replace(/\bprocess=\w+:\d+/g, "a process")
       .replaceAll(subject.name, "its name")
       .replaceAll(String(vmid), "its VMID")
       .replaceAll(new RegExp(`tag=${vlan}\\b`, "g"), "its VLAN")
