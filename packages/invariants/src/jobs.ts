@@ -37,7 +37,7 @@ export const jobChecks: readonly Check[] = [
             from job j join server s on s.id = j.resource_id
            where j.${isOpen} and not (j.status = 'running' and j.cancel_requested) and s.status <> 'deleted'
              and not case j.kind
-               when 'ServerCreate' then s.status = 'creating'
+               when 'ServerCreate' then s.status = 'creating' when 'ServerAdopt' then s.status = 'creating'
                when 'ServerRestore' then s.status in ('starting', 'stopped')
                when 'ServerStop' then s.status = 'pending_deletion' or s.status = 'deleting' and j.status = 'running'
                when 'ServerDestroy' then s.status = 'deleting'
@@ -54,7 +54,7 @@ export const jobChecks: readonly Check[] = [
     sql: `select s.id || ' is ' || s.status as subject from server s
            where s.status in ('creating', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'deleting')
              and not case s.status
-             when 'creating' then ${openJobOf("s.id", "'ServerCreate'")}
+             when 'creating' then ${openJobOf("s.id", "'ServerCreate', 'ServerAdopt'")}
              when 'rebooting' then ${openJobOf("s.id", "'ServerPower'")}
              when 'resizing' then ${openJobOf("s.id", "'ServerResize'")}
              when 'rebuilding' then ${openJobOf("s.id", "'ServerRebuild'")}

@@ -5,6 +5,7 @@ import { RetryLater } from "./errors.ts";
 import type { Host, Job, Observed, Program, Step, World } from "./program.ts";
 import { attachPublicIp, detachPublicIp } from "./public-ips/program.ts";
 import { runProgram } from "./run-program.ts";
+import { adoptServer } from "./servers/adopt-server/program.ts";
 import { createServer } from "./servers/create-server/program.ts";
 import { destroyServer } from "./servers/destroy-server/program.ts";
 import { powerServer } from "./servers/power-server/program.ts";
@@ -27,6 +28,7 @@ function runnerOf<Kind extends JobKind, Seen, S extends Step>(program: Program<K
 
 const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
   ServerCreate: runnerOf(createServer),
+  ServerAdopt: runnerOf(adoptServer),
   ServerStop: runnerOf(stopServer),
   ServerRestore: runnerOf(restoreServer),
   ServerDestroy: runnerOf(destroyServer),

@@ -1,5 +1,6 @@
 // All the hypervisor a job program needs. Programs know this interface and nothing of the API behind it.
 
+import type { AdoptionSighting } from "./adoption.ts";
 import type { GuestCommand, GuestInterface } from "./guest-agent.ts";
 import type { VmMarker } from "./marker.ts";
 import type { DesiredFirewall, SeenFirewall } from "./vm-firewall.ts";
@@ -72,6 +73,13 @@ export type CloneRequest = {
   readonly targetNode?: string;
 };
 
+/** What makes a VM recognisable as a server's. `description` holds the marker's line. */
+export type AdoptionMarks = {
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+};
+
 /** Keys to their values; null means that the key must not be there. Indexed keys (net0) stand for all their family. */
 export type DesiredConfig = Readonly<Record<string, string | null>>;
 
@@ -130,6 +138,10 @@ export type Hypervisor = {
   lastReset(vm: Pick<Vm, "vmid" | "node">, signal?: AbortSignal): Promise<string | null>;
   /** The guest begins anew in the same process. Does nothing when a reset has succeeded after `after`. */
   reset(vmid: number, owner: Owner, after: string | null, effect: EffectContext): Promise<void>;
+  /** A VM that carries no marker, or the owner's: to be taken over. */
+  findForAdoption(vmid: number, owner: Owner, signal?: AbortSignal): Promise<AdoptionSighting>;
+  /** Writes the marks of the owner on it, after looking again that nobody else's are there. */
+  adopt(vmid: number, owner: Owner, marks: AdoptionMarks, effect: EffectContext): Promise<void>;
   /** Deletes a stopped, unprotected VM and its disks; not one that the job `exceptMadeBy` has made. */
   destroy(vmid: number, owner: Owner, effect: EffectContext, exceptMadeBy?: string): Promise<void>;
   /** Gives a user of the running guest a password, as a crypt hash if `crypted`. */

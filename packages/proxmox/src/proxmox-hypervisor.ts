@@ -1,6 +1,7 @@
 // The hypervisor port over the Proxmox VE API. Each changing call goes the same way: look again whose VM it is, ask
 // the job whether it may go on, send, hand over the task's UPID, wait for the task.
 
+import { type AdoptionSighting, lookForAdoption, requireAdoptable } from "./adoption.ts";
 import type { CallOptions, ProxmoxClient } from "./client.ts";
 import { observeActiveTasks } from "./cluster.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -10,6 +11,7 @@ import { ProxmoxAgentUnavailable, ProxmoxAlready, ProxmoxError, ProxmoxForbidden
 import { type GuestCommand, readGuestInterfaces, runInGuest } from "./guest-agent.ts";
 import { isHighlyAvailable, waitForPower } from "./high-availability.ts";
 import type {
+  AdoptionMarks,
   CloneRequest,
   ConfigureRequest,
   EffectContext,
@@ -27,6 +29,7 @@ import { parseMarker } from "./marker.ts";
 import { type OwnVm, requireOwnVm } from "./own-vm.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { renderSize } from "./sizes.ts";
+import { renderTags } from "./tags.ts";
 import { waitForTask } from "./task.ts";
 import {
   applyFirewallChange,
@@ -284,6 +287,30 @@ export class ProxmoxHypervisor implements Hypervisor {
       callOptions(effect),
     );
     await this.#started(upid, effect, STOP_TIMEOUT_SECONDS);
+  }
+
+  findForAdoption(vmid: number, owner: Owner, signal?: AbortSignal): Promise<AdoptionSighting> {
+    return lookForAdoption({ client: this.#client }, vmid, owner, signal);
+  }
+
+  async adopt(vmid: number, owner: Owner, marks: AdoptionMarks, effect: EffectContext): Promise<void> {
+    const sighting = await lookForAdoption({ client: this.#client }, vmid, owner, effect.signal);
+    const { node, digest } = requireAdoptable(sighting, vmid);
+    await effect.beforeCall();
+    const upid = await this.#client.call(
+      "POST /nodes/{node}/qemu/{vmid}/config",
+      {
+        node,
+        vmid,
+        name: marks.name,
+        description: marks.description,
+        tags: renderTags(marks.tags),
+        // Whoever marks it in between changes the digest, and this call is refused.
+        digest,
+      },
+      callOptions(effect),
+    );
+    await this.#started(upid, effect, CONFIGURE_TIMEOUT_SECONDS);
   }
 
   async destroy(

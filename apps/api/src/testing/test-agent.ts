@@ -7,6 +7,7 @@ export type Outcome = NonNullable<Schemas["StepReport"]["outcome"]>;
 
 const capabilities = [
   "ServerCreate",
+  "ServerAdopt",
   "ServerStop",
   "ServerRestore",
   "ServerDestroy",

@@ -36,6 +36,7 @@ export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
       },
     },
   ],
+  ServerAdopt: [plain],
   ServerStop: [plain, pausedAtFirst],
   ServerRestore: [plain],
   ServerDestroy: [

@@ -2,6 +2,7 @@ import type { JobKind, PayloadOf } from "@kule/contract/schemas";
 import type { Job, Program, Step, World } from "@kule/programs/program";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
 import { runProgram } from "@kule/programs/run-program";
+import { adoptServer } from "@kule/programs/servers/adopt-server/program";
 import { createServer } from "@kule/programs/servers/create-server/program";
 import { destroyServer } from "@kule/programs/servers/destroy-server/program";
 import { powerServer } from "@kule/programs/servers/power-server/program";
@@ -19,6 +20,7 @@ type Applied = (name: string) => void;
 /** Runs a job with each of its steps applied twice in a row, and tells the name of each that was. */
 const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
   ServerCreate: (applied) => doubled(createServer, applied),
+  ServerAdopt: (applied) => doubled(adoptServer, applied),
   ServerStop: (applied) => doubled(stopServer, applied),
   ServerRestore: (applied) => doubled(restoreServer, applied),
   ServerDestroy: (applied) => doubled(destroyServer, applied),

@@ -3,6 +3,7 @@ import { TestAgent } from "@kule/api/testing/test-agent";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
 import type { JobKind } from "@kule/contract/schemas";
 import { run as runInLab } from "@kule/lab/api-client";
+import { callWorld } from "@kule/lab/world";
 import type { StepEvent, World } from "@kule/programs/program";
 import { type LabRegion, startLabRegion } from "@kule/programs/testing/lab-region";
 import { ProxmoxClient } from "@kule/proxmox/client";
@@ -104,6 +105,10 @@ export class LocalScene implements JobScene {
 
   async vms() {
     return viewOfVms(this.lab.lab.controlUrl ?? "");
+  }
+
+  async behindOurBack(what: string, ...args: readonly unknown[]): Promise<void> {
+    callWorld(this.lab.lab.control, what, args);
   }
 
   async volumes(vmid: number) {

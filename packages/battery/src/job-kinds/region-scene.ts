@@ -79,6 +79,10 @@ export class RegionScene implements JobScene {
     }
   }
 
+  async behindOurBack(what: string, ...args: readonly unknown[]): Promise<void> {
+    await this.control("POST", "/world", { do: what, args });
+  }
+
   /** Does something in the lab behind the agents' back. */
   async control(method: "POST" | "DELETE" | "GET", path: string, body?: object): Promise<unknown> {
     const answer = await fetch(`${this.world.labControlUrl}${path}`, {

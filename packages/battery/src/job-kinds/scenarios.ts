@@ -33,6 +33,12 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     succeeded: { status: "running", vm: "running" },
     failed: { status: "error", reason: "create_failed" },
   },
+  ServerAdopt: {
+    after: null,
+    cause: adopt,
+    succeeded: { status: "stopped", vm: "stopped" },
+    failed: { status: "error", reason: "import_failed" },
+  },
   ServerStop: {
     after: "ServerCreate",
     cause: async (_, { api, server }) => void accepted(await api.delete(`/servers/${server}`)),
@@ -110,6 +116,42 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     failed: { status: "running", reason: "rename_failed" },
   },
 };
+
+let strangers = 0;
+
+/** A VM that somebody made by hand, in a subnet of the organisation's, and an operator who takes it over. */
+async function adopt(scene: JobScene, subject: Subject): Promise<void> {
+  strangers += 1;
+  const vmid = 29_999 - strangers;
+  const network = await subject.api.post("/networks", { name: "moved", region: scene.region });
+  const made = await subject.api.post(`/networks/${network.body.network.id}/subnets`, {
+    name: "app",
+    tier: "app",
+  });
+  const { id, cidr } = made.body.subnet;
+  const address = cidr.replace(/\.\d+\/\d+$/, ".40");
+  const { rows } = await scene.owner.query<{ vlan: number }>(
+    "select vlan from region_vlan where region = $1 and subnet_id = $2",
+    [scene.region, id],
+  );
+  await scene.behindOurBack("stealVmid", vmid);
+  const mac = `0E:AA:00:00:${[strangers >> 8, strangers & 255].map((byte) => byte.toString(16).padStart(2, "0")).join(":")}`;
+  await scene.behindOurBack("editConfig", vmid, {
+    net0: `virtio=${mac.toUpperCase()},bridge=vmbr1,firewall=1,tag=${rows[0]?.vlan}`,
+    ipconfig0: `ip=${address}/24`,
+    description: "made by hand",
+  });
+  const answer = await subject.api.post("/servers/import", {
+    name: subject.name,
+    region: scene.region,
+    vmid,
+    image: scene.image,
+    package: "s",
+    subnet_id: id,
+    private_ip: address,
+  });
+  subject.server = accepted(answer).server.id;
+}
 
 export async function power({ api, server }: Subject, body: object): Promise<void> {
   accepted(await api.post(`/servers/${server}/power`, body));

@@ -1,5 +1,6 @@
 import type { JobKind } from "@kule/contract/schemas";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
+import { adoptServer } from "@kule/programs/servers/adopt-server/program";
 import { createServer } from "@kule/programs/servers/create-server/program";
 import { destroyServer } from "@kule/programs/servers/destroy-server/program";
 import { powerServer } from "@kule/programs/servers/power-server/program";
@@ -13,6 +14,7 @@ import { updateServer } from "@kule/programs/servers/update-server/program";
 /** The steps that a kind's program can have at all. */
 export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
   ServerCreate: Object.keys(createServer.apply),
+  ServerAdopt: Object.keys(adoptServer.apply),
   ServerStop: Object.keys(stopServer.apply),
   ServerRestore: Object.keys(restoreServer.apply),
   ServerDestroy: Object.keys(destroyServer.apply),

@@ -91,6 +91,7 @@ export type OperationId =
   | "detachPublicIp"
   | "listServers"
   | "createServer"
+  | "importServer"
   | "getServer"
   | "updateServer"
   | "deleteServer"
@@ -197,6 +198,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   detachPublicIp: {"id":"detachPublicIp","method":"post","path":"/public-ips/{public_ip_id}/detach","tag":"public-ips","permission":"public_ip:update","audit":"public_ip.detach","pathParameters":["public_ip_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
   listServers: {"id":"listServers","method":"get","path":"/servers","tag":"servers","permission":"server:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region","status","label_selector","sort","q"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createServer: {"id":"createServer","method":"post","path":"/servers","tag":"servers","permission":"server:create","audit":"server.create","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[200,202,400,401,403,409,422,429,503]},
+  importServer: {"id":"importServer","method":"post","path":"/servers/import","tag":"servers","permission":"server:import","audit":"server.import","pathParameters":[],"queryParameters":["dry_run"],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[200,202,400,401,403,409,422,429,503]},
   getServer: {"id":"getServer","method":"get","path":"/servers/{server_id}","tag":"servers","permission":"server:read","audit":null,"pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateServer: {"id":"updateServer","method":"patch","path":"/servers/{server_id}","tag":"servers","permission":"server:update","audit":"server.update","pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   deleteServer: {"id":"deleteServer","method":"delete","path":"/servers/{server_id}","tag":"servers","permission":"server:delete","audit":"server.delete","pathParameters":["server_id"],"queryParameters":["dry_run","purge"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},

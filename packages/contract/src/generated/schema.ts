@@ -1040,6 +1040,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take over a VM that is in a region already (operators)
+         * @description The VM must have one of Kule's numbers in the region that no server has, and no marker. The server gets the number
+         *     and an address; `ServerAdopt` writes the name, the marker and the tags onto the VM, after looking that nobody
+         *     else's are there, and changes nothing else: it goes on running, or stays off. What is not as the package, the
+         *     subnet and the address want it is shown as `drift`.
+         */
+        post: operations["importServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/{server_id}": {
         parameters: {
             query?: never;
@@ -1752,7 +1775,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -2811,7 +2834,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "PublicIpAttach" | "PublicIpDetach";
+        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "PublicIpAttach" | "PublicIpDetach";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -3081,7 +3104,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -3159,6 +3182,18 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        ServerAdoptPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerAdopt";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            tags: string[];
+        } & {
+            [key: string]: unknown;
+        };
         ServerStopPayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -3167,6 +3202,8 @@ export interface components {
             kind: "ServerStop";
             server: components["schemas"]["PayloadServer"];
             vmid: number;
+            /** @description False: the server was to take over a VM and never did. What has its number is not to be touched */
+            taken_over?: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -3191,6 +3228,8 @@ export interface components {
             kind: "ServerDestroy";
             server: components["schemas"]["PayloadServer"];
             vmid: number;
+            /** @description False: the server was to take over a VM and never did. What has its number is not to be touched */
+            taken_over?: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -3652,6 +3691,17 @@ export interface components {
             look_for: number[];
             /** @description Ask for the next pass after so long */
             next_in_seconds: number;
+        };
+        ServerImport: {
+            name: components["schemas"]["ServerName"];
+            region: string;
+            vmid: number;
+            /** @description What runs in it, by the catalogue */
+            image: string;
+            package: string;
+            subnet_id: string;
+            private_ip?: components["schemas"]["Address4"];
+            labels?: components["schemas"]["Labels"];
         };
     };
     responses: {
@@ -6618,6 +6668,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServerCreated"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    importServer: {
+        parameters: {
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "old-web",
+                 *       "region": "ist1",
+                 *       "vmid": 20431,
+                 *       "image": "debian-12",
+                 *       "package": "m",
+                 *       "subnet_id": "sub_06ex2v3m8n4k6q1r5s7t9w0y2z",
+                 *       "private_ip": "10.0.0.40"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServerImport"];
+            };
+        };
+        responses: {
+            200: components["responses"]["DryRun"];
+            /** @description Accepted. `Link` with rel=monitor is the job. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerAndJob"];
                 };
             };
             400: components["responses"]["MalformedJson"];

@@ -35,6 +35,7 @@ export const createPublicIp: Validator;
 export const updatePublicIp: Validator;
 export const attachPublicIp: Validator;
 export const createServer: Validator;
+export const importServer: Validator;
 export const updateServer: Validator;
 export const powerServer: Validator;
 export const resizeServer: Validator;

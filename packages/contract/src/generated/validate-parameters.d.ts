@@ -156,6 +156,8 @@ export const listServers_query: Validator;
 export const listServers_header: Validator;
 export const createServer_query: Validator;
 export const createServer_header: Validator;
+export const importServer_query: Validator;
+export const importServer_header: Validator;
 export const getServer_query: Validator;
 export const getServer_header: Validator;
 export const updateServer_query: Validator;

@@ -76,6 +76,19 @@ create table drift (
 create index drift_server on drift (organisation_id, server_id) where server_id is not null;
 create index drift_list on drift (first_seen_at desc, id desc) where sightings >= 2;
 
+-- A server on its way may also be one whose VM is taken over.
+create or replace function kule_server_way(p_status text) returns text[]
+language sql immutable set search_path = public, pg_temp as $$
+  select case p_status
+    when 'creating' then array['ServerCreate', 'ServerAdopt']
+    when 'starting' then array['ServerRestore', 'ServerStop', 'ServerPower']
+    when 'stopping' then array['ServerRestore', 'ServerStop', 'ServerPower']
+    when 'rebooting' then array['ServerPower']
+    when 'resizing' then array['ServerResize']
+    when 'rebuilding' then array['ServerRebuild']
+    when 'deleting' then array['ServerDestroy'] end
+$$;
+
 -- Room is shared: what others were given since counts, though row-level security hides whose it is.
 create function kule_placed_since(p_region text, p_since timestamptz)
 returns table (node text, package text, servers integer)

@@ -24,10 +24,19 @@ export async function observeExisting(
   effect: EffectContext,
 ): Promise<SeenVm> {
   const { vmid } = job.payload;
+  if (wasNeverOurs(job)) return { state: "absent" };
   const sighting = await settledSighting(world, vmid, ownerOf(job, world), undefined, effect);
   if (sighting.state === "foreign") throw notOurs(vmid, sighting.why);
   if (sighting.state === "stale") throw quarantined(vmid, sighting.node);
   return sighting;
+}
+
+/**
+ * A server that was to take a VM over and never did: whatever has its number is somebody's, and not to be touched, even
+ * if our marker was written before the taking over was called off.
+ */
+export function wasNeverOurs({ payload }: Job<PayloadOf<JobKind>>): boolean {
+  return "taken_over" in payload && payload.taken_over === false;
 }
 
 export function observedPower(seen: SeenVm): Observed {

@@ -53,6 +53,7 @@ const isForOperators = (
 const operator = [
   ...admin.filter(isForOperators),
   "operator:drift",
+  "server:import",
   "operator:invariants",
   "operator:ip_pools",
   "operator:organisations",

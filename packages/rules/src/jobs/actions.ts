@@ -33,7 +33,7 @@ export function decideCancel(job: {
   if (job.kind === "PublicIpDetach") return no("Attach the address again instead, once the job has ended");
   if (acts.has(job.kind)) return job.status === "queued" ? yes : no("The job is being carried out");
   if (job.kind === "ServerUpdate") return no("Rename the server again instead");
-  if (job.kind !== "ServerCreate") return no("A destroy cannot be undone");
+  if (job.kind !== "ServerCreate" && job.kind !== "ServerAdopt") return no("A destroy cannot be undone");
   if (job.status === "running" && job.irreversible) return no("The job has done what cannot be undone");
   return yes;
 }
@@ -43,6 +43,7 @@ const retryNeeds: {
   readonly [kind: string]: { readonly statuses: readonly ServerStatus[]; created?: boolean };
 } = {
   ServerCreate: { statuses: ["error"], created: false },
+  ServerAdopt: { statuses: ["error"], created: false },
   ServerRestore: { statuses: ["error"], created: true },
   ServerStop: { statuses: ["pending_deletion"] },
   PublicIpAttach: { statuses: ["running", "stopped"] },

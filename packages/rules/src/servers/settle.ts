@@ -2,6 +2,7 @@ import type { RestoresTo, ServerStatus } from "./lifecycle.ts";
 
 export type ServerJobKind =
   | "ServerCreate"
+  | "ServerAdopt"
   | "ServerStop"
   | "ServerRestore"
   | "ServerDestroy"
@@ -68,6 +69,8 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
   switch (kind) {
     case "ServerCreate":
       return outcome.status === "succeeded" ? created(facts, outcome) : notCreated(facts, outcome);
+    case "ServerAdopt":
+      return outcome.status === "succeeded" ? created(facts, outcome) : notAdopted(facts, outcome);
     case "ServerStop":
       return stopEnded(facts, outcome);
     case "ServerRestore":
@@ -145,6 +148,14 @@ function notCreated(facts: SettleFacts, outcome: FinalOutcome): Settlement {
     reason: { code, message: outcome.message },
     powerState: outcome.power ?? facts.powerState,
   };
+}
+
+/** Nothing was changed in the region; the server can be tried again, or deleted without touching the VM. */
+function notAdopted(facts: SettleFacts, outcome: FinalOutcome): Settlement {
+  const ended = notCreated(facts, { ...outcome, power: null });
+  if (ended.reason === "keep" || ended.reason === null) return ended;
+  const code = outcome.status === "cancelled" ? "import_cancelled" : "import_failed";
+  return { ...ended, reason: { code, message: outcome.message } };
 }
 
 function notRestored(facts: SettleFacts, outcome: FinalOutcome): Settlement {

@@ -1,7 +1,8 @@
 import type { RequestQuery } from "@kule/contract/schemas";
 import type { Drift } from "@kule/database/generated/rows";
+import { staleAfterSeconds } from "@kule/rules/inventory/observation";
 import { type Selectable, sql } from "kysely";
-import { type Database, systemQuery } from "../../platform/database.ts";
+import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { fetchPage, type Page } from "../../platform/pagination.ts";
 import { sightingsToTell } from "./drift-notes.ts";
 
@@ -59,4 +60,39 @@ export async function findLastPass(db: Database, region: string): Promise<LastPa
     vms: row.vms,
     trouble: row.trouble,
   };
+}
+
+/**
+ * Why a guest that the last whole look found, or did not find, cannot be taken over; null inside when nothing speaks
+ * against it, and null when the region was not seen lately: the job looks for itself.
+ */
+export async function findGuest(
+  tx: Tx,
+  region: string,
+  vmid: number,
+): Promise<{ readonly why: string | null } | null> {
+  const row = await tx
+    .selectFrom("region_inventory")
+    .leftJoin("region_vm", (join) =>
+      join
+        .onRef("region_vm.region", "=", "region_inventory.region")
+        .onRef("region_vm.pass", "=", "region_inventory.complete_pass")
+        .on("region_vm.vmid", "=", vmid),
+    )
+    .select([
+      "region_vm.state",
+      "region_vm.marker_server_id",
+      "region_vm.facts",
+      "every_seconds",
+      sql<number | null>`extract(epoch from clock_timestamp() - complete_began_at)::float8`.as("age"),
+    ])
+    .where("region_inventory.region", "=", region)
+    .executeTakeFirst();
+  if (row?.age == null || row.age > staleAfterSeconds(row.every_seconds)) return null;
+  if (row.state === null || row.state === "absent")
+    return { why: "was not there when the region was last looked at" };
+  if (row.marker_server_id !== null) return { why: `is marked for ${row.marker_server_id}` };
+  const { type, template } = (row.facts ?? {}) as { type?: string; template?: boolean };
+  if (type === "lxc") return { why: "is a container" };
+  return { why: template === true ? "is a template" : null };
 }

@@ -28,6 +28,22 @@ export async function takeVmid(tx: Tx, region: string, serverId: string): Promis
 }
 
 /**
+ * Takes this very VM number, if no server has it and none had it lately. One in quarantine may be taken: a stranger's VM
+ * is what it was put there for.
+ */
+export async function takeThisVmid(tx: Tx, region: string, vmid: number, serverId: string): Promise<boolean> {
+  const row = await tx
+    .updateTable("region_vmid")
+    .set({ state: "used", server_id: serverId, free_after: null })
+    .where("region", "=", region)
+    .where("vmid", "=", vmid)
+    .where("state", "in", ["free", "quarantined"])
+    .returning("vmid")
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/**
  * Lays the server's VM number to rest: as a tombstone for a time, or in quarantine until an operator has looked.
  *
  * @returns the number; null when the server had none

@@ -52,7 +52,8 @@ const statusAfter = { running: "starting", stopped: "stopped", error: "error" } 
 async function unmark(tx: Tx, server: ServerRow, running: JobRow | null): Promise<void> {
   const restoresTo = (server.restores_to ?? "error") as keyof typeof statusAfter;
   // A create that was asked to stop and has not yet: what becomes of the server is decided by how it ends.
-  const isBeingCreated = restoresTo === "error" && running?.kind === "ServerCreate";
+  const isBeingCreated =
+    restoresTo === "error" && (running?.kind === "ServerCreate" || running?.kind === "ServerAdopt");
   await tx
     .updateTable("server")
     .set({

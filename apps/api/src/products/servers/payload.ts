@@ -19,12 +19,18 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
   switch (job.kind) {
     case "ServerCreate":
       return createPayload(tx, server, base);
+    case "ServerAdopt":
+      return {
+        kind: "ServerAdopt",
+        ...base,
+        tags: ["kule", server.organisation_id, server.id],
+      };
     case "ServerStop":
-      return { kind: "ServerStop", ...base };
+      return { kind: "ServerStop", ...base, ...(await takenOver(tx, server)) };
     case "ServerRestore":
       return { kind: "ServerRestore", ...base, start: server.restores_to === "running" };
     case "ServerDestroy":
-      return { kind: "ServerDestroy", ...base };
+      return { kind: "ServerDestroy", ...base, ...(await takenOver(tx, server)) };
     case "PublicIpAttach":
     case "PublicIpDetach":
       return {
@@ -98,6 +104,7 @@ function loadServer(tx: Tx, job: JobRow) {
       "server.ssh_public_keys",
       "server.start_when_created",
       "server.node",
+      "server.observed_generation",
       "server.restores_to",
       "organisation.slug as organisation_slug",
       "region_vmid.vmid",
@@ -178,4 +185,18 @@ async function interfacesOf(tx: Tx, server: LoadedServer) {
     dns_servers: dns_servers.length > 0 ? dns_servers : defaultDnsServers,
     search_domain: `${server.organisation_slug}.internal`,
   }));
+}
+
+/** A server that was to take a VM over, and whose job has never said that it did. */
+async function takenOver(tx: Tx, server: LoadedServer): Promise<{ taken_over?: false }> {
+  if (server.observed_generation > 0) return {};
+  const adoption = await tx
+    .selectFrom("job")
+    .select("id")
+    .where("organisation_id", "=", server.organisation_id)
+    .where("resource_id", "=", server.id)
+    .where("kind", "=", "ServerAdopt")
+    .limit(1)
+    .executeTakeFirst();
+  return adoption === undefined ? {} : { taken_over: false };
 }

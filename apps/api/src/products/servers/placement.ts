@@ -41,6 +41,16 @@ export async function checkCreateServer(
   request: ApiRequest<"createServer">,
   body: Body,
 ): Promise<readonly FieldError[]> {
+  const { errors, placement } = await checkPlace(request, body);
+  if (placement !== null) placements.set(request, placement);
+  return errors;
+}
+
+/** The same for whatever places a server; a placement only when nothing is wrong. */
+export async function checkPlace(
+  request: ApiRequest,
+  body: Body,
+): Promise<{ readonly errors: readonly FieldError[]; readonly placement: Placement | null }> {
   const errors: FieldError[] = [];
   const refuse = (pointer: string, code: FieldError["code"], message: string) => {
     errors.push(fieldError(pointer, code, message));
@@ -54,16 +64,10 @@ export async function checkCreateServer(
   const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
   const subnet = await checkSubnet(request, body, region, refuse);
   await checkPublicIp(request, body, region, refuse);
-  if (errors.length === 0 && region !== null && image !== null && plan !== null && subnet !== null)
-    placements.set(request, {
-      region,
-      image,
-      plan,
-      sshPublicKeys,
-      subnet: subnet.row,
-      publicIp: body.public_ip ?? null,
-    });
-  return errors;
+  if (errors.length > 0 || region === null || image === null || plan === null || subnet === null)
+    return { errors, placement: null };
+  const publicIp = body.public_ip ?? null;
+  return { errors, placement: { region, image, plan, sshPublicKeys, subnet: subnet.row, publicIp } };
 }
 
 export type Refuse = (pointer: string, code: FieldError["code"], message: string) => void;

@@ -6,6 +6,7 @@ import { reply } from "../../platform/reply.ts";
 import { cancelServerDeletion } from "./cancel-server-deletion.ts";
 import { createServer } from "./create-server.ts";
 import { deleteServer } from "./delete-server.ts";
+import { checkImportServer, importServer } from "./import-server.ts";
 import { lockServer, unlockServer } from "./lock-server.ts";
 import { checkCreateServer } from "./placement.ts";
 import { checkPowerServer, powerServer } from "./power-server.ts";
@@ -38,6 +39,7 @@ export function mountServers(api: Api): void {
       return reply(200, { items: page.rows.map(viewServer), next_cursor: page.nextCursor });
     },
   });
+  operation(api, "importServer", { check: checkImportServer, mutate: importServer });
   operation(api, "createServer", { check: checkCreateServer, mutate: createServer });
   operation(api, "getServer", { find, handle: async (_request, server) => reply(200, viewServer(server)) });
   operation(api, "updateServer", { find, check: checkUpdateServer, mutate: updateServer });

@@ -25,6 +25,7 @@ import { serverUsage } from "./usage-note.ts";
 export const serverJobs: JobHandler = {
   kinds: [
     "ServerCreate",
+    "ServerAdopt",
     "ServerStop",
     "ServerRestore",
     "ServerDestroy",
@@ -62,6 +63,7 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
   );
   await writeSettlement(tx, job, server, settled, end);
   if (settled.wipesSecret) await wipeSecret(tx, server);
+  if (job.kind === "ServerAdopt" && end.status === "succeeded") await takeMacs(tx, job, server);
   if (settled.releasesAllocations) {
     await releaseAddresses(tx, server, settings.addressQuarantineSeconds);
     await restVmid(tx, server, "tombstone");
@@ -155,6 +157,7 @@ async function retried(tx: Tx, job: JobRow): Promise<void> {
   const restoring = sql<string>`case restores_to when 'running' then 'starting' else 'stopped' end`;
   const statuses: { readonly [kind: string]: string | typeof restoring } = {
     ServerCreate: "creating",
+    ServerAdopt: "creating",
     ServerRestore: restoring,
     ServerResize: "resizing",
     ServerRebuild: "rebuilding",
@@ -208,4 +211,29 @@ async function replaceVmid(tx: Tx, job: JobRow): Promise<boolean> {
       .where("id", "=", nic.id)
       .execute();
   return true;
+}
+
+const macPattern = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
+
+/**
+ * A VM that was taken over keeps the MACs that it came with: its guest's network depends on them. One that another
+ * interface of the region has stays what it is in the VM, and is told as drift.
+ */
+async function takeMacs(tx: Tx, job: JobRow, server: ServerRow): Promise<void> {
+  const { result } = await tx
+    .selectFrom("job")
+    .select("result")
+    .where("organisation_id", "=", job.organisation_id)
+    .where("id", "=", job.id)
+    .executeTakeFirstOrThrow();
+  const macs = (result as { macs?: readonly (string | null)[] } | null)?.macs ?? [];
+  for (const [position, mac] of macs.entries()) {
+    if (mac === null || !macPattern.test(mac)) continue;
+    await sql`
+      update nic set mac = ${mac}::macaddr
+       where organisation_id = ${server.organisation_id} and server_id = ${server.id} and position = ${position}
+         and not exists (select 1 from nic other
+               where other.organisation_id is not null and other.region = ${server.region}
+                 and other.mac = ${mac}::macaddr and other.server_id <> ${server.id})`.execute(tx);
+  }
 }

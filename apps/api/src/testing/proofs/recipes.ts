@@ -23,6 +23,9 @@ const ownSubnet = (side: Side): PathIds => ({
 const inSubnet = (side: Side) => ({ subnet_id: side.standing.subnet });
 const regionR1 = (): PathIds => ({ region: "r1" });
 let regions = 0;
+let imported = 20_999;
+/** From the other end of the region's numbers than creates take them. */
+const nextImported = () => imported--;
 /** A network of 256 addresses that no other call has: public addresses are unique in the whole installation. */
 const ownNetwork = (() => {
   let networks = 0;
@@ -179,6 +182,16 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   },
   deletePublicIp: { path: async ({ tenant }) => ({ public_ip_id: await tenant.addPublicIp() }) },
   listServers: {},
+  importServer: {
+    body: (side) => ({
+      name: side.tenant.name(),
+      region: "r1",
+      vmid: nextImported(),
+      image: "debian-12",
+      package: "s",
+      subnet_id: side.standing.subnet,
+    }),
+  },
   createServer: {
     body: ({ tenant, standing: { ssh_key, subnet } }) =>
       tenant.serverBody({ ssh_key_ids: [ssh_key], subnet_id: subnet }),

@@ -5,6 +5,7 @@ export type ClaimedJob = { readonly id: string; readonly epoch: number; readonly
 
 const capabilities = [
   "ServerCreate",
+  "ServerAdopt",
   "ServerStop",
   "ServerRestore",
   "ServerDestroy",

@@ -2,7 +2,7 @@
 
 import { ProxmoxForbidden } from "@kule/proxmox/errors";
 import type { Program } from "../../program.ts";
-import { observeExisting, ownerOf } from "../existing-server.ts";
+import { observeExisting, ownerOf, wasNeverOurs } from "../existing-server.ts";
 import { volumesLeft } from "../vm-problems.ts";
 import { type DestroyStep, planDestroy, type SeenRemains } from "./plan.ts";
 
@@ -13,6 +13,8 @@ export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> =
   async observe(job, world, effect) {
     const seen = await observeExisting(job, world, effect);
     if (seen.state === "present") return seen;
+    // Volumes of its number are the stranger's as much as the VM is.
+    if (wasNeverOurs(job)) return { state: "absent", leftovers: [] };
     return {
       state: "absent",
       leftovers: await world.hypervisor.leftoverVolumes(job.payload.vmid, effect.signal),

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ApiCaller } from "../../testing/api-caller.ts";
+import { ServerWorld } from "../../testing/server-world.ts";
+import { type SeenVm, TestLooker } from "../../testing/test-looker.ts";
+
+let world: ServerWorld;
+let operator: ApiCaller;
+let subnet: string;
+beforeAll(async () => {
+  world = await ServerWorld.open();
+  operator = world.world.operator.with({ "Kule-Organisation": world.organisation.id });
+  const { server } = await world.create();
+  subnet = server.interfaces[0].subnet_id;
+  await world.agent.work();
+});
+afterAll(() => world?.close());
+
+let named = 0;
+const body = (vmid: number, more: object = {}) => {
+  named += 1;
+  return {
+    name: `moved-${named}`,
+    region: world.region,
+    vmid,
+    image: "debian-13",
+    package: "s",
+    subnet_id: subnet,
+    ...more,
+  };
+};
+const stranger = (vmid: number, more: Partial<SeenVm> = {}): SeenVm => ({
+  vmid,
+  node: "pve1",
+  state: "seen",
+  seen_after_ms: 0,
+  power: "on",
+  name: "old",
+  ...more,
+});
+
+test("a VM that is there becomes a server with its number, its address and its own MAC", async () => {
+  const answer = await operator.post("/servers/import", body(20_800, { private_ip: "10.0.0.77" }));
+  expect(answer.status, JSON.stringify(answer.body)).toBe(202);
+  const { server } = answer.body;
+  expect(server).toMatchObject({ status: "creating", protection: { delete: true } });
+  const job = await world.agent.take("ServerAdopt");
+  expect(job.payload).toMatchObject({
+    vmid: 20_800,
+    server: { id: server.id },
+    tags: ["kule", world.organisation.id, server.id],
+  });
+  await world.agent.end(job, {
+    status: "succeeded",
+    observed: { power_state: "on", node: "pve2", macs: ["BC:24:11:AA:BB:CC"] } as never,
+  });
+  const done = await world.server(server.id);
+  expect(done).toMatchObject({ status: "running", power_state: "on" });
+  expect(done.interfaces).toMatchObject([{ private_ip: "10.0.0.77", mac: "bc:24:11:aa:bb:cc" }]);
+  const usage = await world.rows("select kind from usage_event where resource_id = $1 order by seq", [
+    server.id,
+  ]);
+  expect(usage.map(({ kind }) => kind)).toEqual(["disk.allocated", "server.started"]);
+});
+
+test("only operators import, and only into the region's own numbers", async () => {
+  const refused = await world.owned.post("/servers/import", body(20_801));
+  expect(refused.status).toBe(403);
+  const outside = await operator.post("/servers/import", body(777, { package: "none" }));
+  expect(outside.status).toBe(422);
+  expect(outside.body.errors.map(({ field }: { field: string }) => field).sort()).toEqual([
+    "package",
+    "vmid",
+  ]);
+});
+
+test("a number that a server has, or had lately, is not taken, and neither is a name", async () => {
+  const [{ vmid }] = await world.rows(
+    "select vmid from region_vmid where state = 'used' order by vmid limit 1",
+  );
+  const used = await operator.post("/servers/import", body(vmid));
+  expect(used.body).toMatchObject({ code: "in_use", precondition: { name: "vmid_free" } });
+  await world.rows(
+    "update region_vmid set state = 'tombstone', free_after = now() + interval '1 day' where vmid = 20900",
+  );
+  expect((await operator.post("/servers/import", body(20_900))).body.code).toBe("in_use");
+  const named = await operator.post("/servers/import", body(20_802, { name: "moved-1" }));
+  expect(named.body.code).toBe("name_taken");
+  const both = await operator.post("/servers/import?dry_run=true", body(20_900, { name: "moved-1" }));
+  expect(both.body.blockers.map(({ code }: { code: string }) => code)).toEqual(["name_taken", "in_use"]);
+});
+
+test("what the region was seen to have decides at once: marked, missing, a template, a container", async () => {
+  const looker = new TestLooker(world.agent.api);
+  const marker = { server_id: "srv_x", organisation_id: "org_x", region: world.region };
+  await looker.look([
+    stranger(20_810),
+    stranger(20_811, { marker }),
+    stranger(20_812, { template: true }),
+    stranger(20_813, { type: "lxc" }),
+  ]);
+  for (const vmid of [20_811, 20_812, 20_813, 20_814]) {
+    const refused = await operator.post("/servers/import", body(vmid));
+    expect(refused.body, String(vmid)).toMatchObject({ code: "vm_not_importable" });
+  }
+  expect((await operator.post("/servers/import", body(20_810))).status).toBe(202);
+  await world.agent.succeed(await world.agent.take("ServerAdopt"), "off");
+});
+
+test("an import that failed is deleted without a hand on the VM", async () => {
+  await world.rows("delete from region_vm");
+  await world.rows("delete from region_inventory");
+  const { server } = (await operator.post("/servers/import", body(20_820))).body;
+  await world.agent.fail(await world.agent.take("ServerAdopt"), "vm_not_importable");
+  expect(await world.server(server.id)).toMatchObject({
+    status: "error",
+    status_reason: { code: "import_failed" },
+  });
+  await world.owned.patch(`/servers/${server.id}`, { protection: { delete: false } });
+  expect((await world.owned.delete(`/servers/${server.id}`)).status).toBe(202);
+  const stop = await world.agent.take("ServerStop");
+  expect(stop.payload).toMatchObject({ taken_over: false });
+  await world.agent.succeed(stop, "off");
+  await world.passBuffer(server.id);
+});

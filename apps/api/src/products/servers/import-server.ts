@@ -1,0 +1,157 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import type { Refusal } from "@kule/rules/decision";
+import { macAddress } from "@kule/rules/servers/mac";
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { violatedConstraint } from "../../platform/database-errors.ts";
+import { Conflict, conflict, type ErrorCode, fieldError, Invalid } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { queueJob } from "../../platform/jobs.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { findGuest } from "../inventory/index.ts";
+import { allocateAddress } from "../networks/index.ts";
+import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
+import { takeThisVmid } from "./allocations.ts";
+import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { checkPlace, type Placement } from "./placement.ts";
+import { findNamesake } from "./store.ts";
+import { lockSubnetRow } from "./surroundings.ts";
+
+type Request = ApiRequest<"importServer">;
+
+const placements = new WeakMap<Request, Placement>();
+
+/** What a create's body can have wrong, and the number: only those that Kule gives out can be a server's. */
+export async function checkImportServer(
+  request: Request,
+  body: Partial<RequestBody<"importServer">>,
+): Promise<readonly FieldError[]> {
+  const { errors, placement } = await checkPlace(request, body);
+  if (body.vmid !== undefined && body.region !== undefined) {
+    const range = await request.db
+      .selectFrom("region")
+      .select(["vmid_first", "vmid_last"])
+      .where("slug", "=", body.region)
+      .executeTakeFirst();
+    if (range !== undefined && (body.vmid < range.vmid_first || body.vmid > range.vmid_last))
+      return [
+        ...errors,
+        fieldError(
+          "/vmid",
+          "out_of_range",
+          `must be one of the region's VM numbers, ${range.vmid_first} to ${range.vmid_last}: move the VM to one of them first`,
+        ),
+      ];
+  }
+  if (placement !== null) placements.set(request, placement);
+  return errors;
+}
+
+/** Writes the server as `creating` around a VM that is there, and the job that marks it as the server's. */
+export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
+  const { body, organisationId, caller } = request;
+  const placement = placements.get(request);
+  if (placement === undefined || placement.subnet === null) throw new Error("the request was not checked");
+  const { region, image, plan, subnet } = placement;
+  const refusals = [
+    ...(await quotaRefusalsUnderLock(tx, organisationId, async () => quotaOfPackage(plan.slug))),
+    ...(await decide(request, tx)),
+  ];
+  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  refuseConflicts(refusals);
+  const serverId = newId("srv");
+  await tx
+    .insertInto("server")
+    .values({
+      id: serverId,
+      organisation_id: organisationId,
+      region: region.slug,
+      name: body.name,
+      status: "creating",
+      image: image.slug,
+      package: plan.slug,
+      labels: JSON.stringify(body.labels ?? {}),
+      // A VM that was somebody's and matters enough to be taken over is not deleted by one slip.
+      protect_delete: true,
+    })
+    .execute()
+    .catch((error: unknown) => {
+      if (violatedConstraint(error) !== "server_name") throw error;
+      throw nameTaken(body.name, region.slug);
+    });
+  if (!(await takeThisVmid(tx, region.slug, body.vmid, serverId)))
+    throw new Conflict({ ...numberUsed(body) });
+  if (!(await lockSubnetRow(tx, organisationId, subnet.id)))
+    throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
+  const nicId = newId("nic");
+  await tx
+    .insertInto("nic")
+    .values({
+      id: nicId,
+      organisation_id: organisationId,
+      region: region.slug,
+      server_id: serverId,
+      subnet_id: subnet.id,
+      position: 0,
+      // Until the job has said which one the VM has.
+      mac: macAddress(region.number, body.vmid, 0),
+    })
+    .execute();
+  await allocateAddress(tx, { organisationId, subnetId: subnet.id, nicId, wanted: body.private_ip });
+  const job = await queueJob(tx, {
+    kind: "ServerAdopt",
+    organisationId,
+    region: region.slug,
+    resourceType: "server",
+    resourceId: serverId,
+    requestedBy: caller.actor,
+    requestId: request.id,
+  });
+  return changed(request, tx, serverId, job);
+}
+
+async function decide({ body, organisationId }: Request, tx: Tx): Promise<Refusal<ErrorCode>[]> {
+  const refusals: Refusal<ErrorCode>[] = [];
+  const namesake = await findNamesake(tx, organisationId, body.region, body.name);
+  if (namesake !== null)
+    refusals.push({
+      name: "server_name_free",
+      code: "name_taken",
+      message: `A server named ${body.name} exists in region ${body.region}`,
+      resource: namesake,
+      fix: "Choose another name",
+    });
+  const { state } = await tx
+    .selectFrom("region_vmid")
+    .select(sql<string>`state`.as("state"))
+    .where("region", "=", body.region)
+    .where("vmid", "=", body.vmid)
+    .executeTakeFirstOrThrow();
+  if (state !== "free" && state !== "quarantined") refusals.push(numberUsed(body));
+  const guest = await findGuest(tx, body.region, body.vmid);
+  const why = guest === null ? null : guest.why;
+  if (why !== null)
+    refusals.push({
+      name: "vm_importable",
+      code: "vm_not_importable",
+      message: `VM ${body.vmid} of region ${body.region} ${why}`,
+      resource: null,
+      fix: "Look at the VM in the region; the next look of its agent sees what you changed",
+    });
+  return refusals;
+}
+
+const numberUsed = ({ vmid, region }: RequestBody<"importServer">): Refusal<ErrorCode> => ({
+  name: "vmid_free",
+  code: "in_use",
+  message: `The VM number ${vmid} of region ${region} belongs to a server, or rests after one`,
+  resource: region,
+  fix: "Give the VM another number of the region's range",
+});
+
+const nameTaken = (name: string, region: string) =>
+  conflict("name_taken", "server_name_free", `A server named ${name} exists in region ${region}`, {
+    fix: "Choose another name",
+  });
