@@ -98,7 +98,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
         return this.#program.observed(this.#job, seen);
       }
       const plan = JSON.stringify(steps.map((step) => step.do));
-      if (plan === lastPlan) throw this.#notConverged(plan);
+      if (plan === lastPlan) throw this.#withStep(this.#notConverged(plan), steps[0]?.do ?? phase);
       await this.#report("plan", "plan", "succeeded", steps.map((step) => step.do).join(", "));
       const trouble = await this.#applyAll(steps);
       // A plan that was carried out and comes back unchanged will come back for ever; one cut short may well.

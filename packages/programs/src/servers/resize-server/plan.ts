@@ -54,8 +54,10 @@ export function planResize(payload: Payload, seen: SeenVm): readonly ResizeStep[
   // The disk first: it is what can fail for want of room, and the server then goes on as it was.
   if ((disk.bytes ?? 0) < diskBytesOf(payload)) steps.push({ do: "grow-disk", disk: disk.key });
   if (configure) steps.push({ do: "configure" });
+  // A guest is restarted for a size that was seen to be written, and not for the promise of one.
+  if (steps.length > 0) return steps;
   const on = vm.power !== "stopped";
-  const restart = on && (configure || vm.pendingKeys.some((key) => key in size));
+  const restart = on && vm.pendingKeys.some((key) => key in size);
   if (restart) steps.push(turnOff(vm));
   if (payload.run && (!on || restart)) steps.push({ do: "start" });
   return steps;
