@@ -42,8 +42,10 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/products/servers/payload.ts",
-          find: "password_hash: server.password_hash,",
-          replace: "password_hash: server.password_hash?.replace(/.$/, String(Date.now() % 10)) ?? null,",
+          find: `ssh_public_keys: server.ssh_public_keys,
+    password_hash: server.password_hash,`,
+          replace: `ssh_public_keys: server.ssh_public_keys,
+    password_hash: server.password_hash?.replace(/.$/, String(Date.now() % 10)) ?? null,`,
         },
       ],
       expects: /is given another password than/,

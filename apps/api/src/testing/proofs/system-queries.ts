@@ -24,6 +24,7 @@ export const systemQueries: readonly string[] = [
   "products/inventory/drift-notes.ts: drift is of whoever's VM it is, and of nobody's",
   "products/inventory/guests.ts: the time is nobody's",
   "products/inventory/holders.ts: an agent looks at the servers of all organisations in its region",
+  "products/inventory/metrics.ts: operators see where regions differ from the records",
   "products/inventory/observe-servers.ts: an agent looks at the servers of all organisations in its region",
   "products/inventory/passes.ts: an agent looks at the servers of all organisations in its region",
   "products/inventory/store.ts: operators see where regions differ from the records",
@@ -33,5 +34,6 @@ export const systemQueries: readonly string[] = [
   "products/regions/store.ts: operators see how many jobs a region has",
   "worker/clean-up.ts: the clean-up is of no one organisation",
   "worker/expire-removal-buffer.ts: the sweep looks into all removal buffers",
+  "worker/kept-token.ts: a worker keeps its own token of a region",
   "worker/reap-leases.ts: the reaper looks after the jobs of all",
 ];
