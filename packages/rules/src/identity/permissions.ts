@@ -53,7 +53,6 @@ const isForOperators = (
 const operator = [
   ...admin.filter(isForOperators),
   "operator:drift",
-  "server:import",
   "operator:invariants",
   "operator:ip_pools",
   "operator:organisations",

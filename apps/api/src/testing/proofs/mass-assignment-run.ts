@@ -104,10 +104,12 @@ async function call(all: TwoOrganisations, info: OperationInfo, more: object): P
       : isOperators
         ? world.operator.with({ "Kule-Organisation": a.tenant.id })
         : a.tenant.callers.owner;
+  // In this order: what the path makes, the body may name.
+  const path = (await recipe.path?.(a, all)) ?? {};
   const body = await recipe.body?.(a, all);
   return callOperation(caller, {
     operation: info.id,
-    path: (await recipe.path?.(a, all)) ?? {},
+    path,
     ...(info.body === null ? {} : { body: { ...(body as object), ...more } }),
   });
 }

@@ -62,6 +62,9 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await owner.patch(`/servers/${server}`, { labels: { late: "yes" } });
   await owner.post(`/jobs/${standing.job}/cancel`);
   await owner.post(`/jobs/${standing.job}/retry`);
+  const imported = await recipes.importServer.body?.(a, all);
+  const operator = world.operator.with({ "Kule-Organisation": tenant.id });
+  for (let times = 0; times < 2; times++) await operator.post("/servers/import", imported);
   const { jobId } = await tenant.addServer({ subnet_id: standing.subnet });
   const job = await claimThis(tenant.region.agent, jobId);
   await tenant.region.agent.post(`/agent/jobs/${job.id}/steps`, {

@@ -62,6 +62,9 @@ async function callAs(all: TwoOrganisations, actor: Actor, info: OperationInfo, 
   });
 }
 
+/** Asked for by a way to use an operation that asks for another: deleteServer with `purge`. */
+const askedInside: ReadonlySet<string> = new Set(["server:purge"]);
+
 /**
  * What must hold of the table of permissions whatever it says: those who only look change nothing, agents and people
  * have nothing in common, operators' work is nobody else's, and no permission is without use.
@@ -94,7 +97,8 @@ export function permissionTableFindings(all: TwoOrganisations): Findings {
   for (const permission of asked)
     if (permission !== "public" && permission !== "authenticated")
       expect(known.includes(permission), `nobody has the permission ${permission}`);
-  for (const permission of known) expect(asked.has(permission), `${permission} opens no operation`);
+  for (const permission of known)
+    expect(asked.has(permission) || askedInside.has(permission), `${permission} opens no operation`);
   return { cases, violations };
 }
 
