@@ -47,7 +47,9 @@ export const regionSeenChecks: readonly Check[] = [
     sql: `select d.server_id || ', VM ' || d.vmid || ': ' || d.message as subject
             from drift d join server s on s.organisation_id = d.organisation_id and s.id = d.server_id
            where d.kind = 'changed' and d.sightings >= 2 and s.status in ('running', 'stopped')
-             and ${isSettled("s.id", "d.last_seen_at")}`,
+             and ${isSettled("s.id", "d.last_seen_at")}
+             -- A VM that was taken over is as it came, until somebody resizes it.
+             and not exists (select 1 from job a where a.resource_id = s.id and a.kind = 'ServerAdopt')`,
   },
   {
     invariant: "I13",

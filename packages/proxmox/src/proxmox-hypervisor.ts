@@ -29,7 +29,7 @@ import { parseMarker } from "./marker.ts";
 import { type OwnVm, requireOwnVm } from "./own-vm.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { renderSize } from "./sizes.ts";
-import { renderTags } from "./tags.ts";
+import { renderTags, sameTags } from "./tags.ts";
 import { waitForTask } from "./task.ts";
 import {
   applyFirewallChange,
@@ -295,7 +295,8 @@ export class ProxmoxHypervisor implements Hypervisor {
 
   async adopt(vmid: number, owner: Owner, marks: AdoptionMarks, effect: EffectContext): Promise<void> {
     const sighting = await lookForAdoption({ client: this.#client }, vmid, owner, effect.signal);
-    const { node, digest } = requireAdoptable(sighting, vmid);
+    const { node, digest, isMarked, name, tags } = requireAdoptable(sighting, vmid);
+    if (isMarked && name === marks.name && sameTags(tags, marks.tags)) return;
     await effect.beforeCall();
     const upid = await this.#client.call(
       "POST /nodes/{node}/qemu/{vmid}/config",

@@ -9,6 +9,8 @@ export type KindScenario = {
   /** Causes the job as a customer does, or the passing of time. */
   cause(scene: JobScene, subject: Subject): Promise<void>;
   readonly succeeded: { readonly status: string; readonly vm: "running" | "stopped" | "absent" };
+  /** The VM is somebody's until the job has succeeded: a removal after its failure does not touch it, marks and all. */
+  readonly staysWhenRemoved?: true;
   /** The state a server is left in when the job has failed for good, and at some steps another one. */
   readonly failed: {
     readonly status: string;
@@ -38,6 +40,7 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     cause: adopt,
     succeeded: { status: "stopped", vm: "stopped" },
     failed: { status: "error", reason: "import_failed" },
+    staysWhenRemoved: true,
   },
   ServerStop: {
     after: "ServerCreate",
@@ -151,6 +154,8 @@ async function adopt(scene: JobScene, subject: Subject): Promise<void> {
     private_ip: address,
   });
   subject.server = accepted(answer).server.id;
+  // It comes protected; the rows delete what they have made.
+  await subject.api.patch(`/servers/${subject.server}`, { protection: { delete: false } });
 }
 
 export async function power({ api, server }: Subject, body: object): Promise<void> {

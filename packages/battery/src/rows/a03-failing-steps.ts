@@ -5,7 +5,8 @@ import { DETOURS, type Detour } from "../job-kinds/detours.ts";
 import { FAILURES, type Failure, failingCase, stepsOf } from "../job-kinds/failing-steps.ts";
 import { LocalScene } from "../job-kinds/local-scene.ts";
 import { removeServer } from "../job-kinds/remove-server.ts";
-import { brokenInvariants } from "../job-kinds/scene.ts";
+import { SCENARIOS } from "../job-kinds/scenarios.ts";
+import { brokenInvariants, type Subject, vmidOf } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
 import { uncheckedCommits } from "../pools/unchecked-commits.ts";
 import type { Row } from "../row.ts";
@@ -77,6 +78,7 @@ export const row: Row = {
         const remove: Work = (each, of) => scene.work(each, of, { isPrivileged });
         const left = await removeServer(scene, subject, remove);
         if (left !== null) found.push(`the server cannot be removed: ${left}`);
+        if (SCENARIOS[kind].staysWhenRemoved) found.push(...(await takeAway(scene, subject)));
         found.push(...(await remains(scene, subject)), ...(await brokenInvariants(scene)));
         violations.push(...found.map((text) => `${what}: ${text}`));
         cases += 1;
@@ -89,3 +91,12 @@ export const row: Row = {
       };
     }),
 };
+
+/** A VM that was never taken over has outlived its server; whoever it belongs to takes it away now. */
+async function takeAway(scene: LocalScene, subject: Subject): Promise<string[]> {
+  const vmid = await vmidOf(scene, subject);
+  if (!(await scene.vms()).some((vm) => vm.vmid === vmid))
+    return [`VM ${vmid}, which was never taken over, is gone`];
+  await scene.behindOurBack("deleteVm", vmid);
+  return [];
+}

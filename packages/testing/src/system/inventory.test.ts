@@ -90,6 +90,44 @@ it("tells drift of all four kinds, destroys nothing, and forgets what is right a
   expect(await serverOf(changed.id)).toMatchObject({ drift: null });
 });
 
+it("takes a running VM over as it is, and lets nobody take it twice", async () => {
+  const { id } = await newServer("neighbour");
+  const subnet = (await serverOf(id))?.interfaces[0]?.subnet_id ?? "";
+  await behindOurBack("stealVmid", 28_000);
+  await behindOurBack("editConfig", 28_000, { net0: "virtio=BC:24:11:12:34:56,bridge=vmbr1" });
+  await behindOurBack("setPower", 28_000, true);
+  await expect.poll(driftOf, until).toContain("foreign 28000");
+  const { data: me } = await world.organisation.GET("/organisation", {});
+  const take = () =>
+    world.operator.POST("/servers/import", {
+      params: { header: { "Kule-Organisation": me?.id ?? "" } },
+      body: {
+        name: `moved-${Math.floor(performance.now())}`,
+        region: "lab1",
+        vmid: 28_000,
+        image: "debian-12",
+        package: "s",
+        subnet_id: subnet,
+      },
+    });
+  const { data } = await take();
+  if (data === undefined || !("job" in data)) throw new Error("not accepted");
+  expect((await world.untilDone(data.job.id)).status).toBe("succeeded");
+  const { id: adopted } = data.server;
+  expect(await serverOf(adopted)).toMatchObject({
+    status: "running",
+    interfaces: [{ mac: "bc:24:11:12:34:56" }],
+  });
+  expect((await world.vms()).find(({ vmid }) => vmid === 28_000)).toMatchObject({
+    running: true,
+    description: expect.stringContaining(adopted),
+  });
+  expect((await take()).response.status).toBe(409);
+  // No longer a stranger; that it is not as its package wants it is said.
+  await expect.poll(driftOf, until).not.toContain("foreign 28000");
+  await expect.poll(() => serverOf(adopted), until).toMatchObject({ drift: { kind: "changed" } });
+});
+
 it("stops a server again that somebody started in its removal buffer", async () => {
   const { id, vmid } = await newServer("buffered");
   const { data } = await world.organisation.DELETE("/servers/{server_id}", {
