@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JobKind } from "@kule/contract/schemas";
-import { JOB_KINDS } from "@kule/programs/registry";
 import { describeJob, subjectFor } from "./course.ts";
 import type { RegionScene } from "./region-scene.ts";
 import { SCENARIOS } from "./scenarios.ts";
@@ -21,13 +20,16 @@ const BESIDE_JOBS = /^agent\.(?:health|inventory)\./;
  * The crash points that a healthy agent passes on one job of each kind, learnt from the agent itself: a new step is
  * covered the day it is written.
  */
-export async function traceCrashPlaces(scene: RegionScene): Promise<Map<JobKind, CrashPlace[]>> {
+export async function traceCrashPlaces(
+  scene: RegionScene,
+  kinds: readonly JobKind[],
+): Promise<Map<JobKind, CrashPlace[]>> {
   const directory = mkdtempSync(join(tmpdir(), "kule-trace-"));
   const file = join(directory, "trace");
   const agent = scene.world.startAgent({ BATTERY_TRACE: file, KULE_AGENT_CONCURRENCY: "1" });
   try {
     const places = new Map<JobKind, CrashPlace[]>();
-    for (const kind of JOB_KINDS) {
+    for (const kind of kinds) {
       const subject = await subjectFor(scene, kind, (each, of) => scene.work(each, of));
       const before = await untilIdle(file, 0);
       await SCENARIOS[kind].cause(scene, subject);

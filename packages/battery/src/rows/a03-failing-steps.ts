@@ -1,8 +1,8 @@
 import type { JobKind } from "@kule/contract/schemas";
-import { JOB_KINDS } from "@kule/programs/registry";
 import { remains, subjectFor, type Work } from "../job-kinds/course.ts";
 import { DETOURS, type Detour } from "../job-kinds/detours.ts";
 import { FAILURES, type Failure, failingCase, stepsOf } from "../job-kinds/failing-steps.ts";
+import { kindsOf } from "../job-kinds/kinds-of.ts";
 import { LocalScene } from "../job-kinds/local-scene.ts";
 import { removeServer } from "../job-kinds/remove-server.ts";
 import { SCENARIOS } from "../job-kinds/scenarios.ts";
@@ -49,7 +49,7 @@ export const row: Row = {
       const violations: string[] = [];
       let cases = 0;
       const planned: { kind: JobKind; detour: Detour; step: string; failure: Failure }[] = [];
-      for (const kind of JOB_KINDS) {
+      for (const kind of kindsOf(run.scale)) {
         const known = new Set<string>();
         for (const detour of DETOURS[kind]) {
           const steps = await stepsOf(scene, kind, detour, work);
@@ -87,7 +87,7 @@ export const row: Row = {
       return {
         cases,
         violations,
-        figures: { kinds: JOB_KINDS.length, "steps that failed": cases },
+        figures: { kinds: kindsOf(run.scale).length, "steps that failed": cases },
       };
     }),
 };

@@ -1,8 +1,8 @@
-import { JOB_KINDS } from "@kule/programs/registry";
 import { subjectFor, type Work } from "../job-kinds/course.ts";
 import { DETOURS } from "../job-kinds/detours.ts";
 import { stepsOf } from "../job-kinds/failing-steps.ts";
 import { impatientWorld } from "../job-kinds/impatient-world.ts";
+import { kindsOf } from "../job-kinds/kinds-of.ts";
 import { LocalScene } from "../job-kinds/local-scene.ts";
 import { sampleReads } from "../job-kinds/read-sampler.ts";
 import { brokenInvariants, newSubject } from "../job-kinds/scene.ts";
@@ -98,7 +98,7 @@ export const row: Row = {
 async function plannedCases(scene: LocalScene, run: RowRun): Promise<UpstreamCase[]> {
   const work: Work = (subject, kind) => scene.work(subject, kind);
   const possible: UpstreamCase[] = [];
-  for (const kind of JOB_KINDS) {
+  for (const kind of kindsOf(run.scale)) {
     const [plain] = DETOURS[kind];
     if (plain === undefined) throw new Error(`${kind} has no plain course`);
     for (const step of await stepsOf(scene, kind, plain, work))
