@@ -125,7 +125,9 @@ let strangers = 0;
 /** A VM that somebody made by hand, in a subnet of the organisation's, and an operator who takes it over. */
 async function adopt(scene: JobScene, subject: Subject): Promise<void> {
   strangers += 1;
-  const vmid = 29_999 - strangers;
+  // Many of these run at once.
+  const stranger = strangers;
+  const vmid = 29_999 - stranger;
   const network = await subject.api.post("/networks", { name: "moved", region: scene.region });
   const made = await subject.api.post(`/networks/${network.body.network.id}/subnets`, {
     name: "app",
@@ -138,7 +140,7 @@ async function adopt(scene: JobScene, subject: Subject): Promise<void> {
     [scene.region, id],
   );
   await scene.behindOurBack("stealVmid", vmid);
-  const mac = `0E:AA:00:00:${[strangers >> 8, strangers & 255].map((byte) => byte.toString(16).padStart(2, "0")).join(":")}`;
+  const mac = `0E:AA:00:00:${[stranger >> 8, stranger & 255].map((byte) => byte.toString(16).padStart(2, "0")).join(":")}`;
   await scene.behindOurBack("editConfig", vmid, {
     net0: `virtio=${mac.toUpperCase()},bridge=vmbr1,firewall=1,tag=${rows[0]?.vlan}`,
     ipconfig0: `ip=${address}/24`,
