@@ -1,10 +1,10 @@
 import type { Check } from "./check.ts";
 
 /*
- * What the regions' agents saw in their last whole looks, held against the records. What is being changed, or was when
+ * What the regions' agents saw in their last whole looks, and in the one that is under way since, held against the records. What is being changed, or was when
  * it was looked at, is left out: a job of the server that is open, or that ended after the look began.
  */
-const lastWholeLook = `region_vm m join region_inventory i on i.region = m.region and m.pass = i.complete_pass`;
+const lastWholeLook = `region_vm m join region_inventory i on i.region = m.region and m.pass >= i.complete_pass`;
 const isSettled = (server: string, lookedAt: string) =>
   `not exists (select 1 from job j where j.resource_id = ${server}
      and (j.status in ('queued', 'running') or j.finished_at >= ${lookedAt}))`;
@@ -36,7 +36,7 @@ export const regionSeenChecks: readonly Check[] = [
             from server s
             join region_vmid v on v.server_id = s.id and v.state = 'used'
             join region_inventory i on i.region = s.region
-            left join region_vm m on m.region = s.region and m.vmid = v.vmid and m.pass = i.complete_pass and m.state <> 'absent'
+            left join region_vm m on m.region = s.region and m.vmid = v.vmid and m.pass >= i.complete_pass and m.state <> 'absent'
            where (s.status in ('running', 'stopped') or s.status = 'error' and s.status_code = 'vm_missing')
              and s.observed_generation > 0 and m.vmid is null and s.created_at < i.complete_began_at
              and ${isSettled("s.id", "i.complete_began_at")}`,
@@ -58,7 +58,7 @@ export const regionSeenChecks: readonly Check[] = [
             from server s
             join region_vmid v on v.server_id = s.id and v.state = 'used'
             join region_inventory i on i.region = s.region
-            left join region_vm m on m.region = s.region and m.vmid = v.vmid and m.pass = i.complete_pass and m.state <> 'absent'
+            left join region_vm m on m.region = s.region and m.vmid = v.vmid and m.pass >= i.complete_pass and m.state <> 'absent'
            where s.status = 'pending_deletion' and s.observed_generation > 0 and m.vmid is null
              and s.created_at < i.complete_began_at and ${isSettled("s.id", "i.complete_began_at")}`,
   },

@@ -640,6 +640,10 @@ describe("the check takes no offence at", () => {
        values ('job_x', 'org_b', 'r1', 'ServerDestroy', 'server', 'srv_out', 'failed', 8, 8, now(), '{}', 'r');
        insert into audit (id, actor_type, action, resource, outcome, http_status, request_id) values ('aud_x', 'agent', 'job.end', 'job_x', 'failed', 200, 'r')`,
     ],
+    [
+      "a look that is under way",
+      `${look(seenRun)} update region_vm set pass = 8 where region = 'r1'; update region_inventory set pass = 8 where region = 'r1'`,
+    ],
   ])("%s", async (_what, sql) => {
     if (sql !== "") await owner.query(sql);
     expect(await found()).toEqual([]);

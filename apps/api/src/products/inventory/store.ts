@@ -77,7 +77,7 @@ export async function findGuest(
     .leftJoin("region_vm", (join) =>
       join
         .onRef("region_vm.region", "=", "region_inventory.region")
-        .onRef("region_vm.pass", "=", "region_inventory.complete_pass")
+        .onRef("region_vm.pass", ">=", "region_inventory.complete_pass")
         .on("region_vm.vmid", "=", vmid),
     )
     .select([
