@@ -1,6 +1,6 @@
 import { killAtEach } from "../job-kinds/crash-batch.ts";
 import { batchesOf, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
-import { kindsOf } from "../job-kinds/kinds-of.ts";
+import { coveredKinds, leftOut } from "../job-kinds/kinds-of.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { takeSubjects } from "../job-kinds/take-subjects.ts";
@@ -64,9 +64,9 @@ export const row: Row = {
       const violations: string[] = [];
       const recoverySeconds: number[] = [];
       const pool = new SubjectPool(scene);
-      const all = await traceCrashPlaces(scene, kindsOf(run.scale));
+      const all = await traceCrashPlaces(scene, coveredKinds(run.scale));
       let cases = 0;
-      for (const kind of kindsOf(run.scale)) {
+      for (const kind of coveredKinds(run.scale)) {
         const traced = all.get(kind) ?? [];
         if (traced.length < LEAST_PLACES) violations.push(`${kind} has only ${traced.length} crash points`);
         const places = run.scale === "full" ? traced : someOfEachStep(traced, SAMPLE_SHARE, run.random);
@@ -93,7 +93,8 @@ export const row: Row = {
         violations,
         recoverySeconds,
         figures: {
-          kinds: kindsOf(run.scale).length,
+          ...leftOut,
+          kinds: coveredKinds(run.scale).length,
           "crash points": [...all.values()].flat().length,
           "lease in seconds": LEASE_SECONDS,
           ...(p95 === null ? {} : { "p95 recovery in leases": Number((p95 / LEASE_SECONDS).toFixed(2)) }),

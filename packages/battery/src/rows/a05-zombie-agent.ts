@@ -1,7 +1,7 @@
 import type { JobKind } from "@kule/contract/schemas";
 import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
 import { batchesOf, type CrashPlace, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
-import { kindsOf } from "../job-kinds/kinds-of.ts";
+import { coveredKinds, leftOut } from "../job-kinds/kinds-of.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { takeSubjects } from "../job-kinds/take-subjects.ts";
@@ -47,7 +47,7 @@ export const row: Row = {
       try {
         const violations: string[] = [];
         const pool = new SubjectPool(scene);
-        const all = await traceCrashPlaces(scene, kindsOf(run.scale));
+        const all = await traceCrashPlaces(scene, coveredKinds(run.scale));
         let cases = 0;
         let [writes, refused, heldJobs] = [0, 0, 0];
         for (const { kind, successor, places } of plan(all, run.scale, run.random)) {
@@ -82,6 +82,7 @@ export const row: Row = {
           cases,
           violations,
           figures: {
+            ...leftOut,
             "writes of agents that came back": writes,
             "of them accepted": writes - refused,
             "of them refused": refused,
@@ -113,7 +114,7 @@ function plan(
   scale: "full" | "sample",
   random: () => number,
 ): Planned[] {
-  return kindsOf(scale).flatMap((kind, turn) => {
+  return coveredKinds(scale).flatMap((kind, turn) => {
     const places = (all.get(kind) ?? []).filter(({ name }) => !WITHOUT_JOB.test(name));
     if (places.length === 0) throw new Error(`${kind} has no crash points`);
     if (scale === "sample") {

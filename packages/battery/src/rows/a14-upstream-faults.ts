@@ -2,7 +2,7 @@ import { subjectFor, type Work } from "../job-kinds/course.ts";
 import { DETOURS } from "../job-kinds/detours.ts";
 import { stepsOf } from "../job-kinds/failing-steps.ts";
 import { impatientWorld } from "../job-kinds/impatient-world.ts";
-import { kindsOf } from "../job-kinds/kinds-of.ts";
+import { coveredKinds, leftOut } from "../job-kinds/kinds-of.ts";
 import { LocalScene } from "../job-kinds/local-scene.ts";
 import { sampleReads } from "../job-kinds/read-sampler.ts";
 import { brokenInvariants, newSubject } from "../job-kinds/scene.ts";
@@ -83,6 +83,7 @@ export const row: Row = {
         cases: cases.length,
         violations: [...new Set(violations)],
         figures: {
+          ...leftOut,
           "kinds of fault": UPSTREAM_FAULTS.length,
           "done in the first attempt": atOnce,
           "tried more than once": retried,
@@ -98,7 +99,7 @@ export const row: Row = {
 async function plannedCases(scene: LocalScene, run: RowRun): Promise<UpstreamCase[]> {
   const work: Work = (subject, kind) => scene.work(subject, kind);
   const possible: UpstreamCase[] = [];
-  for (const kind of kindsOf(run.scale)) {
+  for (const kind of coveredKinds(run.scale)) {
     const [plain] = DETOURS[kind];
     if (plain === undefined) throw new Error(`${kind} has no plain course`);
     for (const step of await stepsOf(scene, kind, plain, work))
