@@ -212,6 +212,7 @@ test("metrics are on a port of their own, and only when one is named", async () 
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   expect(metrics).toContain('kule_api_requests_total{operation="getMe",status="401"} 1');
   expect(metrics).toContain("kule_api_database_connections");
-  expect(metrics).toContain("kule_invariants_checked_timestamp_seconds 0");
+  // Another test of this file may have let the worker look meanwhile.
+  expect(metrics).toMatch(/^kule_invariants_checked_timestamp_seconds \d/m);
   expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(404);
 });
