@@ -1,24 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { Schemas } from "@kule/contract/schemas";
+import { jobHandlers } from "../products/job-handlers.ts";
 import type { Answer, ApiCaller } from "./api-caller.ts";
 
 export type ClaimedJob = Schemas["ClaimedJob"]["job"];
 export type Outcome = NonNullable<Schemas["StepReport"]["outcome"]>;
 
-const capabilities = [
-  "ServerCreate",
-  "ServerAdopt",
-  "ServerStop",
-  "ServerRestore",
-  "ServerDestroy",
-  "ServerPower",
-  "ServerResize",
-  "PublicIpAttach",
-  "PublicIpDetach",
-  "ServerRebuild",
-  "ServerPasswordReset",
-  "ServerUpdate",
-];
+/** Whatever the API has jobs of. */
+export const capabilities = Object.values(jobHandlers).flatMap(({ kinds }) => kinds);
 
 /** A region agent reduced to its three calls: it claims and reports, and does nothing in between. */
 export class TestAgent {

@@ -1,22 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { ApiCaller } from "../api-caller.ts";
+import { capabilities } from "../test-agent.ts";
 
 export type ClaimedJob = { readonly id: string; readonly epoch: number; readonly kind: string };
-
-const capabilities = [
-  "ServerCreate",
-  "ServerAdopt",
-  "ServerStop",
-  "ServerRestore",
-  "ServerDestroy",
-  "ServerPower",
-  "ServerResize",
-  "PublicIpAttach",
-  "PublicIpDetach",
-  "ServerRebuild",
-  "ServerPasswordReset",
-  "ServerUpdate",
-];
 
 /**
  * Takes this very job as the region's agent would; jobs that come first go back to the queue.
