@@ -1,30 +1,25 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { macAddress } from "@kule/rules/servers/mac";
 import { decideCreate } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
-import { Conflict, conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { Conflict, conflict } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { placeServer } from "../inventory/index.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
-import {
-  allocateAddress,
-  type DefaultNetwork,
-  ensureDefaultNetwork,
-  hasDefaultNetwork,
-} from "../networks/index.ts";
+import { type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "../networks/index.ts";
 import { giveToNewServer } from "../public-ips/give-to-new-server.ts";
 import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeVmid } from "./allocations.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
+import { addFirstInterface } from "./first-interface.ts";
 import { type Placement, placementOf } from "./placement.ts";
 import { keepNewPassword } from "./server-secret.ts";
 import { findNamesake } from "./store.ts";
-import { findSubnetFacts, lockSubnetRow, readCreateFacts } from "./surroundings.ts";
+import { findSubnetFacts, readCreateFacts } from "./surroundings.ts";
 
 type Request = ApiRequest<"createServer">;
 
@@ -174,22 +169,7 @@ async function insertInterface(
       resource: region.slug,
       fix: "An operator must widen the region's vmid_range",
     });
-  if (!(await lockSubnetRow(tx, organisationId, subnetId)))
-    throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
-  const nicId = newId("nic");
-  await tx
-    .insertInto("nic")
-    .values({
-      id: nicId,
-      organisation_id: organisationId,
-      region: region.slug,
-      server_id: serverId,
-      subnet_id: subnetId,
-      position: 0,
-      mac: macAddress(region.number, vmid, 0),
-    })
-    .execute();
-  await allocateAddress(tx, { organisationId, subnetId, nicId, wanted: body.private_ip });
+  await addFirstInterface(tx, { organisationId, region, serverId, subnetId, vmid, wanted: body.private_ip });
 }
 
 /** @returns the password to show once, or null when keys were given */

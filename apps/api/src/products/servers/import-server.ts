@@ -1,23 +1,21 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import type { Refusal } from "@kule/rules/decision";
-import { macAddress } from "@kule/rules/servers/mac";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
-import { Conflict, conflict, type ErrorCode, fieldError, Invalid } from "../../platform/errors.ts";
+import { Conflict, conflict, type ErrorCode, fieldError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { findGuest } from "../inventory/index.ts";
-import { allocateAddress } from "../networks/index.ts";
 import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeThisVmid } from "./allocations.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { addFirstInterface } from "./first-interface.ts";
 import { checkPlace, type Placement } from "./placement.ts";
 import { findNamesake } from "./store.ts";
-import { lockSubnetRow } from "./surroundings.ts";
 
 type Request = ApiRequest<"importServer">;
 
@@ -83,23 +81,15 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
     });
   if (!(await takeThisVmid(tx, region.slug, body.vmid, serverId)))
     throw new Conflict({ ...numberUsed(body) });
-  if (!(await lockSubnetRow(tx, organisationId, subnet.id)))
-    throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
-  const nicId = newId("nic");
-  await tx
-    .insertInto("nic")
-    .values({
-      id: nicId,
-      organisation_id: organisationId,
-      region: region.slug,
-      server_id: serverId,
-      subnet_id: subnet.id,
-      position: 0,
-      // Until the job has said which one the VM has.
-      mac: macAddress(region.number, body.vmid, 0),
-    })
-    .execute();
-  await allocateAddress(tx, { organisationId, subnetId: subnet.id, nicId, wanted: body.private_ip });
+  // Its MAC is a stand-in until the job has said which one the VM has.
+  await addFirstInterface(tx, {
+    organisationId,
+    region,
+    serverId,
+    subnetId: subnet.id,
+    vmid: body.vmid,
+    wanted: body.private_ip,
+  });
   const job = await queueJob(tx, {
     kind: "ServerAdopt",
     organisationId,

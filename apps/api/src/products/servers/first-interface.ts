@@ -1,0 +1,43 @@
+import { macAddress } from "@kule/rules/servers/mac";
+import type { Tx } from "../../platform/database.ts";
+import { fieldError, Invalid } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { allocateAddress } from "../networks/index.ts";
+import { lockSubnetRow } from "./surroundings.ts";
+
+type FirstInterface = {
+  readonly organisationId: string;
+  readonly region: { readonly slug: string; readonly number: number };
+  readonly serverId: string;
+  readonly subnetId: string;
+  readonly vmid: number;
+  /** The private address that was asked for; the lowest free one without. */
+  readonly wanted: string | undefined;
+};
+
+/**
+ * The interface of a server that has just got its VM number, with its address, under the subnet's lock.
+ *
+ * @throws Invalid when the subnet has gone meanwhile
+ */
+export async function addFirstInterface(
+  tx: Tx,
+  { organisationId, region, serverId, subnetId, vmid, wanted }: FirstInterface,
+): Promise<void> {
+  if (!(await lockSubnetRow(tx, organisationId, subnetId)))
+    throw new Invalid([fieldError("/subnet_id", "not_found", "no such subnet")]);
+  const nicId = newId("nic");
+  await tx
+    .insertInto("nic")
+    .values({
+      id: nicId,
+      organisation_id: organisationId,
+      region: region.slug,
+      server_id: serverId,
+      subnet_id: subnetId,
+      position: 0,
+      mac: macAddress(region.number, vmid, 0),
+    })
+    .execute();
+  await allocateAddress(tx, { organisationId, subnetId, nicId, wanted });
+}
