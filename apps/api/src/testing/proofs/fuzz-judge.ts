@@ -1,4 +1,6 @@
+import type { OperationId } from "@kule/contract/schemas";
 import { responseDefect } from "@kule/contract/validate-response";
+import type { Permission } from "@kule/rules/identity/permissions";
 import { newId } from "../../platform/ids.ts";
 import type { FuzzCase } from "./fuzz-cases.ts";
 import type { FuzzActor, FuzzPools } from "./fuzz-pools.ts";
@@ -116,6 +118,8 @@ function orderDefects(fuzz: FuzzCase, actor: FuzzActor, { status, text }: RawAns
   if (status === 401) return ["401 for a valid token"];
   const mayDo = actor.permissions.has(operation.permission);
   if (!mayDo) return status === 403 ? [] : [`expected 403, got ${status}`];
+  const mayNot = lacksMore(fuzz, actor, status, text);
+  if (mayNot !== null) return mayNot;
   if (status === 403 && !isPrivilege(operation.id)) return ["403 for somebody who may"];
   if (status === 429) return [];
   const choices = Object.values(fuzz.path);
@@ -132,6 +136,23 @@ function orderDefects(fuzz: FuzzCase, actor: FuzzActor, { status, text }: RawAns
   const named = new Set(errors.map((error) => error.pointer));
   const missing = body.pointers.filter((pointer) => !named.has(pointer));
   return missing.length === 0 ? [] : [`does not name ${missing.join(" and ")}`];
+}
+
+/** What ways of using an operation ask for beyond its own permission. */
+const askedInside: Partial<Record<OperationId, (fuzz: FuzzCase) => Permission | null>> = {
+  deleteServer: ({ query }) =>
+    query.some(([name, value]) => name === "purge" && value === "true") ? "server:purge" : null,
+};
+
+/** Null unless the request asks for more than the operation does, and the caller lacks it: then only 403 will do. */
+function lacksMore(fuzz: FuzzCase, actor: FuzzActor, status: number, text: string): string[] | null {
+  const more = askedInside[fuzz.operation.id]?.(fuzz) ?? null;
+  if (more === null || actor.permissions.has(more)) return null;
+  // Of a parameter that is sent twice only one is looked at: whichever it is, purge is not what happens.
+  const isTwice = fuzz.query.filter(([name]) => name === "purge").length > 1;
+  if (status !== 403) return isTwice ? null : [`expected 403 for want of ${more}, got ${status}`];
+  const { required } = JSON.parse(text) as { required?: readonly string[] };
+  return required?.includes(more) ? [] : [`403 that does not name ${more}`];
 }
 
 /** Operations that look at the role that is given or taken, too. */
