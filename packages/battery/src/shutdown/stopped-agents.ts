@@ -58,6 +58,7 @@ export async function stopAtMoments(scene: Scene, rounds: number): Promise<Findi
     await lives.create(6);
     await untilReady(agent, async () => (agent.output().includes("job claimed") ? true : undefined));
     await delay(run.random() * 900);
+    await untilHolding(scene, name);
     told.push({ agent, name, toldAtMs: Date.now() });
     agent.signal("SIGTERM");
     run.progress(`${round + 1} of ${rounds} busy agents told to stop`);
@@ -67,4 +68,16 @@ export async function stopAtMoments(scene: Scene, rounds: number): Promise<Findi
   if (found.violations.length > 0) return found;
   found.violations.push(...(await healed(scene, "after busy agents were stopped")));
   return found;
+}
+
+/** Chance may find an agent that is through with what there was: it is given more, and told as soon as it holds a job. */
+async function untilHolding({ journal, lives }: Scene, agentName: string): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  while (performance.now() < deadline) {
+    const held = Map.groupBy(await journal.changes(), (change) => change.job)
+      .values()
+      .map((changes) => changes.at(-1)?.after);
+    if (held.some((job) => job?.status === "running" && job.agentName === agentName)) return;
+    await lives.create(2);
+  }
 }
