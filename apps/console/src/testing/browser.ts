@@ -58,8 +58,16 @@ export async function signIn(page: Page, url: string): Promise<void> {
   await page.waitForURL("**/servers");
 }
 
+/** Half-way from one colour to another, a button has the contrast of neither. What turns for ever is not waited for. */
+const animationsEnded = `Promise.allSettled(
+  document.getAnimations()
+    .filter((animation) => animation.playState === "running" &&
+      animation.effect?.getComputedTiming().iterations !== Infinity)
+    .map((animation) => animation.finished))`;
+
 /** What axe finds wrong by WCAG 2.2 AA, as lines that name the rule and the element. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
+  await page.evaluate(animationsEnded);
   const { violations } = await new AxeBuilder({ page })
     .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
     .analyze();
