@@ -143,6 +143,8 @@ function join(
 
 /** The only thing the control plane says beside bytes; it has looked at the figures. */
 function resize(stream: ConsoleStream, text: Buffer): void {
+  // A machine that reads nothing has nothing to show in a new size, and what is sent to it is kept here.
+  if (stream.unsentBytes > 2 * FULL_BYTES) return;
   try {
     const said = JSON.parse(text.toString("utf8")) as { type?: unknown; cols?: unknown; rows?: unknown };
     if (said.type === "resize" && Number.isInteger(said.cols) && Number.isInteger(said.rows))

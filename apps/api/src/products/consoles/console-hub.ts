@@ -109,7 +109,7 @@ export class ConsoleHub {
       }
       if (row.end_reason !== null) session.end(row.end_reason);
       else if (endedServers.has(row.server_status)) session.end("server_deleted");
-      else if (row.organisation_status !== "active") session.end("access_ended");
+      else if (row.organisation_status !== "active" || row.is_locked) session.end("access_ended");
       else {
         const key = `${row.token_id} ${row.organisation_id}`;
         const allowed = mayUse.get(key) ?? this.#mayUse(row);

@@ -280,6 +280,14 @@ describe("a session", () => {
     expect(await near.reason()).toBe("access_ended");
   });
 
+  test("ends when an operator locks the server", async () => {
+    const locked = (await world.createRunning()).id;
+    const near = await browser(await ticketOf(world.owned, {}, locked));
+    const operator = world.world.operator.with({ "Kule-Organisation": world.organisation.id });
+    expect((await operator.post(`/servers/${locked}/lock`, { reason: "abuse" })).status).toBe(200);
+    expect(await near.reason()).toBe("access_ended");
+  });
+
   test("ends when the server is deleted", async () => {
     const doomed = (await world.createRunning()).id;
     const ticket = await ticketOf(world.owned, {}, doomed);
@@ -342,6 +350,20 @@ describe("a session", () => {
     const before = near.bytes.length;
     await near.until(({ bytes }) => bytes.length > before);
   });
+
+  test("keeps no sizes for a machine that reads nothing", async () => {
+    const { near, far } = await session();
+    far.socket.pause();
+    const before = process.memoryUsage().rss;
+    for (let n = 0; n < 600_000; n++) {
+      near.socket.send(`{"type":"resize","cols":${(n % 900) + 1},"rows":40}`);
+      if (near.socket.bufferedAmount > 2 ** 20) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    while (near.socket.bufferedAmount > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(100);
+    far.socket.resume();
+    await far.until(({ texts }) => texts.length > 0);
+  }, 60_000);
 
   test("ends on what is not of the protocol, and on too long a frame", async () => {
     const first = await session();
@@ -414,4 +436,20 @@ test("a connection that breaks off while we look at its ticket harms nobody", as
     socket.resetAndDestroy();
   }
   await (await session()).near.socket.close();
+});
+
+test("a handshake that is none of a websocket uses its ticket up, and nothing else", async () => {
+  const { hostname, port } = new URL(one.origin);
+  const ticket = await ticketOf();
+  const socket = connect(Number(port), hostname);
+  let answer = "";
+  socket.on("data", (bytes) => {
+    answer += bytes.toString();
+  });
+  socket.write(
+    `GET ${new URL(ticket.url).pathname} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: short\r\nsec-websocket-protocol: ${ticket.protocol}, kule.ticket.${ticket.ticket}\r\n\r\n`,
+  );
+  await new Promise((resolve) => socket.once("close", resolve));
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  await untilClosed(ticket.session_id);
 });

@@ -23,6 +23,8 @@ type Listeners = {
 
 /** What a browser may send before the machine answers; more waits in its socket. */
 const earlyBytes = 16 * 1024;
+/** More than what waits for the machine's side before its reader is paused, so that a paste does not lose a size. */
+const mostBeforeSizes = 512 * 1024;
 /** What may be under way to a browser that says what it has shown. */
 const windowBytes = 512 * 1024;
 /** How long a close may take to be answered. */
@@ -106,7 +108,7 @@ export class LiveSession {
       const control = readControl(bytes);
       if (control === null || control.type === "open") this.end("protocol");
       else if (control.type === "ack") this.#toBrowser?.acknowledge(control.bytes);
-      else if (this.#isOpen) this.#agent?.send(JSON.stringify(control));
+      else if (this.#isOpen) this.#tellSize(JSON.stringify(control));
       return;
     }
     if (isPersonsInput(this.row.type as "serial" | "vnc", bytes)) this.#inputAt = performance.now();
@@ -116,6 +118,11 @@ export class LiveSession {
     }
     this.#early.push(bytes);
     if (this.#early.reduce((sum, each) => sum + each.length, 0) > earlyBytes) this.#browser.pause();
+  }
+
+  /** Left out while the machine's side takes nothing: however many a browser sends, none of them waits here. */
+  #tellSize(control: string): void {
+    if (this.#agent !== null && this.#agent.bufferedAmount < mostBeforeSizes) this.#agent.send(control);
   }
 
   #fromAgent(bytes: Buffer, isBinary: boolean): void {

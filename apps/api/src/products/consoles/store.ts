@@ -181,6 +181,7 @@ export function heldSessions(db: Database, replicaId: string) {
       "console_session.token_kind",
       "console_session.organisation_id",
       "server.status as server_status",
+      sql<boolean>`server.locked_reason is not null`.as("is_locked"),
       "organisation.status as organisation_status",
     ])
     .where("console_session.replica_id", "=", replicaId)

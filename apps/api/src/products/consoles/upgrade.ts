@@ -24,6 +24,8 @@ const noTicket = new UpgradeRefused(
   "the ticket is unknown, used, expired or for another console",
 );
 
+const notUpgraded = new UpgradeRefused(400, "malformed_request", "the handshake is none of a websocket");
+
 /** Makes websockets of a server's upgrade requests. What it did not expect is closed, whatever happens meanwhile. */
 export function serveConsoles(
   server: Server,
@@ -45,8 +47,12 @@ export function serveConsoles(
     maxPayload: agentPayloadBytes,
     handleProtocols: chosen,
   });
+  // A handshake that is none is answered by the library, which tells nobody.
   const upgraded = (server_: WebSocketServer, request: IncomingMessage, socket: Duplex, head: Buffer) =>
-    new Promise<WebSocket>((resolve) => server_.handleUpgrade(request, socket, head, resolve));
+    new Promise<WebSocket>((resolve, reject) => {
+      socket.once("close", () => reject(notUpgraded));
+      server_.handleUpgrade(request, socket, head, resolve);
+    });
 
   const browser = async (request: IncomingMessage, socket: Duplex, head: Buffer, ids: [string, string]) => {
     refuseForeignPage(deps, request);
@@ -61,7 +67,12 @@ export function serveConsoles(
       await markClosed(deps.db, session, { reason: "refused", bytesIn: 0, bytesOut: 0 });
       throw noTicket;
     }
-    hub.acceptBrowser(session, await upgraded(forBrowsers, request, socket, head));
+    const connection = await upgraded(forBrowsers, request, socket, head).catch(async (error: unknown) => {
+      // Its ticket is used up, and it would count as open for as long as this process lives.
+      await markClosed(deps.db, session, { reason: "refused", bytesIn: 0, bytesOut: 0 });
+      throw error;
+    });
+    hub.acceptBrowser(session, connection);
   };
 
   const agent = async (request: IncomingMessage, socket: Duplex, head: Buffer, sessionId: string) => {
