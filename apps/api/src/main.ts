@@ -1,5 +1,4 @@
 import { argv, env, stderr } from "node:process";
-import { SettingsError } from "@kule/agent/settings";
 import { batteryHook } from "@kule/crash-points/crash-hook";
 import { RegionFileError } from "@kule/region-config/region-file-error";
 import { migrateCommand } from "./commands/migrate.ts";
@@ -38,7 +37,7 @@ async function main(command: string | undefined, options: readonly string[]): Pr
 
 /** What is wrong with how the process was started says so itself. */
 function isExplained(error: unknown): error is Error {
-  return [BadSettings, RegionFileError, SettingsError].some((kind) => error instanceof kind);
+  return [BadSettings, RegionFileError].some((kind) => error instanceof kind);
 }
 
 main(argv[2], argv.slice(3)).catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import { runAgent } from "@kule/agent/agent";
 import { httpCalls } from "@kule/agent/api-calls";
 import { makeLog } from "@kule/agent/log";
-import { type AgentSettings, agentSettings } from "@kule/agent/settings";
+import { type AgentSettings, agentSettings, SettingsError } from "@kule/agent/settings";
 import { loadRegionFile } from "@kule/region-config/load-region-file";
 import type { RegionFile } from "@kule/region-config/region-file";
 import { apiRoot, createApp } from "../app.ts";
@@ -26,7 +26,7 @@ const lookAgainMs = 5_000;
  * Reads the region files that KULE_DIRECT_REGIONS names, separated by commas. Their secrets come from this process's
  * environment.
  *
- * @throws RegionFileError or SettingsError, which say what is wrong and where; BadSettings for one region in two files
+ * @throws RegionFileError, which says what is wrong and where; BadSettings for the environment, or one region in two files
  */
 export function readDirectRegions(environment: Environment): DirectRegion[] {
   const paths = (environment.KULE_DIRECT_REGIONS ?? "").split(",").map((path) => path.trim());
@@ -36,12 +36,20 @@ export function readDirectRegions(environment: Environment): DirectRegion[] {
       // Nobody has to mint it: it lives a little longer than this process, which alone knows it.
       const token = mintToken("agent");
       const file = loadRegionFile(path, { ...environment, KULE_AGENT_TOKEN: token.secret });
-      return { file, settings: agentSettings(file, environment), token };
+      return { file, settings: settingsOf(file, environment), token };
     });
   const slugs = regions.map(({ file }) => file.region);
   const twice = slugs.find((slug, index) => slugs.indexOf(slug) !== index);
   if (twice !== undefined) throw new BadSettings(`KULE_DIRECT_REGIONS names region ${twice} twice`);
   return regions;
+}
+
+function settingsOf(file: RegionFile, environment: Environment): AgentSettings {
+  try {
+    return agentSettings(file, environment);
+  } catch (error) {
+    throw error instanceof SettingsError ? new BadSettings(error.message) : error;
+  }
 }
 
 /**
