@@ -375,6 +375,17 @@ describe("a server's page", () => {
     expect(world.api.state.server(id)?.deletion).toBe(null);
   });
 
+  test("a member can put protection on, and is told why it does not come off", async () => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    const mia = await new Visitor(world).signIn("mia@example.org", "making things");
+    const missing = "Your role does not include server:unprotect.";
+    expect(await mia.page(`/servers/${id}`)).not.toContain(missing);
+    await mia.submit(`/servers/${id}`, `/servers/${id}/protection`, { protect: "true" });
+    expect(await mia.page(`/servers/${id}`)).toContain(missing);
+    expect(await ada.page(`/servers/${id}`)).not.toContain(missing);
+  });
+
   test("an unknown server is a 404 that leads on", async () => {
     await ada.signIn();
     const response = await ada.get("/servers/srv_nothing");

@@ -45,6 +45,15 @@ export class FakeState {
       name: "Ada Lovelace",
       organisation: acme,
       role: "admin",
+      permissions: [...member, "public_ip:unprotect", "server:unprotect"],
+    },
+    {
+      id: fakeId("usr"),
+      email: "mia@example.org",
+      password: "making things",
+      name: "Mia Member",
+      organisation: acme,
+      role: "member",
       permissions: member,
     },
     {

@@ -1,5 +1,6 @@
 import {
   permissionTableFindings,
+  runAskedInside,
   runRoleMatrix,
   scopedTokenFindings,
   scopes,
@@ -11,6 +12,8 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 
 const LEAST_ACTORS = { full: 15, sample: 3 };
 const inSample = /nobody|owner of A|viewer of A|agent of A/;
+/** Members are whom these are kept from. */
+const inSampleInside = /owner of A|member of A/;
 
 export const row: Row = {
   id: "C8",
@@ -53,6 +56,18 @@ export const row: Row = {
         },
       ],
       expects: /^(listJobs|getJob) and the agent of A's region: true/,
+    },
+    {
+      name: "members-unprotect",
+      removes: "the permission that taking a server's protection off asks for",
+      patches: [
+        {
+          file: "apps/api/src/products/servers/update-server.ts",
+          find: 'if (isLowered) requirePermissions(request, ["server:unprotect"]);',
+          replace: "",
+        },
+      ],
+      expects: /^updateServer as member of A: expected 403 naming server:unprotect, got 200/,
     },
     {
       name: "unchecked-route",
@@ -98,6 +113,7 @@ export const row: Row = {
         await testBuildFindings(all),
         await runRoleMatrix(all, run.scale === "full" ? /./ : inSample),
       ];
+      findings.push(await runAskedInside(all, run.scale === "full" ? /./ : inSampleInside));
       run.progress("the role matrix was run");
       for (const scope of run.scale === "full" ? scopes : scopes.slice(0, 1))
         findings.push(await scopedTokenFindings(all, scope));

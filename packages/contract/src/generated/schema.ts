@@ -948,7 +948,7 @@ export interface paths {
         /**
          * Change labels, PTR name, protection or what becomes of it with its server
          * @description In `labels`, a value sets and `null` removes; what is not named stays. `ptr` is stored for the day that domains are
-         *     offered.
+         *     offered. Taking `protection.delete` off needs the permission `public_ip:unprotect`, which admins and owners have.
          */
         patch: operations["updatePublicIp"];
         trace?: never;
@@ -1100,6 +1100,9 @@ export interface paths {
          *     A new `name` is written at once and told the region by a job (202 with `server` and `job`): the VM is renamed, and
          *     a running Linux guest whose agent answers gets the new host name. Otherwise the guest has it from its next start,
          *     at which cloud-init takes it for a new instance and makes new SSH host keys; Windows always takes it at a start.
+         *
+         *     Whoever may change a server can put protection on. Taking it off (`false` where it is `true`) needs the
+         *     permission `server:unprotect`, which admins and owners have.
          */
         patch: operations["updateServer"];
         trace?: never;

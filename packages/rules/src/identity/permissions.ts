@@ -39,7 +39,9 @@ const admin = [
   ...member,
   "audit:read",
   "member:manage",
+  "public_ip:unprotect",
   "server:purge",
+  "server:unprotect",
   "token:manage",
   "token:read",
 ] as const;

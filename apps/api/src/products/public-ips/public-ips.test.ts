@@ -114,6 +114,11 @@ describe("A public IP", () => {
       status: 409,
       body: { code: "protected" },
     });
+    const member = await world.addToken(acme.id, "member");
+    expect(await member.patch(`/public-ips/${id}`, { protection: { delete: false } })).toMatchObject({
+      status: 403,
+      body: { required: ["public_ip:unprotect"] },
+    });
     const changed = await acme.owner.patch(`/public-ips/${id}`, {
       protection: { delete: false },
       ptr: null,

@@ -1,6 +1,7 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import type { ApiRequest } from "../../platform/api-request.ts";
+import { requirePermissions } from "../../platform/authorise.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
 import { changedLabels, labelErrors } from "../../platform/labels.ts";
@@ -10,10 +11,11 @@ import { findPublicIp, lockPublicIp, type PublicIpDetails, updatePublicIpRow } f
 import { viewPublicIp } from "./view.ts";
 
 export function checkUpdatePublicIp(
-  _request: ApiRequest<"updatePublicIp">,
+  request: ApiRequest<"updatePublicIp">,
   body: Partial<RequestBody<"updatePublicIp">>,
   found: PublicIpDetails,
 ): FieldError[] {
+  requireUnprotect(request, found, body);
   return labelErrors(found.labels, body.labels);
 }
 
@@ -26,6 +28,7 @@ export async function updatePublicIp(
   const { body, organisationId } = request;
   const ip = await lockPublicIp(tx, organisationId, found.id);
   if (ip === null) throw new NotFound();
+  requireUnprotect(request, ip, body);
   const labels = body.labels === undefined ? {} : { labels: changedLabels(ip.labels, body.labels) };
   request.checkGeneration(ip);
   await updatePublicIpRow(tx, organisationId, ip.id, {
@@ -37,4 +40,13 @@ export async function updatePublicIp(
   const updated = await findPublicIp(tx, organisationId, ip.id);
   if (updated === null) throw new Error("a public IP that was just changed could not be found");
   return { reply: reply(200, viewPublicIp(updated)), resource: ip.id };
+}
+
+/** @throws Forbidden when protection would be taken off by somebody who may not: see updateServer */
+function requireUnprotect(
+  request: ApiRequest,
+  ip: PublicIpDetails,
+  { protection }: Partial<RequestBody<"updatePublicIp">>,
+): void {
+  if (ip.protect_delete && protection?.delete === false) requirePermissions(request, ["public_ip:unprotect"]);
 }

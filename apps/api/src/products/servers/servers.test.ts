@@ -424,6 +424,39 @@ describe("PATCH /servers/{id}", () => {
     );
   });
 
+  test("lets a member protect a server, and only an admin take that off", async () => {
+    const { server } = await world.create();
+    const path = `/servers/${server.id}`;
+    const member = await world.world.addToken(world.organisation.id, "member");
+    for (const what of ["delete", "rebuild"]) {
+      const on = await member.patch(path, { protection: { [what]: true } });
+      expect([on.status, on.body.protection[what]]).toEqual([200, true]);
+      // Before what is wrong with the body, and before If-Match.
+      const stale = { "If-Match": '"g999"' };
+      for (const more of [{}, { name: "a..b" }, { labels: { role: "web" } }]) {
+        const off = await member.patch(path, { ...more, protection: { [what]: false } }, stale);
+        expect([off.status, off.body.code, off.body.required]).toEqual([
+          403,
+          "forbidden",
+          ["server:unprotect"],
+        ]);
+      }
+      expect((await world.server(server.id)).protection[what]).toBe(true);
+      const admin = await world.world.addToken(world.organisation.id, "admin");
+      const off = await admin.patch(path, { protection: { [what]: false } });
+      expect([off.status, off.body.protection[what]]).toEqual([200, false]);
+      // What is off already may be said to be off by anybody who may change the server.
+      expect((await member.patch(path, { protection: { [what]: false } })).status).toBe(200);
+    }
+  });
+
+  test("a scope that leaves it out keeps an owner's token from taking protection off", async () => {
+    const { server } = await world.create({ protection: { delete: true } });
+    const token = await world.world.addToken(world.organisation.id, "owner", ["server:update"]);
+    const off = await token.patch(`/servers/${server.id}`, { protection: { delete: false } });
+    expect([off.status, off.body.required]).toEqual([403, ["server:unprotect"]]);
+  });
+
   test("refuses an empty change and unknown fields", async () => {
     const { server } = await world.create();
     expect((await world.owned.patch(`/servers/${server.id}`, {})).status).toBe(422);

@@ -5,6 +5,7 @@ import { serverNameProblem } from "@kule/rules/servers/naming";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
+import { requirePermissions } from "../../platform/authorise.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
 import { Conflict, fieldError, NotFound } from "../../platform/errors.ts";
@@ -16,11 +17,14 @@ import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
 import { findNamesake, lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 
+type Protection = RequestBody<"updateServer">["protection"];
+
 export function checkUpdateServer(
-  _request: ApiRequest<"updateServer">,
+  request: ApiRequest<"updateServer">,
   body: Partial<RequestBody<"updateServer">>,
   found: ServerDetails,
 ): FieldError[] {
+  requireUnprotect(request, found, body.protection);
   const problem = body.name === undefined ? null : serverNameProblem(body.name);
   return [
     ...(problem === null ? [] : [fieldError("/name", "invalid_format", problem)]),
@@ -40,6 +44,8 @@ export async function updateServer(
   const { body, organisationId } = request;
   const server = await lockServer(tx, organisationId, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
+  // Again under the lock: somebody may have protected it since.
+  requireUnprotect(request, server, body.protection);
   const labels = body.labels === undefined ? {} : { labels: changedLabels(server.labels, body.labels) };
   request.checkGeneration(server);
   const { state } = await lockedState(tx, server);
@@ -77,9 +83,19 @@ export async function updateServer(
   return { reply: reply(200, await writtenServer(tx, organisationId, server.id)), resource: server.id };
 }
 
-function protectionOf(
-  change: RequestBody<"updateServer">["protection"],
-): Partial<Pick<ServerRow, "protect_delete" | "protect_rebuild">> {
+/**
+ * Protection keeps those from deleting a server who may delete servers: they can put it on, and not take it off.
+ *
+ * @throws Forbidden when it would be taken off by somebody who may not
+ */
+function requireUnprotect(request: ApiRequest, server: ServerRow, change: Protection): void {
+  const isLowered =
+    (server.protect_delete && change?.delete === false) ||
+    (server.protect_rebuild && change?.rebuild === false);
+  if (isLowered) requirePermissions(request, ["server:unprotect"]);
+}
+
+function protectionOf(change: Protection): Partial<Pick<ServerRow, "protect_delete" | "protect_rebuild">> {
   return {
     ...(change?.delete === undefined ? {} : { protect_delete: change.delete }),
     ...(change?.rebuild === undefined ? {} : { protect_rebuild: change.rebuild }),

@@ -120,6 +120,7 @@ function orderDefects(fuzz: FuzzCase, actor: FuzzActor, { status, text }: RawAns
   if (!mayDo) return status === 403 ? [] : [`expected 403, got ${status}`];
   const mayNot = lacksMore(fuzz, actor, status, text);
   if (mayNot !== null) return mayNot;
+  if (status === 403 && isUnprotectRefused(fuzz, actor, text)) return [];
   if (status === 403 && !isPrivilege(operation.id)) return ["403 for somebody who may"];
   if (status === 429) return [];
   const choices = Object.values(fuzz.path);
@@ -153,6 +154,27 @@ function lacksMore(fuzz: FuzzCase, actor: FuzzActor, status: number, text: strin
   if (status !== 403) return isTwice ? null : [`expected 403 for want of ${more}, got ${status}`];
   const { required } = JSON.parse(text) as { required?: readonly string[] };
   return required?.includes(more) ? [] : [`403 that does not name ${more}`];
+}
+
+/** Asked for when protection comes off; whether it is on depends on what the requests before this one did. */
+const askedToUnprotect: Partial<Record<OperationId, Permission>> = {
+  updateServer: "server:unprotect",
+  updatePublicIp: "public_ip:unprotect",
+};
+
+/** Whether a 403 is the one of a caller who would take protection off and may not. */
+function isUnprotectRefused({ operation, body }: FuzzCase, actor: FuzzActor, text: string): boolean {
+  const permission = askedToUnprotect[operation.id];
+  if (permission === undefined || actor.permissions.has(permission)) return false;
+  const sent: unknown =
+    body.kind === "valid" || body.kind === "defects"
+      ? body.value
+      : body.kind === "json"
+        ? JSON.parse(body.text)
+        : null;
+  const { protection } = (sent ?? {}) as { protection?: object };
+  const { required } = JSON.parse(text) as { required?: readonly string[] };
+  return Object.values(protection ?? {}).includes(false) && required?.join() === permission;
 }
 
 /** Operations that look at the role that is given or taken, too. */

@@ -1,14 +1,14 @@
 import { operations } from "@kule/contract/generated/operations";
-import type { OperationInfo } from "@kule/contract/schemas";
-import { allPermissions, scopeCovers } from "@kule/rules/identity/permissions";
+import type { OperationId, OperationInfo } from "@kule/contract/schemas";
+import { allPermissions, type Permission, scopeCovers } from "@kule/rules/identity/permissions";
 import { allOperations } from "@kule/testing/contract/contract-schema";
 import type { Findings } from "./isolation-answers.ts";
 import { isPermitted } from "./isolation-matrix.ts";
 import { type Actor, actorsOf } from "./matrix-actors.ts";
 import { standingPath } from "./matrix-objects.ts";
-import { callOperation } from "./operation-call.ts";
+import { callOperation, type OperationCall } from "./operation-call.ts";
 import { recipes } from "./recipes.ts";
-import type { TwoOrganisations } from "./two-organisations.ts";
+import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
 /** A login is no call of anybody; it has tests of its own. */
 const callable = allOperations().filter((info) => info.id !== "login");
@@ -62,8 +62,71 @@ async function callAs(all: TwoOrganisations, actor: Actor, info: OperationInfo, 
   });
 }
 
-/** Asked for by a way to use an operation that asks for another: deleteServer with `purge`. */
-const askedInside: ReadonlySet<string> = new Set(["server:purge"]);
+/** Ways to use an operation that ask for a permission beside the operation's own. */
+const usesThatAskMore: readonly {
+  readonly operation: OperationId;
+  readonly permission: Permission;
+  readonly call: (side: Side, all: TwoOrganisations) => Promise<Omit<OperationCall, "operation">>;
+}[] = [
+  {
+    operation: "deleteServer",
+    permission: "server:purge",
+    call: async (side) => ({
+      path: { server_id: await side.tenant.addRunningServer({ subnet_id: side.standing.subnet }) },
+      query: { purge: "true" },
+    }),
+  },
+  ...(["delete", "rebuild"] as const).map((what) => ({
+    operation: "updateServer" as const,
+    permission: "server:unprotect" as const,
+    call: async (side: Side) => ({
+      path: {
+        server_id: (
+          await side.tenant.addServer({ subnet_id: side.standing.subnet, protection: { [what]: true } })
+        ).id,
+      },
+      body: { protection: { [what]: false } },
+    }),
+  })),
+  {
+    operation: "updatePublicIp",
+    permission: "public_ip:unprotect",
+    call: async (side) => ({
+      path: { public_ip_id: await side.tenant.addPublicIp({ protection: { delete: true } }) },
+      body: { protection: { delete: false } },
+    }),
+  },
+];
+const askedInside: ReadonlySet<string> = new Set(usesThatAskMore.map(({ permission }) => permission));
+
+/** The same for those: who has the operation's permission alone is refused by the name of the other one. */
+export async function runAskedInside(all: TwoOrganisations, actorNames = /./): Promise<Findings> {
+  const violations: string[] = [];
+  let cases = 0;
+  const actors = actorsOf(all).filter(({ name, kind }) => kind !== "nobody" && actorNames.test(name));
+  for (const { operation, permission, call } of usesThatAskMore)
+    for (const actor of actors) {
+      if (actor.side === all.b) continue;
+      cases += 1;
+      const headers =
+        actor.kind === "operator" ? { headers: { "Kule-Organisation": actor.side.tenant.id } } : {};
+      const { status, text } = await callOperation(actor.caller, {
+        operation,
+        ...(await call(actor.side, all)),
+        ...headers,
+      });
+      const missing = [operations[operation].permission, permission].find(
+        (each) => !actor.permissions.has(each),
+      );
+      const named = status === 403 ? (JSON.parse(text) as { required?: string[] }).required?.join() : null;
+      if (missing === undefined ? status >= 300 : named !== missing)
+        violations.push(
+          `${operation} as ${actor.name}: expected ${missing === undefined ? "a success" : `403 naming ${missing}`}, ` +
+            `got ${status} ${text.slice(0, 300)}`,
+        );
+    }
+  return { cases, violations };
+}
 
 /**
  * What must hold of the table of permissions whatever it says: those who only look change nothing, agents and people

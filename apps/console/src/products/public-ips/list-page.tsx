@@ -137,6 +137,8 @@ function Acts(props: PublicIpsPageProps & { readonly ip: PublicIp }) {
     <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${ip.id}-${name}`} />
   );
   const isAttached = ip.attached_to !== null;
+  const mayUnprotect = view.session === null || may(view.session, "public_ip:unprotect");
+  const mustStayProtected = ip.protection.delete && !mayUnprotect;
   const places = props.servers.filter(
     (server) =>
       server.region === ip.region &&
@@ -188,9 +190,21 @@ function Acts(props: PublicIpsPageProps & { readonly ip: PublicIp }) {
             <span>{text.deleteWithServer}</span>
           </label>
           <label class="check">
-            <input type="checkbox" name="protect" checked={ip.protection.delete} />
+            <input
+              type="checkbox"
+              name="protect"
+              checked={ip.protection.delete}
+              disabled={mustStayProtected}
+            />
             <span>{text.protect}</span>
           </label>
+          {mustStayProtected ? (
+            <>
+              {/* A browser leaves out what is disabled, which would read as taken off. */}
+              <input type="hidden" name="protect" value="on" />
+              <p class="hint">{view.messages.common.notAllowed("public_ip:unprotect")}</p>
+            </>
+          ) : null}
           <button type="submit" class="button">
             {text.save}
           </button>

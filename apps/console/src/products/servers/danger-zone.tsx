@@ -13,6 +13,8 @@ export function DangerZone(props: ShowPageProps) {
   const notDeletable = whyNot(view, server.actions.delete, "server:delete");
   const notChangeable = whyNot(view, server.actions.update, "server:update");
   const isProtected = server.protection.delete;
+  const notSwitchable =
+    notChangeable ?? (isProtected ? whyNot(view, server.actions.update, "server:unprotect") : null);
   return (
     <section class="panel danger" aria-labelledby="danger-title">
       <div class="panel-head">
@@ -24,7 +26,7 @@ export function DangerZone(props: ShowPageProps) {
           <h3>{messages.servers.protection}</h3>
           <p class="hint">{isProtected ? messages.servers.protectionOn : messages.servers.protectionOff}</p>
         </div>
-        <ActButton why={notChangeable} name="protect" value={isProtected ? "false" : "true"}>
+        <ActButton why={notSwitchable} name="protect" value={isProtected ? "false" : "true"}>
           {isProtected ? messages.servers.unprotect : messages.servers.protect}
         </ActButton>
       </form>
