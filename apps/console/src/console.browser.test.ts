@@ -427,7 +427,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(world.api.state.servers.map(({ name }) => name)).toEqual(["win-1"]);
     await page.fill("#confirm-name", "something-else");
     await page.click("form[action$='/delete'] button[type=submit]");
-    await page.waitForSelector("text=Nothing was deleted");
+    await page.waitForSelector("text=Nothing was done");
     expect(world.api.state.servers[0]?.deletion).toBe(null);
   });
 

@@ -9,6 +9,8 @@ const paths = {
   jobs: "M5 6h2M5 12h2M5 18h2M10.5 6H19M10.5 12H19M10.5 18H16",
   usage: "M5 19.5v-6M10 19.5v-10M15 19.5v-7M20 19.5V5M3.5 19.5h18",
   download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 19.5h14",
+  power: "M12 4v8M7.2 6.6a7 7 0 1 0 9.6 0",
+  pencil: "M5 19l1-4L16.5 4.5l3 3L9 18zM14 7l3 3",
   plus: "M12 5v14M5 12h14",
   check: "m5 12.5 4.5 4.5L19 7.5",
   cross: "M6.5 6.5l11 11M17.5 6.5l-11 11",
@@ -31,6 +33,7 @@ export function Icon({ name, size = 20 }: { readonly name: IconName; readonly si
   return (
     <svg
       class="icon"
+      data-icon={name}
       viewBox="0 0 24 24"
       width={size}
       height={size}

@@ -165,9 +165,11 @@ export type Operation = <Body>(
 /** A replay never repeats a secret. */
 function withoutSecret(answer: Answer): Answer {
   const headers = { ...answer.headers, "idempotency-replayed": "true" };
-  const body = answer.body as { console_password?: string | null } | undefined;
-  if (typeof body?.console_password !== "string") return { ...answer, headers };
-  return { ...answer, headers, body: { ...body, console_password: null, secret_withheld: true } };
+  const body = answer.body as { console_password?: string | null; password?: string | null } | undefined;
+  for (const secret of ["console_password", "password"] as const)
+    if (typeof body?.[secret] === "string")
+      return { ...answer, headers, body: { ...body, [secret]: null, secret_withheld: true } };
+  return { ...answer, headers };
 }
 
 function registerIdentity(operation: Operation, state: FakeState): void {

@@ -5,6 +5,7 @@ import type { Answer, Operation } from "./fake-api.ts";
 import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
 import { fakeCapacity, fakeRegion } from "./fake-regions.ts";
+import { registerServerActs } from "./fake-server-acts.ts";
 import type { FakeState } from "./fake-state.ts";
 import { registerUsage } from "./fake-usage.ts";
 
@@ -20,6 +21,7 @@ const page = <Item>(items: readonly Item[], query: URLSearchParams): Answer => {
 export function registerProducts(operation: Operation, state: FakeState, app: Hono, calls: string[]): void {
   operation("get", "/catalog", "getCatalog", () => ({ status: 200, body: fakeCatalog }));
   registerServers(operation, state);
+  registerServerActs(operation, state);
   registerJobs(operation, state, app, calls);
   registerSshKeys(operation, state);
   registerNetworks(operation, state);
@@ -38,13 +40,16 @@ function registerOperator(operation: Operation, state: FakeState): void {
 }
 
 function registerServers(operation: Operation, state: FakeState): void {
-  operation("get", "/servers", "listServers", ({ query }) => {
+  operation("get", "/servers", "listServers", ({ query, fail }) => {
+    const selector = query.get("label_selector") ?? "";
+    if (/\S\s\S/.test(selector)) return wrongSelector(fail, selector);
     const statuses = query.getAll("status");
     const sort = query.get("sort") ?? "-created_at";
     const key = sort.endsWith("name") ? "name" : "created_at";
     const sorted = state.servers
       .filter((server) => server.name.startsWith(query.get("q") ?? ""))
       .filter((server) => statuses.length === 0 || statuses.includes(server.status))
+      .filter((server) => matchesLabels(server.labels, query.get("label_selector") ?? ""))
       .filter((server) => !query.has("region") || server.region === query.get("region"))
       .toSorted((a, b) => (a[key] < b[key] ? -1 : 1));
     return page(sort.startsWith("-") ? sorted.reverse() : sorted, query);
@@ -103,25 +108,17 @@ function registerServers(operation: Operation, state: FakeState): void {
     return { status: 200, body: server };
   });
 
-  operation<Schemas["ServerUpdate"]>(
-    "patch",
-    "/servers/:server_id",
-    "updateServer",
-    ({ params, body, fail }) => {
-      const server = state.server(params.server_id);
-      if (server === undefined) return fail(404, "not_found", "There is no such server");
-      return {
-        status: 200,
-        body: state.changeServer(server.id, {
-          protection: { ...server.protection, ...body.protection },
-        }),
-      };
-    },
-  );
-
-  operation("delete", "/servers/:server_id", "deleteServer", ({ params, fail, token }) => {
+  operation("delete", "/servers/:server_id", "deleteServer", ({ params, query, fail, token }) => {
     const server = state.server(params.server_id);
     if (server === undefined) return fail(404, "not_found", "There is no such server");
+    if (query.get("purge") === "true") {
+      const job = fakeJob("ServerDestroy", server.id, state.userOf(token).name);
+      state.jobs.unshift(job);
+      return {
+        status: 202,
+        body: { server: state.changeServer(server.id, { status: "deleting", job_id: job.id }), job },
+      };
+    }
     const { allowed, code, reason } = server.actions.delete;
     if (!allowed)
       return fail(409, code ?? "invalid_state", reason ?? "", {
@@ -190,6 +187,32 @@ function registerServers(operation: Operation, state: FakeState): void {
       };
     },
   );
+}
+
+/** The simplest terms alone: `k=v` and `k`. */
+function matchesLabels(labels: Readonly<Record<string, string>>, selector: string): boolean {
+  return selector
+    .split(",")
+    .filter((term) => term !== "")
+    .every((term) => {
+      const [key = "", value] = term.split("=");
+      return value === undefined ? Object.hasOwn(labels, key) : labels[key] === value;
+    });
+}
+
+function wrongSelector(
+  fail: (
+    status: number,
+    code: Schemas["ErrorCode"],
+    detail: string,
+    more?: Partial<Schemas["Problem"]>,
+  ) => Answer,
+  selector: string,
+): Answer {
+  const message = `"${selector}" is neither a label key nor a term`;
+  return fail(422, "validation_failed", message, {
+    errors: [{ field: "label_selector", code: "invalid_format", message, pointer: "label_selector" }],
+  });
 }
 
 function wrongFields(state: FakeState, body: Schemas["ServerCreate"]): Schemas["FieldError"][] {

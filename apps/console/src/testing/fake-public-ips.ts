@@ -77,12 +77,45 @@ export function registerPublicIps(operation: Operation, state: FakeState): void 
       if (ip === undefined || server === undefined) return fail(404, "not_found", "no such resource");
       const job = fakeJob("PublicIpAttach", server.id, "Ada Lovelace");
       state.jobs.push(job);
+      server.public_ips = [
+        ...server.public_ips,
+        {
+          id: ip.id,
+          address: ip.address,
+          version: ip.version,
+          status: "attached",
+          requires_reboot: false,
+        },
+      ];
       Object.assign(ip, {
         status: "attached",
         attached_to: { type: "server", id: server.id, name: server.name },
         actions: actionsOf(true),
       } satisfies Partial<PublicIp>);
       return { status: 202, body: { public_ip: ip, server, job } };
+    },
+  );
+  operation("post", "/public-ips/:public_ip_id/detach", "detachPublicIp", ({ params, fail }) => {
+    const ip = find(params.public_ip_id);
+    const server = state.server(ip?.attached_to?.id);
+    if (ip === undefined || server === undefined)
+      return fail(409, "not_attached", "The address is attached to no server");
+    const job = fakeJob("PublicIpDetach", server.id, "Ada Lovelace");
+    state.jobs.push(job);
+    server.public_ips = server.public_ips.filter(({ id }) => id !== ip.id);
+    const free = { status: "free", attached_to: null, actions: actionsOf(false) } as const;
+    Object.assign(ip, free satisfies Partial<PublicIp>);
+    return { status: 202, body: { public_ip: ip, server, job } };
+  });
+  operation<Schemas["PublicIpUpdate"]>(
+    "patch",
+    "/public-ips/:public_ip_id",
+    "updatePublicIp",
+    ({ params, body, fail }) => {
+      const ip = find(params.public_ip_id);
+      if (ip === undefined) return fail(404, "not_found", "no such address");
+      const { labels: _labels, ...change } = body;
+      return { status: 200, body: Object.assign(ip, change) };
     },
   );
   operation("delete", "/public-ips/:public_ip_id", "deletePublicIp", ({ params }) => {

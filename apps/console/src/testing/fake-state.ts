@@ -20,8 +20,11 @@ const member = [
   "server:create",
   "server:update",
   "server:delete",
+  "server:rebuild",
+  "server:password_reset",
   "ssh_key:read",
   "ssh_key:create",
+  "ssh_key:update",
   "ssh_key:delete",
   "network:read",
   "network:create",
@@ -33,6 +36,8 @@ const member = [
   "job:cancel",
   "job:retry",
   "catalog:read",
+  "quota:read",
+  "usage:read",
 ];
 
 /** The stand-in's world. Jobs move only when a test says so. */
@@ -45,7 +50,7 @@ export class FakeState {
       name: "Ada Lovelace",
       organisation: acme,
       role: "admin",
-      permissions: [...member, "public_ip:unprotect", "server:unprotect"],
+      permissions: [...member, "public_ip:unprotect", "server:purge", "server:unprotect"],
     },
     {
       id: fakeId("usr"),
@@ -155,6 +160,16 @@ export class FakeState {
     const observed = { job_id: null, observed_at: now };
     if (job.kind === "ServerCreate" || job.kind === "ServerRestore")
       this.changeServer(job.resource.id, { ...observed, status: "running", power_state: "on" });
+    if (job.kind === "ServerPower" || job.kind === "ServerRebuild" || job.kind === "ServerResize") {
+      const isOn = job.action !== "stop" && job.action !== "shutdown";
+      this.changeServer(job.resource.id, {
+        ...observed,
+        status: isOn ? "running" : "stopped",
+        power_state: isOn ? "on" : "off",
+      });
+    }
+    if (job.kind === "ServerUpdate" || job.kind === "ServerPasswordReset")
+      this.changeServer(job.resource.id, observed);
     if (job.kind === "ServerStop") this.changeServer(job.resource.id, { ...observed, power_state: "off" });
     this.changeJob(id, {
       status: "succeeded",

@@ -10,11 +10,11 @@ import {
   PageHead,
   Pages,
   Status,
-  type Tone,
 } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
+import { publicIpTones } from "./public-ip-status.ts";
 
 type PublicIp = Schemas["PublicIp"];
 
@@ -32,13 +32,6 @@ export type PublicIpsPageProps = {
   readonly banner: { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
   readonly idempotencyKey: string;
 };
-
-export const publicIpTones = {
-  free: "idle",
-  attaching: "busy",
-  attached: "good",
-  detaching: "busy",
-} as const satisfies Record<Schemas["PublicIpStatus"], Tone>;
 
 export function PublicIpsPage(props: PublicIpsPageProps) {
   const { view, ips, banner } = props;

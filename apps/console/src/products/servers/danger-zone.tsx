@@ -1,58 +1,47 @@
 import { Icon } from "../../layout/icons.tsx";
-import { FormSeal } from "../../layout/parts.tsx";
+import { FormSeal, Status } from "../../layout/parts.tsx";
 import { actorName } from "../jobs/list-page.tsx";
 import { ActButton, whyNot } from "./act-button.tsx";
+import { ConfirmName } from "./confirm-name.tsx";
 import { RebuildRow } from "./operations.tsx";
+import { keptForm, problemsOf, typedIn } from "./refused-form.ts";
 import type { ShowPageProps } from "./show-page.tsx";
 
 /** Protection and deletion. What cannot be done now is shown grey, with the reason. */
 export function DangerZone(props: ShowPageProps) {
-  const { view, server, idempotencyKey } = props;
+  const { view, server, refused, idempotencyKey } = props;
   const { messages, format } = view;
   if (server.deletion !== null) return null;
-  const notDeletable = whyNot(view, server.actions.delete, "server:delete");
-  const notChangeable = whyNot(view, server.actions.update, "server:update");
-  const isProtected = server.protection.delete;
-  const notSwitchable =
-    notChangeable ?? (isProtected ? whyNot(view, server.actions.update, "server:unprotect") : null);
+  const notDeletable = whyNot(view, server, "delete", "server:delete");
   return (
-    <section class="panel danger" aria-labelledby="danger-title">
+    <section class="panel danger" id="danger" aria-labelledby="danger-title">
       <div class="panel-head">
         <h2 id="danger-title">{messages.servers.danger}</h2>
       </div>
-      <form class="danger-row" method="post" action={`/servers/${server.id}/protection`}>
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-protection`} />
-        <div>
-          <h3>{messages.servers.protection}</h3>
-          <p class="hint">{isProtected ? messages.servers.protectionOn : messages.servers.protectionOff}</p>
-        </div>
-        <ActButton why={notSwitchable} name="protect" value={isProtected ? "false" : "true"}>
-          {isProtected ? messages.servers.unprotect : messages.servers.protect}
-        </ActButton>
-      </form>
+      <ProtectionRow {...props} of="delete" />
+      <ProtectionRow {...props} of="rebuild" />
       <RebuildRow {...props} />
-      <form class="danger-row" method="post" action={`/servers/${server.id}/delete`}>
+      <form
+        class="danger-row"
+        id="delete"
+        method="post"
+        action={`/servers/${server.id}/delete`}
+        {...keptForm(refused, "delete")}
+      >
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-delete`} />
         <div>
           <h3>{messages.servers.delete}</h3>
           <p class="hint">
-            {messages.servers.deleteLead} {messages.servers.deleteLoses(format.disk(server.package.disk_gb))}
+            {messages.servers.deleteLead} {messages.servers.deleteLoses(format.disk(server.disk_gb))}
           </p>
           {notDeletable === null ? (
-            <div class="field">
-              <label for="confirm-name">{messages.servers.deleteConfirm(server.name)}</label>
-              <input
-                id="confirm-name"
-                class="mono"
-                type="text"
-                name="confirm_name"
-                autocomplete="off"
-                autocapitalize="none"
-                spellcheck={false}
-                data-confirm={server.name}
-                required
-              />
-            </div>
+            <ConfirmName
+              view={view}
+              id="confirm-name"
+              name={server.name}
+              typed={typedIn(refused, "delete", "confirm_name", "")}
+              problems={problemsOf(refused, "delete").confirm_name}
+            />
           ) : null}
         </div>
         <ActButton why={notDeletable} kind="danger">
@@ -63,11 +52,47 @@ export function DangerZone(props: ShowPageProps) {
   );
 }
 
+/** One of the two protections, and the switch that turns it round. */
+function ProtectionRow(props: ShowPageProps & { readonly of: "delete" | "rebuild" }) {
+  const { view, server, idempotencyKey, of } = props;
+  const { messages } = view;
+  const texts = messages.protection[of];
+  const isOn = server.protection[of];
+  const switchText = isOn ? messages.servers.unprotect : messages.servers.protect;
+  const why =
+    whyNot(view, server, "update", "server:update") ??
+    (isOn ? whyNot(view, server, "update", "server:unprotect") : null);
+  return (
+    <form class="danger-row" method="post" action={`/servers/${server.id}/protection`}>
+      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-protect-${of}`} />
+      <input type="hidden" name="of" value={of} />
+      <div>
+        <h3 class="title-line">
+          {texts.title}
+          <Status tone={isOn ? "good" : "idle"}>
+            {isOn ? messages.protection.on : messages.protection.off}
+          </Status>
+        </h3>
+        <p class="hint">{isOn ? texts.isOn : texts.isOff}</p>
+      </div>
+      <ActButton
+        why={why}
+        name="protect"
+        value={isOn ? "false" : "true"}
+        label={`${switchText}: ${texts.title}`}
+      >
+        {switchText}
+      </ActButton>
+    </form>
+  );
+}
+
 /** While the removal buffer runs: how long is left, and the way back. */
-export function PendingDeletion({ view, server, idempotencyKey }: ShowPageProps) {
+export function PendingDeletion({ view, server, refused, idempotencyKey }: ShowPageProps) {
   const { messages, format } = view;
   const { deletion } = server;
   if (deletion === null || server.status === "deleting") return null;
+  const notPurgeable = whyNot(view, server, "purge", "server:purge");
   const left = Date.parse(deletion.purge_at) - view.now.getTime();
   return (
     <section class="panel pending" aria-labelledby="pending-title">
@@ -88,16 +113,31 @@ export function PendingDeletion({ view, server, idempotencyKey }: ShowPageProps)
       </div>
       <form method="post" action={`/servers/${server.id}/cancel-deletion`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-restore`} />
-        <ActButton why={whyNot(view, server.actions.cancel_deletion, "server:delete")} kind="primary">
+        <ActButton why={whyNot(view, server, "cancel_deletion", "server:delete")} kind="primary">
           {messages.servers.undo}
         </ActButton>
       </form>
-      <form method="post" action={`/servers/${server.id}/purge`}>
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-purge`} />
-        <ActButton why={whyNot(view, server.actions.purge, "server:purge")} kind="danger">
+      <details class="confirm" open={refused?.act === "purge"}>
+        <summary class="button" data-kind="danger">
           {messages.operations.purge}
-        </ActButton>
-      </form>
+        </summary>
+        <form id="purge" method="post" action={`/servers/${server.id}/purge`} {...keptForm(refused, "purge")}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-purge`} />
+          <p class="hint">{messages.operations.purgeHint}</p>
+          {notPurgeable === null ? (
+            <ConfirmName
+              view={view}
+              id="purge-name"
+              name={server.name}
+              typed={typedIn(refused, "purge", "confirm_name", "")}
+              problems={problemsOf(refused, "purge").confirm_name}
+            />
+          ) : null}
+          <ActButton why={notPurgeable} kind="danger">
+            {messages.operations.purge}
+          </ActButton>
+        </form>
+      </details>
     </section>
   );
 }

@@ -1,14 +1,39 @@
 import type { RequestBody } from "@kule/contract/schemas";
 import type { Hono } from "hono";
-import { attempt, type Outcome } from "../../api.ts";
+import { attempt, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
+import type { FormFields } from "./refused-form.ts";
+import { requestOptions } from "./request-options.ts";
+
+/** How an act ended, and what its page says next. */
+export type ActEnd = {
+  readonly notice: string;
+  readonly fields?: FormFields;
+} & (
+  | {
+      readonly outcome: Outcome<unknown>;
+      /** A secret was in the answer the first time, and this is a repeat of it. */
+      readonly isWithheld?: boolean;
+    }
+  /** Nothing was asked for: the name that confirms it was not typed. */
+  | { readonly outcome: "unconfirmed" }
+);
 
 type AfterAct = (
   context: ConsoleContext,
   id: string,
-  outcome: Outcome<unknown>,
-  notice: string,
+  act: string,
+  end: ActEnd,
 ) => Response | Promise<Response>;
+type Work = (context: ConsoleContext, form: URLSearchParams, id: string) => Promise<ActEnd>;
+
+const fieldsNamed =
+  (...names: readonly string[]) =>
+  (pointer: string) =>
+    names.find((name) => pointer === `/${name}` || pointer.startsWith(`/${name}/`)) ?? null;
+
+/** As the contract has it; tells which of the two fields the API means, whose errors name the label alone. */
+const labelKey = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 
 /** What the forms of a server's page ask for, each one call of the API. */
 export function operationRoutes(
@@ -16,102 +41,135 @@ export function operationRoutes(
   { cookies }: ConsoleServices,
   afterAct: AfterAct,
 ): void {
-  const act = (
-    path: string,
-    work: (context: ConsoleContext, form: URLSearchParams, id: string) => Promise<[Outcome<unknown>, string]>,
-  ) => {
+  const act = (path: string, work: Work) => {
     routes.post(`/servers/:id/${path}`, async (context) => {
       const id = context.req.param("id");
-      const [outcome, notice] = await work(context, context.get("form"), id);
-      return afterAct(context, id, outcome, notice);
+      return afterAct(context, id, path, await work(context, context.get("form"), id));
     });
+    // Where a form that came back leaves the address: loading that again leads to the page.
+    routes.get(`/servers/:id/${path}`, (context) =>
+      context.redirect(`/servers/${context.req.param("id")}`, 303),
+    );
   };
 
   act("power", async (context, form, id) => {
     const action = form.get("action") as RequestBody<"powerServer">["action"];
     const body = { action, ...(form.get("force_after") === "true" ? { force_after: true } : {}) };
-    return [
-      await attempt(context.get("api").POST("/servers/{server_id}/power", { ...options(context, id), body })),
-      "power",
-    ];
+    const call = context
+      .get("api")
+      .POST("/servers/{server_id}/power", { ...requestOptions(context, id), body });
+    return { outcome: await attempt(call), notice: "power" };
   });
 
-  act("resize", async (context, form, id) => {
-    const body = {
-      package: form.get("package") ?? "",
-      // The page says what a restart means, and the button names it.
-      allow_restart: true,
-      grow_disk: form.get("keep_disk") !== "true",
+  act("rename", async (context, form, id) => {
+    const call = context.get("api").PATCH("/servers/{server_id}", {
+      ...requestOptions(context, id),
+      body: { name: (form.get("name") ?? "").trim() },
+    });
+    return {
+      outcome: await attempt(call),
+      notice: "renamed",
+      fields: { fieldOf: fieldsNamed("name"), conflicts: { name_taken: "name", invalid_state: "name" } },
     };
-    const api = context.get("api");
-    const { data: server } = await api.GET("/servers/{server_id}", { params: { path: { server_id: id } } });
-    const { data: catalog } = await api.GET("/catalog");
-    const wanted = catalog?.packages.find(({ slug }) => slug === body.package);
-    // The card of a smaller package says that the larger disk is kept.
-    if (wanted !== undefined && server !== undefined && wanted.disk_gb < server.disk_gb)
-      body.grow_disk = false;
-    return [
-      await attempt(api.POST("/servers/{server_id}/resize", { ...options(context, id), body })),
-      "resized",
-    ];
   });
 
-  act("rename", async (context, form, id) => [
-    await attempt(
-      context.get("api").PATCH("/servers/{server_id}", {
-        ...options(context, id),
-        body: { name: (form.get("name") ?? "").trim() },
-      }),
-    ),
-    "renamed",
-  ]);
+  act("labels", async (context, form, id) => {
+    const { messages } = context.get("view");
+    const key = (form.get("key") ?? "").trim();
+    const isRemoved = form.get("intent") === "remove";
+    const value = isRemoved ? null : (form.get("value") ?? "").trim();
+    const call = context.get("api").PATCH("/servers/{server_id}", {
+      ...requestOptions(context, id),
+      body: { labels: { [key]: value } },
+    });
+    return {
+      outcome: await attempt(call),
+      notice: isRemoved ? "unlabelled" : "labelled",
+      fields: {
+        fieldOf: (pointer) => (pointer.startsWith("/labels") ? (labelKey.test(key) ? "value" : "key") : null),
+        said: { key: messages.labels.wrongKey, value: messages.labels.wrongValue },
+      },
+    };
+  });
+
+  act("protection", async (context, form, id) => {
+    const isOn = form.get("protect") === "true";
+    const of = form.get("of") === "rebuild" ? "rebuild" : "delete";
+    const call = context.get("api").PATCH("/servers/{server_id}", {
+      ...requestOptions(context, id),
+      body: { protection: { [of]: isOn } },
+    });
+    return { outcome: await attempt(call), notice: isOn ? "protected" : "unprotected" };
+  });
 
   act("password-reset", async (context, form, id) => {
     const when = form.get("when") === "next_boot" ? ("next_boot" as const) : ("now" as const);
     const outcome = await attempt(
       context.get("api").POST("/servers/{server_id}/password-reset", {
-        ...options(context, id),
+        ...requestOptions(context, id),
         body: { when },
       }),
     );
-    if (outcome.kind === "done" && "password" in outcome.data && outcome.data.password != null)
-      await cookies.writeOnce(context, id, outcome.data.password);
-    return [outcome, "password"];
+    const secret = outcome.kind === "done" && "password" in outcome.data ? outcome.data.password : null;
+    return { outcome, notice: "password", isWithheld: !(await passOn(context, id, outcome, secret)) };
   });
 
   act("rebuild", async (context, form, id) => {
     const outcome = await attempt(
       context.get("api").POST("/servers/{server_id}/rebuild", {
-        ...options(context, id),
-        body: {
-          image: form.get("image") ?? "",
-          confirm_name: (form.get("confirm_name") ?? "").trim(),
-        },
+        ...requestOptions(context, id),
+        body: { image: form.get("image") ?? "", confirm_name: (form.get("confirm_name") ?? "").trim() },
       }),
     );
-    if (
-      outcome.kind === "done" &&
-      "console_password" in outcome.data &&
-      outcome.data.console_password != null
-    )
-      await cookies.writeOnce(context, id, outcome.data.console_password);
-    return [outcome, "rebuilding"];
+    const secret =
+      outcome.kind === "done" && "console_password" in outcome.data ? outcome.data.console_password : null;
+    return {
+      outcome,
+      notice: "rebuilding",
+      fields: { fieldOf: fieldsNamed("confirm_name", "image") },
+      isWithheld: !(await passOn(context, id, outcome, secret)),
+    };
   });
 
-  act("purge", async (context, _form, id) => {
-    const { params } = options(context, id);
+  act("delete", async (context, form, id) => {
+    if (!(await isConfirmed(context, form, id))) return { outcome: "unconfirmed", notice: "deleted" };
+    const call = context.get("api").DELETE("/servers/{server_id}", requestOptions(context, id));
+    return { outcome: await attempt(call), notice: "deleted" };
+  });
+
+  act("cancel-deletion", async (context, _form, id) => {
+    const call = context.get("api").POST("/servers/{server_id}/cancel-deletion", requestOptions(context, id));
+    return { outcome: await attempt(call), notice: "restored" };
+  });
+
+  act("purge", async (context, form, id) => {
+    if (!(await isConfirmed(context, form, id))) return { outcome: "unconfirmed", notice: "purged" };
+    const { params } = requestOptions(context, id);
     const call = context
       .get("api")
       .DELETE("/servers/{server_id}", { params: { ...params, query: { purge: true } } });
-    return [await attempt(call), "purged"];
+    return { outcome: await attempt(call), notice: "purged" };
   });
+
+  /** The secret to the page that comes next; false when the answer was a repeat and holds none. */
+  async function passOn(
+    context: ConsoleContext,
+    id: string,
+    outcome: Outcome<object>,
+    secret: string | null | undefined,
+  ): Promise<boolean> {
+    if (secret != null) await cookies.writeOnce(context, id, secret);
+    return !(
+      outcome.kind === "done" &&
+      "secret_withheld" in outcome.data &&
+      outcome.data.secret_withheld === true
+    );
+  }
 }
 
-function options(context: ConsoleContext, id: string) {
-  return {
-    params: {
-      path: { server_id: id },
-      header: { "Idempotency-Key": context.get("form").get("idempotency_key") || crypto.randomUUID() },
-    },
-  };
+async function isConfirmed(context: ConsoleContext, form: URLSearchParams, id: string): Promise<boolean> {
+  const server = await read(
+    context.get("api").GET("/servers/{server_id}", { params: { path: { server_id: id } } }),
+  );
+  return (form.get("confirm_name") ?? "").trim() === server.name;
 }

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
+import { attempt, conflictOf, read } from "../../api.ts";
 import {
   type ConsoleContext,
   type ConsoleEnv,
@@ -10,14 +10,18 @@ import {
   streamScope,
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { problemText } from "../../problem-messages.ts";
+import { addressRoutes } from "./address-routes.ts";
 import { createServerRoutes } from "./create-routes.tsx";
 import { ServerListPage } from "./list-page.tsx";
 import { readServerListQuery } from "./list-query.ts";
-import { operationRoutes } from "./operation-routes.ts";
+import { type ActEnd, operationRoutes } from "./operation-routes.ts";
+import { refusalOf } from "./refused-form.ts";
+import { resizeRoutes } from "./resize-routes.tsx";
 import { ShowPage, type ShowPageProps } from "./show-page.tsx";
 
-type Shown = Pick<ShowPageProps, "notice" | "problem" | "consolePassword">;
+type Shown = Pick<ShowPageProps, "notice" | "problem" | "consolePassword" | "refused">;
+
+const nothingShown: Shown = { notice: null, problem: null, consolePassword: null, refused: null };
 
 export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const { cookies, jobStreams } = services;
@@ -67,6 +71,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     return showServer(context, id, 200, {
       notice: noticeOf(context, context.get("view").messages.servers.notices),
       problem: null,
+      refused: null,
       consolePassword:
         once !== null
           ? { user: "", password: once }
@@ -76,60 +81,44 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     });
   });
 
-  routes.post("/servers/:id/delete", async (context) => {
-    const id = context.req.param("id");
-    const api = context.get("api");
-    const { messages } = context.get("view");
-    const server = await read(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } }));
-    if ((context.get("form").get("confirm_name") ?? "").trim() !== server.name)
-      return showServer(context, id, 422, {
-        notice: null,
-        problem: messages.servers.confirmMismatch,
-        consolePassword: null,
-      });
-    const outcome = await attempt(api.DELETE("/servers/{server_id}", options(context, id)));
-    return afterAct(context, id, outcome, "deleted");
-  });
-
-  routes.post("/servers/:id/cancel-deletion", async (context) => {
-    const id = context.req.param("id");
-    const outcome = await attempt(
-      context.get("api").POST("/servers/{server_id}/cancel-deletion", options(context, id)),
-    );
-    return afterAct(context, id, outcome, "restored");
-  });
-
-  routes.post("/servers/:id/protection", async (context) => {
-    const id = context.req.param("id");
-    const protect = context.get("form").get("protect") === "true";
-    const outcome = await attempt(
-      context.get("api").PATCH("/servers/{server_id}", {
-        ...options(context, id),
-        body: { protection: { delete: protect } },
-      }),
-    );
-    return afterAct(context, id, outcome, protect ? "protected" : "unprotected");
-  });
-
   operationRoutes(routes, services, afterAct);
+  addressRoutes(routes, afterAct);
+  resizeRoutes(routes);
 
-  function afterAct(context: ConsoleContext, id: string, outcome: Outcome<unknown>, notice: string) {
-    if (outcome.kind === "done") return context.redirect(`/servers/${id}?notice=${notice}`, 303);
-    return showServer(context, id, 409, {
-      notice: null,
-      problem: problemText(conflictOf(outcome), context.get("view").messages),
-      consolePassword: null,
+  function afterAct(context: ConsoleContext, id: string, act: string, end: ActEnd) {
+    const { messages } = context.get("view");
+    if (end.outcome === "unconfirmed")
+      return showServer(context, id, 422, {
+        ...nothingShown,
+        refused: {
+          act,
+          values: context.get("form"),
+          problems: { confirm_name: [messages.operations.confirmMismatch] },
+        },
+      });
+    if (end.outcome.kind === "done") {
+      const query = new URLSearchParams({ notice: end.notice });
+      if (end.isWithheld === true) query.set("password", "withheld");
+      return context.redirect(`/servers/${id}?${query}`, 303);
+    }
+    const problem = conflictOf(end.outcome);
+    const { form, banner } = refusalOf(problem, act, context.get("form"), end.fields ?? {}, messages);
+    return showServer(context, id, problem.status === 422 ? 422 : 409, {
+      ...nothingShown,
+      refused: form,
+      problem: banner,
     });
   }
 
   async function showServer(context: ConsoleContext, id: string, status: 200 | 409 | 422, shown: Shown) {
     const api = context.get("api");
-    const [server, jobs, networks, sshKeys, catalog] = await Promise.all([
+    const [server, jobs, networks, sshKeys, catalog, publicIps] = await Promise.all([
       read(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } })),
       read(api.GET("/jobs", { params: { query: { resource: id, limit: 10 } } })),
       read(api.GET("/networks", { params: { query: { limit: 200 } } })),
       read(api.GET("/ssh-keys", { params: { query: { limit: 200 } } })),
       read(api.GET("/catalog")),
+      read(api.GET("/public-ips", { params: { query: { limit: 200 } } })),
     ]);
     const { consolePassword } = shown;
     const image = catalog.images.find(({ slug }) => slug === server.image.slug);
@@ -147,6 +136,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
           networks={networks.items}
           sshKeys={sshKeys.items}
           catalog={catalog}
+          publicIps={publicIps.items}
           jobs={jobs.items}
           job={await currentJob(context, server, jobs.items)}
           idempotencyKey={crypto.randomUUID()}
@@ -179,13 +169,4 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   }
 
   return routes;
-}
-
-function options(context: ConsoleContext, id: string) {
-  return {
-    params: {
-      path: { server_id: id },
-      header: { "Idempotency-Key": context.get("form").get("idempotency_key") || crypto.randomUUID() },
-    },
-  };
 }

@@ -1,17 +1,18 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { apiCall } from "../../api-call.ts";
 import { Icon } from "../../layout/icons.tsx";
-import { Banner, CallExample, CopyButton, PageHead, Status } from "../../layout/parts.tsx";
+import { Banner, CallExample, CopyButton, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import { OpenConsole } from "../consoles/open-console.tsx";
 import { JobTable } from "../jobs/list-page.tsx";
 import { jobTone } from "../jobs/phase-states.ts";
 import { JobActs, JobFailure } from "../jobs/show-page.tsx";
 import { LiveTimeline } from "../jobs/timeline.tsx";
 import { DangerZone, PendingDeletion } from "./danger-zone.tsx";
-import { PowerPanel, SettingsPanel } from "./operations.tsx";
+import { PasswordPanel } from "./operations.tsx";
+import type { RefusedForm } from "./refused-form.ts";
 import { ServerFacts } from "./server-facts.tsx";
+import { ServerHead } from "./server-head.tsx";
 import { SeenWarnings } from "./server-seen.tsx";
 
 export type ShowPageProps = {
@@ -20,12 +21,16 @@ export type ShowPageProps = {
   readonly networks: readonly Schemas["Network"][];
   readonly sshKeys: readonly Schemas["SshKey"][];
   readonly catalog: Schemas["Catalog"];
+  /** Addresses of the organisation that a server could be given. */
+  readonly publicIps: readonly Schemas["PublicIp"][];
   /** Newest first, without steps. */
   readonly jobs: readonly Schemas["Job"][];
   /** The open job, or the newest one if it failed; with steps. */
   readonly job: Schemas["Job"] | null;
   readonly notice: string | null;
   readonly problem: string | null;
+  /** The form that the API did not take; null on a page that nobody sent anything from. */
+  readonly refused: RefusedForm | null;
   /** Shown on this page and never again. */
   readonly consolePassword: { readonly user: string; readonly password: string } | "withheld" | null;
   readonly idempotencyKey: string;
@@ -36,12 +41,9 @@ export function ShowPage(props: ShowPageProps) {
   const { messages } = view;
   return (
     <Shell view={view} title={server.name} section="servers">
-      <PageHead title={server.name} lead={`${server.image.name} · ${server.region}`}>
-        <OpenConsole view={view} server={server} />
-      </PageHead>
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
       {problem === null ? null : <Banner kind="problem">{problem}</Banner>}
-      <PasswordPanel view={view} password={props.consolePassword} />
+      <SecretPanel view={view} password={props.consolePassword} />
       <div
         id="server-live"
         class="stack"
@@ -51,13 +53,13 @@ export function ShowPage(props: ShowPageProps) {
         hx-select="#server-live"
         hx-swap="outerMorph"
       >
+        <ServerHead {...props} />
         <LockBanner {...props} />
         <PendingDeletion {...props} />
         <CurrentJob {...props} />
         <SeenWarnings {...props} />
         <ServerFacts {...props} />
-        <PowerPanel {...props} />
-        <SettingsPanel {...props} />
+        {server.deletion === null ? <PasswordPanel {...props} /> : null}
         <section class="panel" aria-labelledby="history-title">
           <div class="panel-head">
             <h2 id="history-title">{messages.servers.history}</h2>
@@ -113,7 +115,7 @@ function StatusReason({ server }: { readonly server: Schemas["Server"] }) {
   );
 }
 
-function PasswordPanel({
+function SecretPanel({
   view,
   password,
 }: {

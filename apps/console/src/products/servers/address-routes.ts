@@ -1,0 +1,70 @@
+import type { Hono } from "hono";
+import { attempt, type Outcome } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import type { ActEnd } from "./operation-routes.ts";
+import { requestKey } from "./request-options.ts";
+
+type AfterAct = (
+  context: ConsoleContext,
+  id: string,
+  act: string,
+  end: ActEnd,
+) => Response | Promise<Response>;
+
+/** Public addresses from a server's own page: attach a free one, take a new one, give one back. */
+export function addressRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAct): void {
+  routes.post("/servers/:id/attach-address", async (context) => {
+    const id = context.req.param("id");
+    const outcome = await attach(context, id, context.get("form").get("public_ip_id") ?? "");
+    return afterAct(context, id, "attach-address", { outcome, notice: "attaching" });
+  });
+
+  // Two calls. When the second is refused the address is the organisation's all the same, and free to attach.
+  routes.post("/servers/:id/take-address", async (context) => {
+    const id = context.req.param("id");
+    const form = context.get("form");
+    const api = context.get("api");
+    const server = await attempt(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } }));
+    const taken =
+      server.kind === "done"
+        ? await attempt(
+            api.POST("/public-ips", {
+              params: { header: { "Idempotency-Key": requestKey(form) } },
+              body: { region: server.data.region, version: form.get("version") === "6" ? 6 : 4 },
+            }),
+          )
+        : server;
+    const outcome = taken.kind === "done" ? await attach(context, id, taken.data.id) : taken;
+    return afterAct(context, id, "take-address", { outcome, notice: "attaching" });
+  });
+
+  routes.post("/servers/:id/detach-address", async (context) => {
+    const id = context.req.param("id");
+    const outcome = await attempt(
+      context.get("api").POST("/public-ips/{public_ip_id}/detach", {
+        params: {
+          path: { public_ip_id: context.get("form").get("public_ip_id") ?? "" },
+          header: { "Idempotency-Key": requestKey(context.get("form")) },
+        },
+      }),
+    );
+    return afterAct(context, id, "detach-address", { outcome, notice: "detaching" });
+  });
+
+  for (const act of ["attach-address", "take-address", "detach-address"])
+    routes.get(`/servers/:id/${act}`, (context) =>
+      context.redirect(`/servers/${context.req.param("id")}`, 303),
+    );
+}
+
+function attach(context: ConsoleContext, id: string, publicIpId: string): Promise<Outcome<unknown>> {
+  return attempt(
+    context.get("api").POST("/public-ips/{public_ip_id}/attach", {
+      params: {
+        path: { public_ip_id: publicIpId },
+        header: { "Idempotency-Key": `${requestKey(context.get("form"))}-attach` },
+      },
+      body: { server_id: id },
+    }),
+  );
+}

@@ -1,0 +1,34 @@
+import { Problem } from "../../layout/fields.tsx";
+import type { View } from "../../layout/view.ts";
+
+/** Where the name is typed before something is lost. With a script the button beside waits for it. */
+export function ConfirmName(props: {
+  readonly view: View;
+  readonly id: string;
+  readonly name: string;
+  readonly typed: string;
+  readonly problems: readonly string[] | undefined;
+}) {
+  const isWrong = props.problems !== undefined;
+  return (
+    <div class="field" data-invalid={isWrong ? "true" : undefined}>
+      <label for={props.id}>{props.view.messages.servers.deleteConfirm(props.name)}</label>
+      <input
+        id={props.id}
+        class="mono"
+        type="text"
+        name="confirm_name"
+        value={props.typed}
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck={false}
+        data-confirm={props.name}
+        aria-invalid={isWrong ? "true" : undefined}
+        aria-describedby={isWrong ? `${props.id}-problem` : undefined}
+        autofocus={isWrong}
+        required
+      />
+      <Problem name={props.id} problems={props.problems} />
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+import { Icon } from "../../layout/icons.tsx";
+import { FormSeal } from "../../layout/parts.tsx";
+import { whyNot } from "./act-button.tsx";
+import type { ShowPageProps } from "./show-page.tsx";
+
+const powerActions = ["start", "shutdown", "reboot", "stop", "reset"] as const;
+
+/** All power acts with what each does; what makes no sense now is grey and says why. */
+export function PowerMenu({ view, server, idempotencyKey }: ShowPageProps) {
+  const texts = view.messages.operations;
+  return (
+    <details class="menu" id="power">
+      <summary class="button">
+        <Icon name="power" size={17} />
+        {texts.power}
+      </summary>
+      <div class="menu-body">
+        {powerActions.map((action) => {
+          const why = whyNot(view, server, action, "server:update");
+          const asks = action === "shutdown" || action === "reboot";
+          return (
+            <form class="menu-row" method="post" action={`/servers/${server.id}/power`}>
+              <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${action}`} />
+              <button
+                type="submit"
+                class="button"
+                name="action"
+                value={action}
+                disabled={why !== null}
+                aria-describedby={`power-${action}`}
+              >
+                {texts.actions[action]}
+              </button>
+              <p class="hint" id={`power-${action}`}>
+                {why ?? texts.actionHints[action]}
+              </p>
+              {asks && why === null ? (
+                <label class="check">
+                  <input type="checkbox" name="force_after" value="true" />
+                  <span>{texts.force}</span>
+                </label>
+              ) : null}
+            </form>
+          );
+        })}
+      </div>
+    </details>
+  );
+}

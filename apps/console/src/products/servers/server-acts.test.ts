@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { fakePublicIp } from "../../testing/fake-public-ips.ts";
+import { fakeNetwork, fakeServer, fakeSubnet } from "../../testing/fake-records.ts";
+import { Visitor } from "../../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let ada: Visitor;
+let id: string;
+let page: string;
+
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  const network = fakeNetwork({ name: "default", region: "ist1" }, true);
+  const subnet = fakeSubnet({ name: "app", tier: "app", cidr: "10.0.0.0/24" }, network);
+  network.subnets.push({ id: subnet.id, name: subnet.name, tier: subnet.tier, cidr: subnet.cidr });
+  world.api.state.networks.push(network);
+  for (const [index, name] of ["web-1", "web-2"].entries())
+    world.api.state.servers.push(fakeServer({ name, image: "ubuntu-24.04", package: "m" }, network, index));
+  id = world.api.state.servers[0]?.id ?? "";
+  page = `/servers/${id}`;
+  world.api.state.changeServer(id, { status: "running", power_state: "on" });
+  ada = await new Visitor(world).signIn();
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+const act = (name: string, fields: Record<string, string>) => ada.submit(page, `${page}/${name}`, fields);
+const server = () => world.api.state.server(id);
+
+describe("what was typed comes back with what is wrong beside it", () => {
+  test("a name that another server has", async () => {
+    const answer = await act("rename", { name: "web-2" });
+    expect(answer.status).toBe(409);
+    const html = await answer.text();
+    expect(html).toMatch(/id="field-name"[^>]*value="web-2"|value="web-2"[^>]*id="field-name"/);
+    expect(html).toContain('id="name-problem"');
+    expect(html).toContain("A server named web-2 exists in region ist1");
+    // The form waits while the page around it goes on refreshing.
+    expect(html).toMatch(/action="\/servers\/[^"]+\/rename"[^>]*hx-morph-skip/);
+    expect(server()?.name).toBe("web-1");
+  });
+
+  test.each([
+    ["bad key", "web", "key-problem"],
+    ["role", "not a value", "value-problem"],
+  ])("the label %s=%s", async (key, value, problem) => {
+    const answer = await act("labels", { key, value, intent: "set" });
+    expect(answer.status).toBe(422);
+    const html = await answer.text();
+    expect(html).toContain(`id="${problem}"`);
+    expect(html).toContain(`value="${value}"`);
+    expect(server()?.labels).toEqual({});
+  });
+
+  test.each(["rebuild", "delete"])("the wrong name before a %s", async (name) => {
+    const answer = await act(name, { confirm_name: "web-9", image: "debian-13" });
+    expect(answer.status).toBe(422);
+    const html = await answer.text();
+    expect(html).toContain('value="web-9"');
+    expect(html).toMatch(/id="(rebuild|confirm)-name-problem"/);
+    if (name === "rebuild") expect(html).toMatch(/<option value="debian-13" selected/);
+    expect(server()).toMatchObject({ status: "running", deletion: null });
+    expect(world.api.state.jobs).toEqual([]);
+  });
+});
+
+test("labels are added, changed and removed, and one that was said twice is one", async () => {
+  for (const [key, value] of [
+    ["role", "web"],
+    ["env", "prod"],
+    ["role", "api"],
+  ])
+    expect((await act("labels", { key: key ?? "", value: value ?? "", intent: "set" })).status).toBe(303);
+  expect(server()?.labels).toEqual({ role: "api", env: "prod" });
+  await act("labels", { key: "env", row: "true", value: "prod", intent: "remove" });
+  expect(server()?.labels).toEqual({ role: "api" });
+  expect(await ada.page(page)).toContain('href="/servers?labels=role%3Dapi"');
+});
+
+test("both protections are switches of their own, and the rebuild says that it is off limits", async () => {
+  await act("protection", { of: "rebuild", protect: "true" });
+  expect(server()?.protection).toEqual({ delete: false, rebuild: true });
+  const html = await ada.page(page);
+  expect(html).toContain("The server is protected from being rebuilt");
+  await act("protection", { of: "delete", protect: "true" });
+  await act("protection", { of: "rebuild", protect: "false" });
+  expect(server()?.protection).toEqual({ delete: true, rebuild: false });
+});
+
+test("a new password is on the next page once, and a repeat of the form says that it is gone", async () => {
+  const fields = { when: "now", idempotency_key: "key-1" };
+  const first = await act("password-reset", fields);
+  expect(await ada.page(first.headers.get("location") ?? "")).toContain("Boğaz-8t4w-Kule-33rd");
+  expect(await ada.page(page)).not.toContain("Boğaz");
+  expect(world.logged()).not.toContain("Boğaz");
+  const repeat = await act("password-reset", fields);
+  expect(await ada.page(repeat.headers.get("location") ?? "")).toContain("cannot be shown again");
+  expect(world.api.state.jobs).toHaveLength(1);
+});
+
+test("a destroy before its time wants the name, and more than the right to delete", async () => {
+  await act("delete", { confirm_name: "web-1" });
+  expect(server()?.status).toBe("pending_deletion");
+  expect(await ada.page(page)).toContain('data-countdown=""');
+  expect((await act("purge", { confirm_name: "" })).status).toBe(422);
+  expect(server()?.status).toBe("pending_deletion");
+  expect((await act("purge", { confirm_name: "web-1" })).status).toBe(303);
+  expect(server()?.status).toBe("deleting");
+});
+
+describe("resize", () => {
+  test("shows now beside then, what a restart means and what the quota leaves", async () => {
+    const html = await ada.page(`${page}/resize?package=l`);
+    expect(html).toContain("The server restarts");
+    expect(html).toContain("vCPUs: 2 more");
+    expect(html).toContain("Nothing stands in the way.");
+    expect(html).toContain('name="allow_restart" value="true"');
+    const same = await ada.page(`${page}/resize`);
+    expect(same).toContain("This is the size the server has.");
+    expect(same).toMatch(/value="resize"[^>]*disabled/);
+  });
+
+  test("says what stands in the way before it is asked for, and when it is", async () => {
+    expect(await ada.page(`${page}/resize?package=xxxl`)).toContain("This stands in the way");
+    const answer = await ada.submit(`${page}/resize`, `${page}/resize`, {
+      package: "xxxl",
+      intent: "resize",
+      allow_restart: "true",
+    });
+    expect(answer.status).toBe(409);
+    expect(await answer.text()).toContain("vCPUs");
+    expect(server()?.package.slug).toBe("m");
+  });
+
+  test("never restarts a server that the page called stopped", async () => {
+    await ada.submit(`${page}/resize`, `${page}/resize`, {
+      package: "l",
+      disk: "keep",
+      intent: "resize",
+      allow_restart: "false",
+    });
+    expect(server()).toMatchObject({ status: "resizing", disk_gb: 80 });
+  });
+});
+
+test("an address is taken and attached from the server's page, and given back", async () => {
+  await act("take-address", { version: "4" });
+  expect(server()?.public_ips).toHaveLength(1);
+  const [ip] = world.api.state.publicIps;
+  expect(await ada.page(page)).toContain(`Detach ${ip?.address}`);
+  await act("detach-address", { public_ip_id: ip?.id ?? "" });
+  expect(server()?.public_ips).toEqual([]);
+  await act("attach-address", { public_ip_id: ip?.id ?? "" });
+  expect(server()?.public_ips).toHaveLength(1);
+});
+
+test("when there is no address left, the server's page says whom to ask", async () => {
+  world.api.state.publicIps.push(
+    ...["203.0.113.1", "203.0.113.2", "203.0.113.3"].map((address) =>
+      fakePublicIp(address, world.api.state.servers[1]),
+    ),
+  );
+  const answer = await act("take-address", { version: "4" });
+  expect(answer.status).toBe(409);
+  expect(await answer.text()).toContain("ask the operator");
+});
+
+test("a server in a data subnet says why it gets no public address", async () => {
+  for (const subnet of world.api.state.networks[0]?.subnets ?? []) subnet.tier = "data";
+  expect(await ada.page(page)).toContain("in a data subnet, which never reaches the internet");
+});
+
+test("a refused form's address leads back to the page", async () => {
+  const answer = await ada.get(`${page}/rename`);
+  expect(answer.status).toBe(303);
+  expect(answer.headers.get("location")).toBe(page);
+});
+
+test("in Turkish a greyed out act says why in Turkish", async () => {
+  const turkish = new Visitor(world, { "accept-language": "tr" });
+  await turkish.signIn();
+  world.api.state.changeServer(id, { status: "stopped", power_state: "off" });
+  expect(await turkish.page(page)).toContain("Sunucunun durumu “durduruldu” iken yapılamaz.");
+  world.api.state.changeServer(id, { protection: { delete: false, rebuild: true } });
+  expect(await turkish.page(page)).toContain("Sunucu yeniden kurulmaya karşı korumalı.");
+});
