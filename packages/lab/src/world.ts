@@ -82,15 +82,19 @@ export function makeWorld(region: Region): World {
     const node = store.get("node", name);
     if (node === undefined) throw failure(`there is no node ${name}`);
     const changes: DocumentChange[] = [["node", name, { ...node, online }]];
+    const guests: number[] = [];
     if (!online) {
       // Workers and guests of a node that loses power are gone; locks in files stay.
       for (const task of region.live.values()) if (task.upid.startsWith(`UPID:${name}:`)) task.kill();
       for (const vm of store.all("vm")) {
-        if (vm.node === name && vm.process !== null)
+        if (vm.node === name && vm.process !== null) {
           changes.push(["vm", String(vm.vmid), { ...vm, process: null }]);
+          guests.push(vm.vmid);
+        }
       }
     }
-    store.commit({ op: online ? "world-node-up" : "world-node-down", node: name, user: SOMEONE }, changes);
+    const entry = online ? { op: "world-node-up" } : { op: "world-node-down", detail: { guests } };
+    store.commit({ ...entry, node: name, user: SOMEONE }, changes);
   };
   const setQuorum = (quorate: boolean): void => {
     store.commit({ op: quorate ? "world-quorum-regained" : "world-quorum-lost", user: SOMEONE }, [

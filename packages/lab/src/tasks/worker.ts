@@ -133,6 +133,11 @@ function run(
     if (fault?.action === "never-ends") await death;
     if (fault?.action === "error") throw new Error(fault.text ?? "unable to open file - Input/output error");
     if (fault?.action !== "ok-without-effect") await work(worker);
+    else
+      store.commit(
+        { op: "world-task-did-nothing", node, vmid: Number(first.id), detail: { type: first.type } },
+        [],
+      );
     if (fault?.action === "warnings") worker.warn("the lab was asked for a warning");
   };
   const finish = (exitstatus: string, lastLine: string): void => {

@@ -46,3 +46,31 @@ test("what somebody undid may be done again", () => {
   const journal = [entry("vm-started", 20), entry("world-powered-off", 21), entry("vm-started", 22)];
   expect(found(journal, [run("job_a", 10)])).toEqual([]);
 });
+
+test("what ran on a node that went down may be started again, and once", () => {
+  const down: JournalEntry = { seq: 0, at: 21, op: "world-node-down", detail: { guests: [100] } };
+  const journal = [entry("vm-started", 20), down, entry("vm-started", 22)];
+  expect(found(journal, [run("job_a", 10)])).toEqual([]);
+  expect(found([...journal, entry("vm-started", 23)], [run("job_a", 10)])).toHaveLength(1);
+  const elsewhere = { ...down, detail: { guests: [101] } };
+  expect(
+    found([entry("vm-started", 20), elsewhere, entry("vm-started", 22)], [run("job_a", 10)]),
+  ).toHaveLength(1);
+});
+
+test("what was found stays found when somebody meddles afterwards", () => {
+  const journal = [entry("vm-started", 20), entry("vm-started", 21), entry("world-powered-off", 22)];
+  expect(found(journal, [run("job_a", 10)])).toHaveLength(1);
+});
+
+test("a job that a task has lied to may start over, and once a lie", () => {
+  const over = [entry("vm-stopped", 23), entry("vm-started", 24)];
+  const journal = [entry("world-task-did-nothing", 20), entry("vm-started", 22), ...over];
+  expect(found(journal, [run("job_a", 10)])).toEqual([]);
+  expect(found([...journal, ...over], [run("job_a", 10)])).toEqual([
+    "I8 job_a (ServerRestore), VM 100: vm-started, 3 times",
+  ]);
+  expect(found(journal.slice(1), [run("job_a", 10)])).toHaveLength(1);
+  // Of another job it says nothing.
+  expect(found(journal, [run("job_a", 10), run("job_b", 22)])).toHaveLength(1);
+});
