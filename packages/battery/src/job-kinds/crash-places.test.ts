@@ -1,6 +1,6 @@
 import { seededGenerator } from "@kule/lab/runtime";
 import { expect, test } from "vitest";
-import { batchesOf, placesOf, someOfEachStep, stepOf } from "./crash-places.ts";
+import { batchesOf, holdsJob, placesOf, someOfEachStep, stepOf } from "./crash-places.ts";
 
 const before = ["agent.me.before-send", "agent.me.reply-read", "agent.claim.before-send"];
 const during = [
@@ -40,9 +40,18 @@ test("a sample has some of each step, and the same for the same seed", () => {
   expect(new Set(someOfEachStep(places, 1, seededGenerator(3)))).toEqual(new Set(places));
 });
 
-test("batches hold every place once", () => {
+test("batches hold every place once, and are even", () => {
   const places = placesOf("ServerStop", before, during);
   const batches = batchesOf(places, 4);
-  expect(batches.map(({ length }) => length)).toEqual([4, 4, 2]);
+  expect(batches.map(({ length }) => length)).toEqual([4, 3, 3]);
   expect(batches.flat()).toEqual(places);
+});
+
+test("an agent holds a job from the answer to its claim on", () => {
+  const places = placesOf("ServerStop", before, during);
+  expect(places.filter((place) => !holdsJob(place)).map(({ name }) => name)).toEqual([
+    "agent.me.before-send",
+    "agent.me.reply-read",
+    "agent.claim.before-send",
+  ]);
 });

@@ -16,6 +16,9 @@ const REPORTS = /^agent\.report\./;
 /** What an agent does at its own pace, whether it has a job or not. */
 const BESIDE_JOBS = /^agent\.(?:health|inventory)\./;
 
+/** Where an agent has no job yet: the same for every kind. */
+const WITHOUT_JOB = /^agent\.(?:me|health|inventory)\.|^agent\.claim\.before-send/;
+
 /**
  * The crash points that a healthy agent passes on one job of each kind, learnt from the agent itself: a new step is
  * covered the day it is written.
@@ -105,9 +108,14 @@ export function someOfEachStep(
   });
 }
 
-/** Groups of at most `size` places of one kind. */
+/** Whether an agent holds a job of the kind there. */
+export function holdsJob({ name }: CrashPlace): boolean {
+  return !WITHOUT_JOB.test(name);
+}
+
+/** Groups of at most `size` places of one kind, as even as can be: a small one takes as long as a large one. */
 export function batchesOf(places: readonly CrashPlace[], size: number): CrashPlace[][] {
-  return Array.from({ length: Math.ceil(places.length / size) }, (_, index) =>
-    places.slice(index * size, (index + 1) * size),
-  );
+  const count = Math.ceil(places.length / size);
+  const from = (index: number) => Math.ceil((index * places.length) / count);
+  return Array.from({ length: count }, (_, index) => places.slice(from(index), from(index + 1)));
 }

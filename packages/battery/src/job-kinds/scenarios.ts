@@ -8,7 +8,12 @@ export type KindScenario = {
   readonly after: JobKind | null;
   /** Causes the job as a customer does, or the passing of time. */
   cause(scene: JobScene, subject: Subject): Promise<void>;
-  readonly succeeded: { readonly status: string; readonly vm: "running" | "stopped" | "absent" };
+  readonly succeeded: {
+    readonly status: string;
+    readonly vm: "running" | "stopped" | "absent";
+    /** What tells it from other servers of its status, since jobs of other kinds go another way with it. */
+    readonly with?: "a public address" | "another package";
+  };
   /** The VM is somebody's until the job has succeeded: a removal after its failure does not touch it, marks and all. */
   readonly staysWhenRemoved?: true;
   /** The state a server is left in when the job has failed for good, and at some steps another one. */
@@ -17,6 +22,11 @@ export type KindScenario = {
     readonly reason: string;
     readonly statusAt?: { readonly [step: string]: string };
   };
+  /**
+   * What an owner asks for after such a failure where the job itself is not tried again, by the status that the server is
+   * left in. In every other state the job is tried again.
+   */
+  readonly askedAnew?: { readonly [status: string]: KindScenario["cause"] };
 };
 
 /** A new kind of job without a scenario does not compile: no row of the battery can pass it over. */
@@ -65,17 +75,21 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     cause: (_, subject) => power(subject, { action: "reboot", force_after: true }),
     succeeded: { status: "running", vm: "running" },
     failed: { status: "running", reason: "power_failed", statusAt: { start: "stopped" } },
+    askedAnew: {
+      running: (_, subject) => power(subject, { action: "reboot", force_after: true }),
+      stopped: (_, subject) => power(subject, { action: "start" }),
+    },
   },
   ServerResize: {
     after: "ServerCreate",
     cause: (_, subject) => resize(subject),
-    succeeded: { status: "running", vm: "running" },
+    succeeded: { status: "running", vm: "running", with: "another package" },
     failed: { status: "running", reason: "resize_failed", statusAt: { start: "stopped" } },
   },
   PublicIpAttach: {
     after: "ServerCreate",
     cause: (scene, subject) => attachAddress(scene, subject),
-    succeeded: { status: "running", vm: "running" },
+    succeeded: { status: "running", vm: "running", with: "a public address" },
     failed: { status: "running", reason: "public_ip_failed" },
   },
   PublicIpDetach: {
@@ -89,24 +103,22 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
   },
   ServerRebuild: {
     after: "ServerCreate",
-    async cause(_, { api, server }) {
-      const { body } = await api.get(`/servers/${server}`);
-      // The battery's regions have this one image for sure.
-      const image = body.image.slug;
-      accepted(await api.post(`/servers/${server}/rebuild`, { image, confirm_name: body.name }));
-    },
+    cause: (_, subject) => rebuild(subject),
     succeeded: { status: "running", vm: "running" },
     failed: {
       status: "error",
       reason: "rebuild_failed",
       statusAt: { observe: "running", unprotect: "running", "turn-off": "running" },
     },
+    // Its disk was not touched.
+    askedAnew: { running: (_, subject) => rebuild(subject), stopped: (_, subject) => rebuild(subject) },
   },
   ServerPasswordReset: {
     after: "ServerCreate",
     cause: (_, subject) => resetPassword(subject, "now"),
     succeeded: { status: "running", vm: "running" },
     failed: { status: "running", reason: "password_reset_failed" },
+    askedAnew: { running: (_, subject) => resetPassword(subject, "now") },
   },
   ServerUpdate: {
     after: "ServerCreate",
@@ -162,6 +174,13 @@ async function adopt(scene: JobScene, subject: Subject): Promise<void> {
 
 export async function power({ api, server }: Subject, body: object): Promise<void> {
   accepted(await api.post(`/servers/${server}/power`, body));
+}
+
+/** With the image that it has: the battery's regions have that one for sure. */
+async function rebuild({ api, server }: Subject): Promise<void> {
+  const { body } = await api.get(`/servers/${server}`);
+  const image = body.image.slug;
+  accepted(await api.post(`/servers/${server}/rebuild`, { image, confirm_name: body.name }));
 }
 
 /** As the organisation's owner: what is inside of its machines is not for operators. */

@@ -3,7 +3,7 @@ import type { StepEvent } from "@kule/programs/program";
 import { describeJob, endViolations } from "./course.ts";
 import type { LocalScene } from "./local-scene.ts";
 import { SCENARIOS } from "./scenarios.ts";
-import { type JobEndRow, latestJob, type Subject, vmidOf } from "./scene.ts";
+import { type JobEndRow, type Subject, serverStatus, vmidOf } from "./scene.ts";
 import type { UpstreamFault } from "./upstream-faults.ts";
 
 /** The attempt with whose first look a fault that lasts is over. */
@@ -34,14 +34,14 @@ export async function upstreamCase(
     hasBegun = true;
     fault.begin(scene, step, vmid);
   };
-  let job = await scene.work(subject, kind, { onEvent });
+  const job = await scene.work(subject, kind, { onEvent });
   fault.end?.(scene);
   const end = job.status === "succeeded" || job.status === "failed" ? job.status : "open";
   const attempts = job.attempt;
   const violations = hasBegun ? endOfJob(job, fault) : ["the step was not reached"];
   if (end === "failed" && violations.length === 0) {
     fault.repair?.(scene);
-    job = await triedAgain(scene, subject, kind, job);
+    violations.push(...(await goneOn(scene, subject, kind, job)));
   }
   await removeHalfMade(scene, subject);
   if (violations.length === 0) violations.push(...(await endViolations(scene, subject, kind)));
@@ -55,17 +55,26 @@ function endOfJob(job: JobEndRow, { mayFailWith = [] }: UpstreamFault): string[]
   return job.error?.step === null ? ["the job does not say at which step it failed"] : [];
 }
 
-/** What failed for a reason that has passed has to succeed when its owner tries again. */
-async function triedAgain(
+/**
+ * What failed for a reason that has passed has to succeed when its owner goes on: by trying the job again or, where that
+ * is refused on purpose, by asking for the same anew.
+ */
+async function goneOn(
   scene: LocalScene,
   subject: Subject,
   kind: JobKind,
   failed: JobEndRow,
-): Promise<JobEndRow> {
+): Promise<string[]> {
+  const anew = SCENARIOS[kind].askedAnew?.[await serverStatus(scene, subject)];
   const answer = await subject.api.post(`/jobs/${failed.id}/retry`);
-  if (answer.status !== 202) return failed;
+  const expected = anew === undefined ? 202 : 409;
+  if (answer.status !== expected)
+    return [
+      `the job ${describeJob(failed)}, and trying it again is answered ${answer.status}, not ${expected}: ${JSON.stringify(answer.body)}`,
+    ];
+  await anew?.(scene, subject);
   await scene.work(subject, kind);
-  return (await latestJob(scene, subject, kind)) ?? failed;
+  return [];
 }
 
 /** A VM number in quarantine waits for an operator, who removes what is there. */

@@ -1,7 +1,7 @@
+import { JOB_KINDS } from "@kule/programs/registry";
 import { endViolations, subjectFor, type Work } from "../job-kinds/course.ts";
 import { cause, DETOURS, onDetour } from "../job-kinds/detours.ts";
 import { runnerOfDoubledSteps } from "../job-kinds/doubled-steps.ts";
-import { kindsOf } from "../job-kinds/kinds-of.ts";
 import { LocalScene } from "../job-kinds/local-scene.ts";
 import { brokenInvariants, vmidOf } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
@@ -52,7 +52,7 @@ export const row: Row = {
       const work: Work = (subject, kind) => scene.work(subject, kind);
       let cases = 0;
       let steps = 0;
-      for (const kind of kindsOf(run.scale)) {
+      for (const kind of JOB_KINDS) {
         const applied = new Set<string>();
         const courses = Array.from({ length: REPEATS[run.scale] }, () => DETOURS[kind]).flat();
         for (const detour of courses) {
@@ -92,7 +92,7 @@ export const row: Row = {
       return {
         cases,
         violations: [...new Set(violations)],
-        figures: { kinds: kindsOf(run.scale).length, "steps applied twice": steps },
+        figures: { kinds: JOB_KINDS.length, "steps applied twice": steps },
       };
     }),
 };

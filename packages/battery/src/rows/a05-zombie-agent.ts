@@ -1,7 +1,13 @@
 import type { JobKind } from "@kule/contract/schemas";
 import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
-import { batchesOf, type CrashPlace, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
-import { coveredKinds, leftOut } from "../job-kinds/kinds-of.ts";
+import {
+  batchesOf,
+  type CrashPlace,
+  holdsJob,
+  someOfEachStep,
+  traceCrashPlaces,
+} from "../job-kinds/crash-places.ts";
+import { kindsOf } from "../job-kinds/kinds-of.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { takeSubjects } from "../job-kinds/take-subjects.ts";
@@ -14,13 +20,11 @@ const BATCH = 20;
 const SAMPLE_SHARE = 0.1;
 /** If hardly any of those who came back was turned away, the row says nothing about the fence. */
 const LEAST_REFUSED_SHARE = 0.3;
-/** An agent that is stopped here has no job to come back to. */
-const WITHOUT_JOB = /^agent\.(me|health)\.|^agent\.claim\.before-send/;
 
 export const row: Row = {
   id: "A5",
   title: "An agent that sleeps through its lease and comes back has none of its writes accepted.",
-  minutes: 3.5,
+  minutes: 8,
   mutants: [
     {
       name: "no-epoch-test",
@@ -47,7 +51,8 @@ export const row: Row = {
       try {
         const violations: string[] = [];
         const pool = new SubjectPool(scene);
-        const all = await traceCrashPlaces(scene, coveredKinds(run.scale));
+        const kinds = kindsOf(run.scale, run.random);
+        const all = await traceCrashPlaces(scene, kinds);
         let cases = 0;
         let [writes, refused, heldJobs] = [0, 0, 0];
         for (const { kind, successor, places } of plan(all, run.scale, run.random)) {
@@ -82,7 +87,8 @@ export const row: Row = {
           cases,
           violations,
           figures: {
-            ...leftOut,
+            kinds: kinds.length,
+            "crash points": [...all.values()].flat().length,
             "writes of agents that came back": writes,
             "of them accepted": writes - refused,
             "of them refused": refused,
@@ -114,8 +120,8 @@ function plan(
   scale: "full" | "sample",
   random: () => number,
 ): Planned[] {
-  return coveredKinds(scale).flatMap((kind, turn) => {
-    const places = (all.get(kind) ?? []).filter(({ name }) => !WITHOUT_JOB.test(name));
+  return [...all].flatMap(([kind, traced], turn) => {
+    const places = traced.filter(holdsJob);
     if (places.length === 0) throw new Error(`${kind} has no crash points`);
     if (scale === "sample") {
       const some = someOfEachStep(places, SAMPLE_SHARE, random);
