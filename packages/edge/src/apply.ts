@@ -1,0 +1,126 @@
+import { type EdgeLink, type LinkParent, parentName } from "./desired-links.ts";
+import { generationChain, namespaceOf, tableName } from "./names.ts";
+import type { EdgeStep } from "./plan.ts";
+import type { NftObject } from "./render-ruleset.ts";
+import { type Command, output, type Runner } from "./runner.ts";
+
+/** nft opens its input anew, which works for a pipe and not for the socket that a parent may have given us. */
+export const nftFromInput = "cat | nft -j -f -";
+
+export type StepContext = {
+  readonly networkId: string;
+  readonly rules: readonly NftObject[];
+};
+
+/** Does one step; safe to repeat after a new look, whatever of it was done. @throws EdgeCommandFailed */
+export async function applyStep(
+  runner: Runner,
+  step: EdgeStep,
+  context: StepContext,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const command of commandsOf(step, context)) await output(runner, command, signal);
+}
+
+/** The commands of a step, in their order. */
+export function commandsOf(step: EdgeStep, { networkId, rules }: StepContext): readonly Command[] {
+  const namespace = namespaceOf(networkId);
+  const inside = (...lines: string[]): Command => ({
+    words: ["ip", "-n", namespace, "-batch", "-"],
+    input: `${lines.join("\n")}\n`,
+  });
+  switch (step.do) {
+    case "make-namespace":
+      return [{ words: ["ip", "netns", "add", namespace] }];
+    case "replace-rules":
+      return [
+        {
+          words: ["ip", "netns", "exec", namespace, "sh", "-c", nftFromInput],
+          input: JSON.stringify({ nftables: replacement(step, rules) }),
+        },
+      ];
+    case "remove-link":
+      return [inside(`link del dev ${step.name}`)];
+    case "set":
+      return [
+        {
+          words: [
+            "ip",
+            "netns",
+            "exec",
+            namespace,
+            "sysctl",
+            "-q",
+            "-w",
+            ...Object.entries(step.settings).map(([name, value]) => `${name}=${value}`),
+          ],
+        },
+      ];
+    case "add-link":
+      return addLink(step.link, namespace);
+    case "make-parent":
+      return makeParent(step.on);
+    case "plug":
+      return plug(step.link);
+    case "bring-up":
+      return [
+        inside(
+          ...step.staleAddresses.map((address) => `addr del ${address} dev ${step.link.name}`),
+          `addr replace ${step.link.address} dev ${step.link.name}`,
+          `link set dev ${step.link.name} up`,
+        ),
+      ];
+    case "route":
+      return [inside(`route replace default via ${step.via} dev ${step.device} onlink`)];
+    case "unroute":
+      return [inside(`route del ${step.to} dev ${step.device}`)];
+  }
+}
+
+/**
+ * One transaction of the kernel's. It begins with taking away the chain that only the state we have seen has, so it does
+ * nothing at all when another writer was here since.
+ */
+function replacement(
+  { seenGeneration, hasTable }: Extract<EdgeStep, { do: "replace-rules" }>,
+  rules: readonly NftObject[],
+): NftObject[] {
+  const table = { family: "inet", name: tableName };
+  const [, ...inTable] = rules.map((object) => ({ add: object }));
+  return [
+    ...(seenGeneration === null
+      ? []
+      : [{ delete: { chain: { family: "inet", table: tableName, name: generationChain(seenGeneration) } } }]),
+    ...(hasTable ? [{ flush: { ruleset: null } }] : []),
+    { create: { table } },
+    ...inTable,
+  ];
+}
+
+function addLink({ name, on, mac }: EdgeLink, namespace: string): Command[] {
+  const add = (...words: string[]): Command => ({ words: ["ip", "link", "add", ...words] });
+  const common = ["name", name, "address", mac, "netns", namespace];
+  switch (on.kind) {
+    case "vlan":
+      return [add("link", on.interface, ...common, "type", "vlan", "id", String(on.vlan))];
+    case "veth":
+      return [add("name", on.port, "type", "veth", "peer", ...common)];
+    case "macvlan":
+      return [add("link", parentName(on), ...common, "type", "macvlan", "mode", "bridge")];
+  }
+}
+
+function plug({ on }: EdgeLink): Command[] {
+  if (on.kind !== "veth") return [];
+  return [{ words: ["ip", "link", "set", "dev", on.port, "master", on.bridge, "up"] }];
+}
+
+/** Made once, used by every network that hangs something on it, and left when they go. */
+function makeParent(on: LinkParent): Command[] {
+  const name = parentName(on);
+  const kind =
+    on.kind === "veth"
+      ? ["name", name, "type", "bridge"]
+      : ["link", on.interface, "name", name, "type", "vlan", "id", String(on.vlan)];
+  return [{ words: ["ip", "link", "add", ...kind] }, { words: ["ip", "link", "set", "dev", name, "up"] }];
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import type { EdgeNetwork, EdgeWiring } from "./edge-network.ts";
+import { bridgeName, bridgePortName, subnetLinkName, uplinkName } from "./names.ts";
+
+/** A link in a network's namespace, and what outside of it it hangs on. */
+export type EdgeLink = {
+  readonly name: string;
+  readonly on: LinkParent;
+  /** The same wherever and however often the link is made: neighbours remember it. */
+  readonly mac: string;
+  /** In slash notation. */
+  readonly address: string;
+};
+
+export type LinkParent =
+  /** A tagged VLAN of an interface. */
+  | { readonly kind: "vlan"; readonly interface: string; readonly vlan: number }
+  /** A cable to a port of a bridge. */
+  | { readonly kind: "veth"; readonly bridge: string; readonly port: string }
+  /** An address of its own on an interface that others use as well. */
+  | { readonly kind: "macvlan"; readonly interface: string; readonly vlan: number | null };
+
+/** The interface outside that a link hangs on. */
+export function parentName(on: LinkParent): string {
+  if (on.kind === "veth") return on.bridge;
+  return on.kind === "macvlan" && on.vlan !== null ? `${on.interface}.${on.vlan}` : on.interface;
+}
+
+/** The links that the network is to have; the uplink is last. The state must have been checked. */
+export function desiredLinks({ subnets, gateway }: EdgeNetwork, wiring: EdgeWiring): readonly EdgeLink[] {
+  const { trunk, uplink } = wiring;
+  const links = subnets.map(
+    ({ subnetId, vlan, gatewayAddress, cidr }): EdgeLink => ({
+      name: subnetLinkName(vlan),
+      mac: macOf(subnetId),
+      on:
+        trunk.mode === "vlan"
+          ? { kind: "vlan", interface: trunk.interface, vlan }
+          : { kind: "veth", bridge: bridgeName(wiring, vlan), port: bridgePortName(wiring, vlan) },
+      address: `${gatewayAddress}/${cidr.split("/")[1]}`,
+    }),
+  );
+  if (gateway === null) return links;
+  return [
+    ...links,
+    {
+      name: uplinkName,
+      mac: macOf(gateway.gatewayId),
+      on: { kind: "macvlan", interface: uplink.interface, vlan: gateway.vlan },
+      address: `${gateway.address}/${gateway.prefixLength}`,
+    },
+  ];
+}
+
+/** Locally administered, unicast, by what the link is for. */
+function macOf(id: string): string {
+  const bytes = createHash("sha256").update(id).digest().subarray(0, 5);
+  return ["06", ...Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0"))].join(":");
+}
+
+/** The route to everywhere; null without a gateway. */
+export function desiredRoute({
+  gateway,
+}: EdgeNetwork): { readonly via: string; readonly device: string } | null {
+  return gateway === null ? null : { via: gateway.nextHop, device: uplinkName };
+}
+
+/** What a router's namespace needs of the kernel: it forwards, believes no source, and knows no IPv6. */
+export const desiredSettings: Readonly<Record<string, string>> = {
+  "net.ipv4.ip_forward": "1",
+  "net.ipv4.conf.all.rp_filter": "1",
+  "net.ipv4.conf.default.rp_filter": "1",
+  "net.ipv4.conf.all.send_redirects": "0",
+  "net.ipv4.conf.default.send_redirects": "0",
+  "net.ipv4.conf.all.accept_redirects": "0",
+  "net.ipv4.conf.default.accept_redirects": "0",
+  "net.ipv4.conf.all.accept_source_route": "0",
+  "net.ipv4.conf.default.accept_source_route": "0",
+  // A link answers for its own addresses only, or one network would learn of another subnet's router.
+  "net.ipv4.conf.all.arp_ignore": "1",
+  "net.ipv4.conf.all.arp_announce": "2",
+  // Neighbours hear of an address that has come to another edge.
+  "net.ipv4.conf.default.arp_notify": "1",
+  "net.ipv6.conf.all.disable_ipv6": "1",
+  "net.ipv6.conf.default.disable_ipv6": "1",
+};

@@ -1,0 +1,70 @@
+import { applyStep, nftFromInput, type StepContext } from "./apply.ts";
+import { checkNetwork } from "./check-network.ts";
+import type { EdgeNetwork, EdgeWiring } from "./edge-network.ts";
+import { namespaceOf, networkOfNamespace } from "./names.ts";
+import { listNamespaces, observeMachine, observeNetwork, rulesetOf } from "./observe.ts";
+import { type EdgeSight, type EdgeStep, planNetwork } from "./plan.ts";
+import { type NftObject, renderRuleset } from "./render-ruleset.ts";
+import { output, type Runner } from "./runner.ts";
+
+/** A Linux machine as the edge of a region: a namespace for each private network. */
+export class LinuxEdge {
+  readonly #runner: Runner;
+  readonly #wiring: EdgeWiring;
+
+  constructor(runner: Runner, wiring: EdgeWiring) {
+    this.#runner = runner;
+    this.#wiring = wiring;
+  }
+
+  /** @throws BadEdgeState, EdgeCommandFailed, EdgeUnreachable */
+  async observe(want: EdgeNetwork, signal?: AbortSignal): Promise<EdgeSight> {
+    checkNetwork(want);
+    const [rules, machine] = await Promise.all([
+      this.#inOwnWords(renderRuleset(want), signal),
+      observeMachine(this.#runner, signal),
+    ]);
+    return {
+      want,
+      rules,
+      machine,
+      seen: await observeNetwork(this.#runner, want.networkId, machine, signal),
+    };
+  }
+
+  /** What is missing; nothing when the network is as wanted. @throws Superseded */
+  plan(sight: EdgeSight): readonly EdgeStep[] {
+    return planNetwork(sight, this.#wiring);
+  }
+
+  async apply(step: EdgeStep, { want, rules }: EdgeSight, signal?: AbortSignal): Promise<void> {
+    const context: StepContext = { networkId: want.networkId, rules };
+    await applyStep(this.#runner, step, context, signal);
+  }
+
+  /** The networks that have a namespace here. */
+  async networks(signal?: AbortSignal): Promise<readonly string[]> {
+    const names = await listNamespaces(this.#runner, signal);
+    return names.flatMap((name) => networkOfNamespace(name) ?? []);
+  }
+
+  /** Takes a network away with its links; nothing when it is not there. */
+  async remove(networkId: string, signal?: AbortSignal): Promise<void> {
+    const namespace = namespaceOf(networkId);
+    if (!(await listNamespaces(this.#runner, signal)).includes(namespace)) return;
+    await output(this.#runner, { words: ["ip", "netns", "del", namespace] }, signal);
+  }
+
+  /** Rules as nft would list them if they were live: it is told them in a network of nobody, which ends with the command. */
+  async #inOwnWords(rules: readonly NftObject[], signal?: AbortSignal): Promise<readonly NftObject[]> {
+    const listing = await output(
+      this.#runner,
+      {
+        words: ["unshare", "--net", "sh", "-c", `${nftFromInput} && nft -j list ruleset`],
+        input: JSON.stringify({ nftables: rules.map((object) => ({ add: object })) }),
+      },
+      signal,
+    );
+    return rulesetOf(listing).objects;
+  }
+}

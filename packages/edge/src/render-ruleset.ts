@@ -1,0 +1,201 @@
+import type { EdgeGateway, EdgeNetwork, EdgeSubnet, PortForward } from "./edge-network.ts";
+import { generationChain, subnetLinkName, tableName, uplinkName } from "./names.ts";
+
+/** One object of libnftables' JSON (libnftables-json(5)). */
+export type NftObject = Readonly<Record<string, unknown>>;
+
+type Expression = NftObject;
+
+/** Addresses that no packet may carry out: they are somebody's inside, whatever the uplink's own addresses are. */
+const notOfTheInternet = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  // Groups, and what is reserved. In one: nft joins blocks that lie side by side, not always in the same words.
+  "224.0.0.0/3",
+];
+
+const table = { family: "inet", table: tableName } as const;
+const eq = (left: unknown, right: unknown): Expression => ({ match: { op: "==", left, right } });
+const ne = (left: unknown, right: unknown): Expression => ({ match: { op: "!=", left, right } });
+const inSet = (left: unknown, right: unknown): Expression => ({ match: { op: "in", left, right } });
+const from = (name: string | readonly string[]) => eq({ meta: { key: "iifname" } }, setOf(name));
+const to = (name: string | readonly string[]) => eq({ meta: { key: "oifname" } }, setOf(name));
+const ip = (field: "saddr" | "daddr") => ({ payload: { protocol: "ip", field } });
+const port = (protocol: string, field: "sport" | "dport") => ({ payload: { protocol, field } });
+const direction = (which: "original" | "reply") => eq({ ct: { key: "direction" } }, which);
+const translated = inSet({ ct: { key: "status" } }, "dnat");
+const answers = inSet({ ct: { key: "state" } }, ["established", "related"]);
+const accept: Expression = { accept: null };
+const drop: Expression = { drop: null };
+
+function setOf(members: string | readonly string[]): unknown {
+  if (typeof members === "string") return members;
+  return members.length === 1 ? members[0] : { set: members };
+}
+
+function prefix(cidr: string): unknown {
+  const [addr, len] = cidr.split("/");
+  return Number(len) === 32 ? addr : { prefix: { addr, len: Number(len) } };
+}
+
+const rule = (chain: string, ...expr: Expression[]): NftObject => ({ rule: { ...table, chain, expr } });
+const filter = (name: string, hook: string, prio: number, policy: "accept" | "drop"): NftObject => ({
+  chain: { ...table, name, type: "filter", hook, prio, policy },
+});
+
+/**
+ * All rules of a network, as what is to be in its namespace.
+ *
+ * A packet passes only by a rule for its pair of links, in each direction of its own: nothing is let through for being
+ * part of an established flow alone, so a flow ends with the rule that allowed it, and one that stays allowed goes on.
+ * Links are matched by name, so the rules hold for one from the moment that it appears. The state must have been checked.
+ */
+export function renderRuleset(network: EdgeNetwork): readonly NftObject[] {
+  const { subnets, gateway } = network;
+  const inside = subnets.map(({ vlan }) => subnetLinkName(vlan));
+  const known = gateway === null ? inside : [...inside, uplinkName];
+  return [
+    { table: { family: "inet", name: tableName } },
+    { chain: { ...table, name: generationChain(network.generation) } },
+    filter("arriving", "prerouting", -300, "accept"),
+    filter("to_router", "input", 0, "drop"),
+    filter("through", "forward", 0, "drop"),
+    ...(gateway === null
+      ? []
+      : [
+          {
+            chain: {
+              ...table,
+              name: "forwards",
+              type: "nat",
+              hook: "prerouting",
+              prio: -100,
+              policy: "accept",
+            },
+          },
+          {
+            chain: {
+              ...table,
+              name: "leaving",
+              type: "nat",
+              hook: "postrouting",
+              prio: 100,
+              policy: "accept",
+            },
+          },
+          filter("left", "postrouting", 300, "accept"),
+        ]),
+    rule("arriving", eq({ meta: { key: "nfproto" } }, "ipv6"), drop),
+    known.length === 0
+      ? rule("arriving", drop)
+      : rule("arriving", ne({ meta: { key: "iifname" } }, setOf(known)), drop),
+    ...subnets.map((subnet) =>
+      rule("arriving", from(subnetLinkName(subnet.vlan)), ne(ip("saddr"), prefix(subnet.cidr)), drop),
+    ),
+    ...subnets.map((subnet) =>
+      rule(
+        "to_router",
+        from(subnetLinkName(subnet.vlan)),
+        eq(ip("daddr"), subnet.gatewayAddress),
+        eq({ payload: { protocol: "icmp", field: "type" } }, "echo-request"),
+        accept,
+      ),
+    ),
+    rule("through", inSet({ ct: { key: "state" } }, "invalid"), drop),
+    ...insideRules(subnets),
+    ...(gateway === null ? [] : gatewayRules(gateway, subnets)),
+  ];
+}
+
+/** The subnets of a network reach each other, whatever their tiers: what servers let in is their firewalls' to say. */
+function insideRules(subnets: readonly EdgeSubnet[]): NftObject[] {
+  return subnets.map((subnet) =>
+    rule(
+      "through",
+      from(subnets.map(({ vlan }) => subnetLinkName(vlan))),
+      to(subnetLinkName(subnet.vlan)),
+      eq(ip("daddr"), prefix(subnet.cidr)),
+      accept,
+    ),
+  );
+}
+
+function gatewayRules(gateway: EdgeGateway, subnets: readonly EdgeSubnet[]): NftObject[] {
+  const { address } = gateway;
+  const served = subnets.filter(({ subnetId }) => gateway.subnetIds.includes(subnetId));
+  return [
+    // An inside address that comes from outside is a lie, and answering it would be a way in.
+    ...subnets.map(({ cidr }) => rule("arriving", from(uplinkName), eq(ip("saddr"), prefix(cidr)), drop)),
+    rule(
+      "to_router",
+      from(uplinkName),
+      eq(ip("daddr"), address),
+      eq({ payload: { protocol: "icmp", field: "type" } }, "echo-request"),
+      { limit: { rate: 20, burst: 20, per: "second" } },
+      accept,
+    ),
+    ...served.flatMap((subnet) => servedRules(subnet, address)),
+    ...gateway.portForwards.flatMap((each) => forwardRules(each, address)),
+    // A flow keeps the address that it began with; one that the gateway has lost may be somebody else's by now.
+    rule("left", to(uplinkName), ne(ip("saddr"), address), drop),
+  ];
+}
+
+function servedRules({ vlan, cidr }: EdgeSubnet, address: string): NftObject[] {
+  const link = subnetLinkName(vlan);
+  return [
+    rule(
+      "through",
+      from(link),
+      to(uplinkName),
+      ne(ip("daddr"), { set: notOfTheInternet.map(prefix) }),
+      direction("original"),
+      accept,
+    ),
+    rule(
+      "through",
+      from(uplinkName),
+      to(link),
+      eq(ip("daddr"), prefix(cidr)),
+      answers,
+      direction("reply"),
+      accept,
+    ),
+    rule("leaving", to(uplinkName), eq(ip("saddr"), prefix(cidr)), { snat: { family: "ip", addr: address } }),
+  ];
+}
+
+function forwardRules(
+  { protocol, listenPort, targetAddress, targetPort }: PortForward,
+  address: string,
+): NftObject[] {
+  return [
+    rule("forwards", from(uplinkName), eq(ip("daddr"), address), eq(port(protocol, "dport"), listenPort), {
+      dnat: { family: "ip", addr: targetAddress, port: targetPort },
+    }),
+    rule(
+      "through",
+      from(uplinkName),
+      eq(ip("daddr"), targetAddress),
+      eq(port(protocol, "dport"), targetPort),
+      translated,
+      direction("original"),
+      accept,
+    ),
+    rule(
+      "through",
+      to(uplinkName),
+      eq(ip("saddr"), targetAddress),
+      eq(port(protocol, "sport"), targetPort),
+      translated,
+      answers,
+      direction("reply"),
+      accept,
+    ),
+  ];
+}

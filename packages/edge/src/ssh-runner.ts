@@ -1,0 +1,130 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { Client, type ClientChannel } from "ssh2";
+import { type Command, type CommandResult, EdgeUnreachable, type Runner } from "./runner.ts";
+
+export type SshEdge = {
+  readonly host: string;
+  readonly port?: number;
+  readonly user: string;
+  /** The private key's PEM text. */
+  readonly key: string;
+  /** `SHA256:` and base64, as `ssh-keygen -lf` prints it: no other host is ever told anything. */
+  readonly hostKey: string;
+};
+
+const connectMs = 10_000;
+
+/** Runs commands on an edge over one SSH connection, which is made anew when it is lost. */
+export class SshRunner implements Runner {
+  readonly #edge: SshEdge;
+  readonly #timeoutMs: number;
+  #connection: Promise<Client> | null = null;
+
+  constructor(edge: SshEdge, timeoutMs = 30_000) {
+    this.#edge = edge;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  async run(command: Command, signal?: AbortSignal): Promise<CommandResult> {
+    this.#connection ??= this.#connect();
+    const client = await this.#connection;
+    const line = lineOf(command.words, this.#edge.user);
+    return new Promise((resolve, reject) => {
+      const settle = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", aborted);
+        client.removeListener("close", lost);
+      };
+      const give = (why: string, cause?: unknown) => {
+        settle();
+        // Whatever the command is still doing there, its connection is not for the next one.
+        this.#forget(client);
+        reject(new EdgeUnreachable(`${command.words[0]} on ${this.#edge.host} ${why}`, { cause }));
+      };
+      const aborted = () => give("was called off");
+      const lost = () => give("lost its connection");
+      const timer = setTimeout(() => give(`did not end in ${this.#timeoutMs / 1000} s`), this.#timeoutMs);
+      if (signal?.aborted === true) return aborted();
+      signal?.addEventListener("abort", aborted, { once: true });
+      client.once("close", lost);
+      client.exec(line, (error: Error | undefined, channel: ClientChannel) => {
+        if (error !== undefined) return give("could not be started", error);
+        const said = { code: null as number | null, stdout: "", stderr: "" };
+        channel.setEncoding("utf8").on("data", (text: string) => {
+          said.stdout += text;
+        });
+        channel.stderr.setEncoding("utf8").on("data", (text: string) => {
+          said.stderr += text;
+        });
+        channel.on("exit", (status: number | null) => {
+          said.code = status;
+        });
+        channel.on("close", () => {
+          const { code, stdout, stderr } = said;
+          if (code === null) return give("ended without an exit code");
+          settle();
+          resolve({ code, stdout, stderr });
+        });
+        channel.end(command.input ?? "");
+      });
+    });
+  }
+
+  /** Ends the connection; the next command makes another. */
+  end(): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.then((client) => client.end()).catch(() => {});
+  }
+
+  #forget(client: Client): void {
+    this.#connection = null;
+    client.destroy();
+  }
+
+  #connect(): Promise<Client> {
+    const { host, port = 22, user, key, hostKey } = this.#edge;
+    const client = new Client();
+    const connection = new Promise<Client>((resolve, reject) => {
+      let refusal: string | null = null;
+      client.once("ready", () => resolve(client));
+      client.on("error", (error) =>
+        reject(new EdgeUnreachable(`${user}@${host}: ${refusal ?? error.message}`, { cause: error })),
+      );
+      client.connect({
+        host,
+        port,
+        username: user,
+        privateKey: key,
+        readyTimeout: connectMs,
+        keepaliveInterval: 10_000,
+        keepaliveCountMax: 3,
+        hostVerifier: (offered: Buffer) => {
+          const shown = fingerprintOf(offered);
+          if (isSame(shown, hostKey)) return true;
+          refusal = `the host's key is ${shown}, and edge.host_key says ${hostKey}`;
+          return false;
+        },
+      });
+    });
+    connection.catch(() => {
+      this.#connection = null;
+    });
+    return connection;
+  }
+}
+
+function fingerprintOf(key: Buffer): string {
+  return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
+}
+
+function isSame(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** For the shell that SSH puts between: every word in quotes. */
+function lineOf(words: readonly string[], user: string): string {
+  const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+  return [...(user === "root" ? [] : ["sudo", "-n"]), "env", "LC_ALL=C", ...quoted].join(" ");
+}

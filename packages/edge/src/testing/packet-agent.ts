@@ -1,0 +1,135 @@
+// Sends and answers packets in the namespace that it is started in, as a server would. Told what to do by lines on its
+// standard input, and answers each with one.
+
+import { execFile } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { connect, createServer, type Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import { createInterface } from "node:readline";
+import type { Errand, ErrandResult } from "./errands.ts";
+
+const say = (result: ErrandResult) => process.stdout.write(`${JSON.stringify(result)}\n`);
+
+async function run(errand: Errand): Promise<ErrandResult["outcome"]> {
+  if (errand.do === "listen") {
+    const ready = errand.protocol === "tcp" ? listenTcp(errand.port) : listenUdp(errand.port);
+    return ready.then(() => "passed" as const);
+  }
+  if (errand.do === "arrivals") return { arrivals: arrivals.splice(0) };
+  if (errand.do === "connect") return open(errand);
+  if (errand.do === "speak") return speak(errand);
+  switch (errand.protocol) {
+    case "icmp":
+      return ping(errand);
+    case "tcp":
+      return dial(errand);
+    case "udp":
+      return call(errand);
+  }
+}
+
+const arrivals: string[] = [];
+const connections = new Map<number, Socket>();
+
+function open({ id, to, port }: Extract<Errand, { do: "connect" }>): Promise<ErrandResult["outcome"]> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: to, port });
+    socket.on("error", () => resolve("silent"));
+    socket.once("data", (bytes) => {
+      connections.set(id, socket);
+      resolve({ seenAs: bytes.toString().trim() });
+    });
+  });
+}
+
+function speak({ connection, waitMs }: Extract<Errand, { do: "speak" }>): Promise<ErrandResult["outcome"]> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve("silent"), waitMs);
+    const socket = connections.get(connection);
+    socket?.once("data", () => {
+      clearTimeout(timer);
+      resolve("passed");
+    });
+    socket?.write("?");
+  });
+}
+
+type Send = Extract<Errand, { do: "send" }>;
+
+function ping({ to, from, waitMs, bytes }: Send): Promise<ErrandResult["outcome"]> {
+  const wait = String(Math.max(0.2, waitMs / 1000));
+  const size = bytes === undefined ? [] : ["-s", String(bytes)];
+  const source = from === undefined ? [] : ["-I", from];
+  return new Promise((resolve) =>
+    execFile("ping", ["-n", "-c", "1", "-W", wait, ...size, ...source, to], (error) =>
+      resolve(error === null ? "passed" : "silent"),
+    ),
+  );
+}
+
+/** The first line that the other side says is who it saw. */
+function dial({ to, port, from, waitMs }: Send): Promise<ErrandResult["outcome"]> {
+  return new Promise((resolve) => {
+    const socket = connect({
+      host: to,
+      port: port ?? 0,
+      ...(from === undefined ? {} : { localAddress: from }),
+    });
+    const end = (outcome: ErrandResult["outcome"]) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(outcome);
+    };
+    const timer = setTimeout(() => end("silent"), waitMs);
+    socket.once("data", (bytes) => end({ seenAs: bytes.toString().trim() }));
+    socket.once("error", (error: NodeJS.ErrnoException) =>
+      end(error.code === "ECONNREFUSED" ? "refused" : "silent"),
+    );
+  });
+}
+
+function call({ to, port, from, waitMs }: Send): Promise<ErrandResult["outcome"]> {
+  return new Promise((resolve) => {
+    const socket = createSocket("udp4");
+    const end = (outcome: ErrandResult["outcome"]) => {
+      clearTimeout(timer);
+      socket.close();
+      resolve(outcome);
+    };
+    const timer = setTimeout(() => end("silent"), waitMs);
+    socket.once("message", (bytes) => end({ seenAs: bytes.toString() }));
+    socket.once("error", () => end("silent"));
+    socket.bind({ address: from ?? "0.0.0.0" }, () => socket.send("?", port ?? 0, to));
+  });
+}
+
+function listenTcp(port: number): Promise<void> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.write(`${socket.remoteAddress?.replace("::ffff:", "")}\n`);
+    socket.on("data", (bytes) => socket.write(bytes));
+  });
+  return new Promise((resolve) => server.listen(port, "0.0.0.0", resolve));
+}
+
+/** A socket for each address: one for all of them would answer from whichever it likes best. */
+async function listenUdp(port: number): Promise<void> {
+  const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  await Promise.all(
+    own
+      .filter(({ family }) => family === "IPv4")
+      .map(({ address }) => {
+        const socket = createSocket("udp4");
+        socket.on("message", (_, { address: caller, port: back }) => {
+          arrivals.push(caller);
+          socket.send(caller, back, caller);
+        });
+        return new Promise<void>((resolve) => socket.bind(port, address, resolve));
+      }),
+  );
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const errand = JSON.parse(line) as Errand;
+  void run(errand).then((outcome) => say({ id: errand.id, outcome }));
+}

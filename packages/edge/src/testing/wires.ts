@@ -1,0 +1,186 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import type { EdgeWiring } from "../edge-network.ts";
+import { bridgeName } from "../names.ts";
+import type { Errand, ErrandResult, Outcome, Protocol } from "./errands.ts";
+
+const run = promisify(execFile);
+
+/** The port that every machine answers at, by TCP and UDP. */
+export const answeringPort = 80;
+
+/** Why packets cannot be tried here; undefined when they can. */
+export async function probeNamespaces(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return "network namespaces need root";
+  try {
+    for (const [program, ...words] of [
+      ["ip", "-V"],
+      ["nft", "--version"],
+      ["ping", "-V"],
+    ] as const)
+      await run(program, words);
+    await run("unshare", ["--net", "ip", "link", "add", "probe", "type", "bridge"]);
+    return undefined;
+  } catch (error) {
+    return `${error instanceof Error ? error.message.split("\n")[0] : error}`;
+  }
+}
+
+/** Machines in namespaces of their own, on the bridges of an edge, and an internet beyond its uplink. */
+export class Wires {
+  readonly wiring: EdgeWiring;
+  readonly #prefix = `k${randomBytes(2).toString("hex")}`;
+  readonly #machines: Machine[] = [];
+  #made = 0;
+
+  private constructor() {
+    this.wiring = {
+      uplink: { interface: `${this.#prefix}up` },
+      trunk: { interface: this.#prefix, mode: "bridge" },
+    };
+  }
+
+  static async lay(): Promise<Wires> {
+    const wires = new Wires();
+    await bridge(wires.wiring.uplink.interface);
+    return wires;
+  }
+
+  /** A server in the VLAN, with the configuration that cloud-init would have given it. */
+  async server(vlan: number, address: string, gateway: string | null): Promise<Machine> {
+    const name = bridgeName(this.wiring, vlan);
+    await bridge(name);
+    return this.#machine(name, [address], gateway);
+  }
+
+  /** A machine on the uplink: the next hop of gateways, and whatever of the internet is tried. */
+  internet(...addresses: readonly string[]): Promise<Machine> {
+    return this.#machine(this.wiring.uplink.interface, addresses, null);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#machines.map((machine) => machine.end()));
+    const { stdout } = await run("ip", ["-j", "link", "show"]);
+    for (const { ifname } of JSON.parse(stdout) as { ifname: string }[])
+      if (ifname.startsWith(this.#prefix)) await run("ip", ["link", "del", ifname]).catch(() => {});
+  }
+
+  async #machine(on: string, addresses: readonly string[], gateway: string | null): Promise<Machine> {
+    this.#made += 1;
+    const namespace = `${this.#prefix}-m${this.#made}`;
+    const port = `${this.#prefix}m${this.#made}`;
+    await run("ip", ["netns", "add", namespace]);
+    const machine = new Machine(namespace);
+    this.#machines.push(machine);
+    await run("ip", [
+      "link",
+      "add",
+      "name",
+      port,
+      "type",
+      "veth",
+      "peer",
+      "name",
+      "eth0",
+      "netns",
+      namespace,
+    ]);
+    await run("ip", ["link", "set", "dev", port, "master", on, "up"]);
+    for (const address of addresses)
+      await run("ip", ["-n", namespace, "addr", "add", address, "dev", "eth0"]);
+    await run("ip", ["-n", namespace, "link", "set", "dev", "lo", "up"]);
+    await run("ip", ["-n", namespace, "link", "set", "dev", "eth0", "up"]);
+    if (gateway !== null)
+      await run("ip", ["-n", namespace, "route", "add", "default", "via", gateway, "onlink", "dev", "eth0"]);
+    await machine.start();
+    return machine;
+  }
+}
+
+async function bridge(name: string): Promise<void> {
+  await run("ip", ["link", "add", "name", name, "type", "bridge"]).catch(() => {});
+  await run("ip", ["link", "set", "dev", name, "up"]);
+}
+
+export class Machine {
+  readonly namespace: string;
+  readonly #waiting = new Map<number, (outcome: Outcome) => void>();
+  #process: ChildProcess | null = null;
+  #errands = 0;
+
+  constructor(namespace: string) {
+    this.namespace = namespace;
+  }
+
+  /** Runs `ip` inside of it. */
+  async ip(...words: readonly string[]): Promise<void> {
+    await run("ip", ["-n", this.namespace, ...words]);
+  }
+
+  async send(
+    protocol: Protocol,
+    to: string,
+    more: {
+      readonly port?: number;
+      readonly from?: string;
+      readonly bytes?: number;
+      readonly waitMs?: number;
+    } = {},
+  ): Promise<Outcome> {
+    const port = protocol === "icmp" ? {} : { port: more.port ?? answeringPort };
+    return this.#ask({ do: "send", protocol, to, waitMs: 3_000, ...more, ...port });
+  }
+
+  /** The sources of the datagrams that have come since it was last asked. */
+  async arrivals(): Promise<readonly string[]> {
+    const outcome = await this.#ask({ do: "arrivals" });
+    return typeof outcome === "object" && "arrivals" in outcome ? outcome.arrivals : [];
+  }
+
+  /** A TCP connection that stays: whether what is said over it is still answered. */
+  async connect(to: string, port = answeringPort): Promise<{ speak(waitMs?: number): Promise<Outcome> }> {
+    const connection = this.#errands + 1;
+    const outcome = await this.#ask({ do: "connect", to, port });
+    if (typeof outcome === "string") throw new Error(`no connection to ${to}`);
+    return { speak: (waitMs = 1_000) => this.#ask({ do: "speak", connection, waitMs }) };
+  }
+
+  async start(): Promise<void> {
+    const script = join(import.meta.dirname, "packet-agent.ts");
+    const child = spawn("ip", ["netns", "exec", this.namespace, process.execPath, script], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    this.#process = child;
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const { id, outcome } = JSON.parse(line) as ErrandResult;
+      this.#waiting.get(id)?.(outcome);
+      this.#waiting.delete(id);
+    });
+    await this.#ask({ do: "listen", protocol: "tcp", port: answeringPort });
+    await this.#ask({ do: "listen", protocol: "udp", port: answeringPort });
+  }
+
+  async end(): Promise<void> {
+    const child = this.#process;
+    if (child !== null && child.exitCode === null) {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGKILL");
+      await ended;
+    }
+    await run("ip", ["netns", "del", this.namespace]);
+  }
+
+  #ask(errand: DistributiveOmit<Errand, "id">): Promise<Outcome> {
+    this.#errands += 1;
+    const id = this.#errands;
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#process?.stdin?.write(`${JSON.stringify({ id, ...errand })}\n`);
+    });
+  }
+}
+
+type DistributiveOmit<Type, Key extends PropertyKey> = Type extends unknown ? Omit<Type, Key> : never;
