@@ -14,7 +14,7 @@ const REPEATS = { sample: 1, full: 3 };
 export const row: Row = {
   id: "A2",
   title: "A step of a job that is applied twice leaves the world as if it had been applied once.",
-  minutes: 0.3,
+  minutes: 1,
   mutants: [
     {
       name: "clone-exists-is-failure",

@@ -19,7 +19,7 @@ export const row: Row = {
   id: "A3",
   title:
     "A step that fails for good ends its job, which names it, and deleting the server then gives everything back.",
-  minutes: 1,
+  minutes: 3,
   mutants: [
     {
       name: "nothing-released",

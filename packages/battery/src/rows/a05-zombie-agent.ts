@@ -24,7 +24,7 @@ const LEAST_REFUSED_SHARE = 0.3;
 export const row: Row = {
   id: "A5",
   title: "An agent that sleeps through its lease and comes back has none of its writes accepted.",
-  minutes: 8,
+  minutes: 9,
   mutants: [
     {
       name: "no-epoch-test",
