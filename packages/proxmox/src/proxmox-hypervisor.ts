@@ -7,7 +7,13 @@ import { observeActiveTasks } from "./cluster.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { configDifference, isEmptyDifference } from "./config-difference.ts";
 import { bootDiskOf, disksOf } from "./disks.ts";
-import { ProxmoxAgentUnavailable, ProxmoxAlready, ProxmoxError, ProxmoxForbidden } from "./errors.ts";
+import {
+  ProxmoxAgentUnavailable,
+  ProxmoxAlready,
+  ProxmoxConflict,
+  ProxmoxError,
+  ProxmoxForbidden,
+} from "./errors.ts";
 import { type GuestCommand, readGuestInterfaces, runInGuest } from "./guest-agent.ts";
 import { isHighlyAvailable, waitForPower } from "./high-availability.ts";
 import type {
@@ -417,6 +423,16 @@ export class ProxmoxHypervisor implements Hypervisor {
     { signal }: EffectContext,
   ): Promise<boolean> {
     if (process === null) return true;
+    // It has moved since it was looked at, and its process with it: whether it is still the one that was meant, only
+    // another look can tell.
+    if (!process.startsWith(`${node}:`))
+      throw new ProxmoxConflict({
+        call: `look before changing the power of VM ${vmid}`,
+        status: null,
+        text: `it is on ${node} now, and was meant as ${process}`,
+        outcome: "retryable",
+        fix: null,
+      });
     const path = { node, vmid };
     const status = await this.#client.call("GET /nodes/{node}/qemu/{vmid}/status/current", path, { signal });
     return processOf(node, status) === process;

@@ -8,6 +8,7 @@ import { runJob } from "../registry.ts";
 import {
   createJob,
   endState,
+  jobOf,
   type LabRegion,
   quietHost,
   startLabRegion,
@@ -212,6 +213,35 @@ describe("ServerPower", { timeout: 600_000 }, () => {
       effect,
     );
     await hypervisor.stop(vmid, owner, effect, sighting.vm.process);
+    expect(vmOf(vmid)?.process).not.toBeNull();
+  });
+
+  it("reboots a guest that moves to another node between the look and the shutdown", async () => {
+    const vmid = await newServer();
+    const before = pidOf(vmid);
+    const elsewhere = vmOf(vmid)?.node === "pve1" ? "pve2" : "pve1";
+    let hasMoved = false;
+    const crashPoint = (at: string) => {
+      if (at !== "ServerPower.shut-down.before-send" || hasMoved) return;
+      hasMoved = true;
+      region.lab.control.migrateVm(vmid, elsewhere);
+    };
+    await run(powerJob(vmid, "reboot"), quietHost({ crashPoint }));
+    expect(hasMoved).toBe(true);
+    expect(pidOf(vmid)).not.toBe(before);
+  });
+
+  it("never starts a VM that a rebuild has left half made: it has the template's interfaces", async () => {
+    const vmid = await newServer();
+    const crashPoint = (at: string) => {
+      if (at === "ServerRebuild.firewall.before-send") throw new Error("killed");
+    };
+    await expect(run(rebuildJob(vmid), quietHost({ crashPoint }))).rejects.toThrow("killed");
+    expect(vmOf(vmid)?.process).toBeNull();
+    for (const job of [powerJob(vmid, "start"), jobOf("ServerRestore", vmid, true)])
+      expect((await failureOf(run(job))).facts.code).toBe("vm_incomplete");
+    expect(vmOf(vmid)?.process).toBeNull();
+    await run(rebuildJob(vmid));
     expect(vmOf(vmid)?.process).not.toBeNull();
   });
 

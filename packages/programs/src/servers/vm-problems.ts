@@ -1,6 +1,7 @@
 // What no program can put right, in the words of the job's error.
 
-import type { LeftoverVolume } from "@kule/proxmox/hypervisor";
+import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import type { LeftoverVolume, Vm } from "@kule/proxmox/hypervisor";
 import { Failed } from "../errors.ts";
 
 /** A clone died and left its lock. The VMID stays unusable until an operator has cleaned up. */
@@ -33,6 +34,22 @@ export function notOurs(vmid: number, why: string): Failed {
     code: "vm_not_ours",
     message: "The server's virtual machine was changed outside of Kule. An operator has to look at it.",
     internal: `${why}; nothing was changed at VMID ${vmid}`,
+  });
+}
+
+/**
+ * Throws Failed for a VM that a job broke off while making it: it may have the template's interfaces, without a VLAN and
+ * without a filter, and is never started. The tags are written with everything else, in one call.
+ */
+export function requireComplete(
+  { server, vmid }: PayloadOf<JobKind>,
+  { tags, node }: Pick<Vm, "tags" | "node">,
+): void {
+  if (tags.includes(server.id.toLowerCase())) return;
+  throw new Failed({
+    code: "vm_incomplete",
+    message: "The server's virtual machine was only half made. Rebuild the server.",
+    internal: `VM ${vmid} on ${node} does not have the tag ${server.id}, which it is given with its interfaces and its filter`,
   });
 }
 

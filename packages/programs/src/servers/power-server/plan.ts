@@ -2,7 +2,7 @@ import type { PayloadOf } from "@kule/contract/schemas";
 import type { Vm } from "@kule/proxmox/hypervisor";
 import { Failed } from "../../errors.ts";
 import { noteOf } from "../existing-server.ts";
-import { vmMissing } from "../vm-problems.ts";
+import { requireComplete, vmMissing } from "../vm-problems.ts";
 
 export type SeenPower =
   | { readonly state: "absent" }
@@ -30,6 +30,7 @@ export function planPower(jobId: string, payload: Payload, seen: SeenPower): rea
   const { vm } = seen;
   switch (payload.action) {
     case "start":
+      if (vm.power === "stopped") requireComplete(payload, vm);
       return vm.power === "stopped" ? [{ do: "start" }] : [];
     case "shutdown":
       return off(payload, vm);

@@ -1,8 +1,9 @@
+import type { PayloadOf } from "@kule/contract/schemas";
 import { configDifference, isEmptyDifference } from "@kule/proxmox/config-difference";
 import type { DesiredConfig, Vm } from "@kule/proxmox/hypervisor";
 import { renderTags } from "@kule/proxmox/tags";
 import { REMOVING_TAG, type SeenVm } from "../existing-server.ts";
-import { vmMissing } from "../vm-problems.ts";
+import { requireComplete, vmMissing } from "../vm-problems.ts";
 
 export type RestoreStep =
   | { readonly do: "unprotect"; readonly config: DesiredConfig }
@@ -13,13 +14,14 @@ function restoredConfig(vm: Vm): DesiredConfig {
   return { onboot: "1", protection: null, tags: renderTags(vm.tags.filter((tag) => tag !== REMOVING_TAG)) };
 }
 
-/** Throws Failed when there is no VM left to restore. */
-export function planRestore(vmid: number, start: boolean, seen: SeenVm): readonly RestoreStep[] {
-  if (seen.state === "absent") throw vmMissing(vmid);
+/** Throws Failed when there is no VM left to restore, or only half of one. */
+export function planRestore(payload: PayloadOf<"ServerRestore">, seen: SeenVm): readonly RestoreStep[] {
+  if (seen.state === "absent") throw vmMissing(payload.vmid);
   const { vm } = seen;
+  requireComplete(payload, vm);
   const steps: RestoreStep[] = [];
   const config = restoredConfig(vm);
   if (!isEmptyDifference(configDifference(config, vm.config, false))) steps.push({ do: "unprotect", config });
-  if (start && vm.power === "stopped") steps.push({ do: "start" });
+  if (payload.start && vm.power === "stopped") steps.push({ do: "start" });
   return steps;
 }

@@ -7,7 +7,7 @@ import { planRestore, type RestoreStep } from "./plan.ts";
 export const restoreServer: Program<"ServerRestore", SeenVm, RestoreStep> = {
   kind: "ServerRestore",
   observe: observeExisting,
-  plan: ({ payload }, seen) => planRestore(payload.vmid, payload.start, seen),
+  plan: ({ payload }, seen) => planRestore(payload, seen),
   apply: {
     unprotect: ({ config }, job, world, effect) =>
       world.hypervisor.configure(
