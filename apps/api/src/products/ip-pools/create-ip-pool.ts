@@ -8,7 +8,7 @@ import { fieldError, Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { findRegion } from "../regions/index.ts";
+import { findRegion, lockRegion } from "../regions/index.ts";
 import { poolNameTaken } from "./conflicts.ts";
 import { findIpPool, insertIpPool } from "./store.ts";
 import { viewIpPool } from "./view.ts";
@@ -28,24 +28,26 @@ export async function checkCreateIpPool(
     const problem = networkProblem({ gateway, prefixLength: body.prefix_length });
     if (problem !== null) errors.push(fieldError("/prefix_length", "out_of_range", problem));
   }
-  const { vlan } = body;
-  if (region !== null && vlan != null && vlan >= region.vlan_first && vlan <= region.vlan_last)
-    errors.push(
-      fieldError(
-        "/vlan",
-        "conflicts_with",
-        `is one of the region's private VLANs (${region.vlan_first} to ${region.vlan_last})`,
-      ),
-    );
-  return errors;
+  return region === null ? errors : [...errors, ...vlanErrors(body.vlan, region)];
+}
+
+function vlanErrors(
+  vlan: number | null | undefined,
+  { vlan_first, vlan_last }: { readonly vlan_first: number; readonly vlan_last: number },
+): FieldError[] {
+  if (vlan == null || vlan < vlan_first || vlan > vlan_last) return [];
+  const problem = `is one of the region's private VLANs (${vlan_first} to ${vlan_last})`;
+  return [fieldError("/vlan", "conflicts_with", problem)];
 }
 
 export async function createIpPool({ body }: ApiRequest<"createIpPool">, tx: Tx): Promise<Outcome> {
   const gateway = parseIp(body.gateway);
   if (gateway === null) throw new Error(`checkCreateIpPool let ${body.gateway} pass`);
-  // Regions are never removed: the check has seen it.
-  if ((await findRegion(tx, body.region)) === null)
-    throw new Invalid([fieldError("/region", "not_found", "no such region")]);
+  // Under its lock: the region's own VLANs may have been widened since the check.
+  const region = await lockRegion(tx, body.region);
+  if (region === null) throw new Invalid([fieldError("/region", "not_found", "no such region")]);
+  const errors = vlanErrors(body.vlan, region);
+  if (errors.length > 0) throw new Invalid(errors);
   const id = newId("pool");
   await insertIpPool(tx, {
     id,

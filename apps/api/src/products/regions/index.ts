@@ -1,5 +1,5 @@
 /** What other products and commands may use of regions. */
 export { chooseRegion } from "./choose-region.ts";
 export { addRegion } from "./create-region.ts";
-export { findRegion, listVisibleRegions, type RegionRow } from "./store.ts";
+export { findRegion, listVisibleRegions, lockRegion, type RegionRow } from "./store.ts";
 export { imagesOf, statusOf, statusSince } from "./view.ts";

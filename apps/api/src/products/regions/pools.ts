@@ -65,6 +65,30 @@ export async function setVlanPool(tx: Database | Tx, region: string, range: Numb
   throw inUse("vlan", left.vlan, "belongs to a subnet", left.subnet_id);
 }
 
+/**
+ * Private networks in a public pool's VLAN would be in one segment with public addresses.
+ *
+ * @throws Conflict `in_use` when a public pool of the region has one of these VLANs
+ */
+export async function refusePublicVlans(tx: Tx, region: string, range: NumberRange): Promise<void> {
+  const pool = await tx
+    .selectFrom("ip_pool")
+    .select(["id", "name", "vlan"])
+    .where("region", "=", region)
+    .where(sql<boolean>`vlan between ${range.first}::integer and ${range.last}::integer`)
+    .orderBy("vlan")
+    .orderBy("id")
+    .limit(1)
+    .executeTakeFirst();
+  if (pool === undefined) return;
+  throw conflict(
+    "in_use",
+    "vlan_range_without_public_pools",
+    `VLAN ${pool.vlan} is of the public pool ${pool.name}, and none of its addresses may be in a private network's segment`,
+    { resource: pool.id, fix: "choose a range that leaves it out" },
+  );
+}
+
 function inUse(kind: "vmid" | "vlan", number: number, why: string, resource: string | null): Conflict {
   const word = kind === "vmid" ? "VMID" : "VLAN";
   return conflict(

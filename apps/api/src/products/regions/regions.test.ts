@@ -105,6 +105,39 @@ describe("changing", () => {
     expect(await pool("region_vmid", "wide")).toEqual({ first: 1000, last: 1010, count: 11 });
   });
 
+  test("private VLANs never take in a public pool's, whoever comes first", async () => {
+    const slug = "segments";
+    await world.operator.post("/regions", { slug, name: "Segments", ...ranges });
+    const pool = (name: string, vlan: number) =>
+      world.operator.post("/ip-pools", {
+        region: slug,
+        name,
+        gateway: "100.70.0.1",
+        prefix_length: 24,
+        vlan,
+      });
+    const widen = (last: number) =>
+      world.operator.patch(`/regions/${slug}`, { vlan_range: { first: 10, last } });
+    const made = await pool("uplink", 30);
+    expect(made.status).toBe(201);
+    const refused = await widen(30);
+    expect(refused.status).toBe(409);
+    expect(refused.body).toMatchObject({
+      code: "in_use",
+      detail: expect.stringContaining("uplink"),
+      precondition: { name: "vlan_range_without_public_pools", resource: made.body.id },
+    });
+    expect((await widen(29)).status).toBe(200);
+    expect((await pool("inside", 29)).status).toBe(422);
+    // At the same instant one of the two gives way, in whatever order they are.
+    for (let vlan = 31; vlan < 43; vlan += 1) {
+      await world.operator.delete(`/ip-pools/${made.body.id}`);
+      const [added, widened] = await Promise.all([pool(`p${vlan}`, vlan), widen(vlan)]);
+      expect([added.status, widened.status].sort()).toEqual(added.status === 201 ? [201, 409] : [200, 422]);
+      if (added.status === 201) await world.operator.delete(`/ip-pools/${added.body.id}`);
+    }
+  });
+
   test("a change of what has changed meanwhile is refused", async () => {
     expect((await world.operator.patch("/regions/wide", { name: "x" }, { "If-Match": '"g1"' })).status).toBe(
       412,

@@ -3,7 +3,7 @@ import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { setVlanPool, setVmidPool } from "./pools.ts";
+import { refusePublicVlans, setVlanPool, setVmidPool } from "./pools.ts";
 import {
   findRegion,
   lockRegion,
@@ -39,6 +39,7 @@ export async function updateRegion(
     changes.vmid_last = body.vmid_range.last;
   }
   if (body.vlan_range !== undefined) {
+    await refusePublicVlans(tx, slug, body.vlan_range);
     await setVlanPool(tx, slug, body.vlan_range);
     changes.vlan_first = body.vlan_range.first;
     changes.vlan_last = body.vlan_range.last;
