@@ -75,6 +75,7 @@ export async function runAgent(
       {
         ...common,
         privateBridge: file.network.bridge,
+        publicNetwork: file.network.public,
         everySeconds: settings.inventorySeconds,
         look: regionLooker(file, client, runtime),
       },

@@ -11,6 +11,7 @@ export type InventoryLoopOptions = {
   readonly agentVersion: string;
   readonly agentName: string;
   readonly privateBridge: string;
+  readonly publicNetwork: { readonly bridge: string; readonly vlan: number | null } | null;
   readonly everySeconds: number;
   /** Looks at the region; throws only for the signal. */
   readonly look: (pass: number, lookFor: readonly number[], signal: AbortSignal) => AsyncIterable<LookPiece>;
@@ -74,7 +75,8 @@ class InventoryLoop {
   }
 
   async #send(more: object, stop: AbortSignal): Promise<Schemas["InventoryAck"] | null> {
-    const { controlPlane, agentVersion, agentName, privateBridge, everySeconds, log } = this.#options;
+    const { controlPlane, agentVersion, agentName, privateBridge, publicNetwork, everySeconds, log } =
+      this.#options;
     const answer = await controlPlane.inventory(
       {
         agent_version: agentVersion,
@@ -82,6 +84,7 @@ class InventoryLoop {
         agent_run: this.#run,
         every_seconds: everySeconds,
         private_bridge: privateBridge,
+        ...(publicNetwork === null ? {} : { public_network: publicNetwork }),
         ...more,
       },
       stop,

@@ -22,6 +22,7 @@ export class TestLooker {
       agent_run: this.#run,
       every_seconds: 30,
       private_bridge: "vmbr1",
+      public_network: { bridge: "vmbr0", vlan: 10 },
       ...more,
     });
     if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
@@ -52,6 +53,7 @@ export class TestLooker {
 export function seenAs(job: ClaimedJob, more: Partial<SeenVm> = {}): SeenVm {
   const { payload } = job;
   if (payload.kind !== "ServerCreate") throw new Error(`${payload.kind} makes no VM`);
+  const outside = payload.public_interface ?? null;
   return {
     vmid: payload.vmid,
     node: "pve1",
@@ -71,21 +73,18 @@ export function seenAs(job: ClaimedJob, more: Partial<SeenVm> = {}): SeenVm {
     vcpu: payload.package.vcpu,
     memory_mb: payload.package.memory_mb,
     disk_bytes: payload.package.disk_gb * 2 ** 30,
-    interfaces: payload.interfaces.map(({ mac, vlan }, position) => ({
-      position,
-      mac: mac.toUpperCase(),
-      vlan,
-      bridge: "vmbr1",
-      firewall: true,
-    })),
+    interfaces: [
+      ...payload.interfaces.map(({ mac, vlan }) => ({ mac, vlan, bridge: "vmbr1" })),
+      ...(outside === null ? [] : [{ mac: outside.mac, vlan: outside.vlan ?? 10, bridge: "vmbr0" }]),
+    ].map(({ mac, ...rest }, position) => ({ position, mac: mac.toUpperCase(), firewall: true, ...rest })),
     firewall: {
       enable: true,
       macfilter: true,
       ipfilter: true,
-      ipsets: payload.interfaces.map(({ address }, position) => ({
-        name: `ipfilter-net${position}`,
-        addresses: [address],
-      })),
+      ipsets: [
+        ...payload.interfaces.map(({ address }) => [address]),
+        ...(outside === null ? [] : [outside.addresses.map(({ address }) => address)]),
+      ].map((addresses, position) => ({ name: `ipfilter-net${position}`, addresses })),
     },
     guest: { agent: true, cloud_init: "done", os: "Debian GNU/Linux 13", hostname: "h", addresses: [] },
     ...more,

@@ -3673,6 +3673,14 @@ export interface components {
             batch?: number;
             /** @description Where private networks are, by the region file */
             private_bridge?: string;
+            /** @description Where public addresses are, by the region file; left out when it names none */
+            public_network?: {
+                bridge: string;
+                /** @description Of pools that name none; null is untagged */
+                vlan?: number | null;
+            } & {
+                [key: string]: unknown;
+            };
             vms?: components["schemas"]["InventoryVm"][];
             /** @description Of the numbers in `look_for`, those that no guest has, asked for one by one */
             absent?: ({

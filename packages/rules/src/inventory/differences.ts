@@ -13,16 +13,22 @@ export type WantedVm = {
   readonly diskGb: number;
   /** Ours; a VM may carry others besides. */
   readonly tags: readonly string[];
-  readonly interfaces: readonly {
-    readonly position: number;
-    readonly mac: string;
-    readonly vlan: number | null;
-    /** The address that its guest may use; null when none is known. */
-    readonly address: string | null;
-  }[];
-  /** The bridge of private networks; null when the region did not say. */
-  readonly bridge: string | null;
+  /** All there are to be: one that is not among them is a difference itself. */
+  readonly interfaces: readonly WantedInterface[];
   readonly mayRun: boolean;
+};
+
+export type WantedInterface = {
+  readonly position: number;
+  readonly mac: string;
+  /** Null: untagged. */
+  readonly vlan: number | null | "unknown";
+  /** Null when the region did not say. */
+  readonly bridge: string | null;
+  /** What its guest may use; none when that is not known. */
+  readonly addresses: readonly string[];
+  /** What it may have or not: a job that was to bring or take them ended in between. */
+  readonly disputed: readonly string[];
 };
 
 /** The same VM as the region shows it. */
@@ -69,36 +75,43 @@ export function differencesOf(wanted: WantedVm, seen: SeenVm): Difference[] {
   const missing = wanted.tags.filter((tag) => !tags.has(tag.toLowerCase()));
   if (missing.length > 0) note("tags", wanted.tags.join(" "), seen.tags.join(" "));
   if (!wanted.mayRun && seen.power === "on") note("power", "off", "on");
-  for (const each of wanted.interfaces) compareInterface(each, wanted.bridge, seen, note);
+  for (const each of wanted.interfaces) compareInterface(each, seen, note);
+  for (const { position, mac } of seen.interfaces)
+    if (!wanted.interfaces.some((each) => each.position === position))
+      note(`interface ${position}`, null, mac ?? "without a MAC");
   if (seen.firewall !== null) compareFirewall(wanted, seen.firewall, note);
   return found;
 }
 
 type Note = (field: string, wanted: string | number | null, seen: string | number | null) => void;
 
-function compareInterface(
-  wanted: WantedVm["interfaces"][number],
-  bridge: string | null,
-  { interfaces }: SeenVm,
-  note: Note,
-): void {
+function compareInterface(wanted: WantedInterface, { interfaces }: SeenVm, note: Note): void {
   const at = `interface ${wanted.position}`;
   const has = interfaces.find(({ position }) => position === wanted.position);
-  if (has === undefined) return void note(at, wanted.mac, null);
+  if (has === undefined) {
+    if (!isDisputed(wanted)) note(at, wanted.mac, null);
+    return;
+  }
   if (has.mac?.toLowerCase() !== wanted.mac.toLowerCase()) note(`${at} mac`, wanted.mac, has.mac);
-  if (has.vlan !== wanted.vlan) note(`${at} vlan`, wanted.vlan, has.vlan);
-  if (wanted.position === 0 && bridge !== null && has.bridge !== bridge)
-    note(`${at} bridge`, bridge, has.bridge);
+  if (wanted.vlan !== "unknown" && has.vlan !== wanted.vlan) note(`${at} vlan`, wanted.vlan, has.vlan);
+  if (wanted.bridge !== null && has.bridge !== wanted.bridge) note(`${at} bridge`, wanted.bridge, has.bridge);
   if (!has.firewall) note(`${at} firewall`, "on", "off");
 }
+
+/** All that it is there for may have come or gone. */
+const isDisputed = ({ addresses, disputed }: WantedInterface): boolean =>
+  addresses.length === 0 && disputed.length > 0;
 
 function compareFirewall({ interfaces }: WantedVm, seen: NonNullable<SeenVm["firewall"]>, note: Note): void {
   for (const option of ["enable", "macfilter", "ipfilter"] as const)
     if (!seen[option]) note(`firewall ${option}`, "on", "off");
-  for (const { position, address } of interfaces) {
-    if (address === null) continue;
+  for (const { position, addresses, disputed } of interfaces) {
+    if (addresses.length + disputed.length === 0) continue;
     const allowed = seen.ipsets.find(({ name }) => name === `ipfilter-net${position}`)?.addresses ?? [];
-    if (!allowed.includes(address))
-      note(`interface ${position} addresses`, address, allowed.join(" ") || null);
+    const isMissing = addresses.some((address) => !allowed.includes(address));
+    // With an address more than its own the guest may pretend to be whoever has that one.
+    const isLoose = allowed.some((address) => !addresses.includes(address) && !disputed.includes(address));
+    if (isMissing || isLoose)
+      note(`interface ${position} addresses`, addresses.join(" ") || null, allowed.join(" ") || null);
   }
 }

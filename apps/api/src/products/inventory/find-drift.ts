@@ -1,5 +1,7 @@
 import { classifyGuest } from "@kule/rules/inventory/classify-guest";
-import { differencesOf } from "@kule/rules/inventory/differences";
+import { differencesOf, type WantedInterface } from "@kule/rules/inventory/differences";
+import { macAddress } from "@kule/rules/servers/mac";
+import { publicPosition } from "../public-ips/payload.ts";
 import { diskOf, packageOf } from "../servers/view.ts";
 import type { DriftNote } from "./drift-notes.ts";
 import type { Guest, Sighting } from "./guests.ts";
@@ -15,7 +17,11 @@ export type RegionFacts = {
   readonly slug: string;
   readonly vmidFirst: number;
   readonly vmidLast: number;
+  /** What its VMs' MACs begin with. */
+  readonly number: number;
   readonly privateBridge: string | null;
+  /** Null when its agent did not say: an older one, or a region without. */
+  readonly publicNetwork: { readonly bridge: string; readonly vlan: number | null } | null;
 };
 
 /** Holds a guest that was seen against the records. Pure: it decides, others write. */
@@ -85,18 +91,43 @@ export function judgeGuest(
   }
 }
 
-function wantedVm({ server, interfaces }: Holder, { privateBridge }: RegionFacts) {
+function wantedVm(holder: Holder, region: RegionFacts) {
+  const { server, interfaces } = holder;
   const { vcpu, memory_mb } = packageOf(server.package);
+  const inside = interfaces.map(({ position, mac, vlan, address }) => ({
+    position,
+    mac,
+    vlan,
+    bridge: position === 0 ? region.privateBridge : null,
+    addresses: address === null ? [] : [address],
+    disputed: [],
+  }));
   return {
     name: server.name,
     vcpu,
     memoryMb: memory_mb,
     diskGb: diskOf(server),
     tags: ["kule", server.organisation_id, server.id],
-    interfaces,
-    bridge: privateBridge,
+    interfaces: [...inside, ...publicInterface(holder, region)],
     mayRun: server.status !== "pending_deletion" && server.status !== "deleting",
   };
+}
+
+/** The interface after the private ones, with all of the server's public addresses; none without them. */
+function publicInterface({ vmid, interfaces, publicIps }: Holder, region: RegionFacts): WantedInterface[] {
+  const [first] = publicIps;
+  if (first === undefined) return [];
+  const addresses = publicIps.filter(({ isSettled }) => isSettled).map(({ address }) => address);
+  return [
+    {
+      position: interfaces.length,
+      mac: macAddress(region.number, vmid, publicPosition),
+      vlan: first.vlan ?? (region.publicNetwork === null ? "unknown" : region.publicNetwork.vlan),
+      bridge: region.publicNetwork?.bridge ?? null,
+      addresses,
+      disputed: publicIps.map(({ address }) => address).filter((address) => !addresses.includes(address)),
+    },
+  ];
 }
 
 function seenVm(guest: Guest) {

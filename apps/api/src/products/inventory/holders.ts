@@ -15,6 +15,13 @@ export type Holder = {
     readonly vlan: number | null;
     readonly address: string | null;
   }[];
+  /** The public addresses that its VM has, or may have. */
+  readonly publicIps: readonly {
+    readonly address: string;
+    readonly vlan: number | null;
+    /** The region has said that it has it, and it is to keep it. */
+    readonly isSettled: boolean;
+  }[];
 };
 
 const why = "an agent looks at the servers of all organisations in its region";
@@ -48,7 +55,11 @@ export async function lockHolders(
     .forUpdate()
     .skipLocked()
     .execute();
-  const [jobs, nics] = await Promise.all([jobsOf(tx, rows), interfacesOf(tx, rows)]);
+  const [jobs, nics, publicIps] = await Promise.all([
+    jobsOf(tx, rows),
+    interfacesOf(tx, rows),
+    publicIpsOf(tx, rows),
+  ]);
   const holders = new Map<number, Holder>();
   const skipped = new Set<number>();
   for (const { vmid, server_id } of held) {
@@ -61,6 +72,7 @@ export async function lockHolders(
         hasOpenJob: jobs.get(server.id)?.has_open_job ?? false,
         lastJobEnd: jobs.get(server.id)?.last_end ?? null,
         interfaces: nics.filter((nic) => nic.server_id === server.id),
+        publicIps: publicIps.filter(({ held_by }) => held_by === server.id),
       });
   }
   return { holders, skipped };
@@ -119,5 +131,26 @@ async function interfacesOf(tx: Tx, servers: readonly ServerRow[]) {
       servers.map(({ id }) => id),
     )
     .orderBy("nic.position")
+    .execute();
+}
+
+async function publicIpsOf(tx: Tx, servers: readonly ServerRow[]) {
+  if (servers.length === 0) return [];
+  return systemQuery(tx, why)
+    .selectFrom("public_ip")
+    .innerJoin("ip_pool", "ip_pool.id", "public_ip.pool_id")
+    .select([
+      "public_ip.held_by",
+      sql<string>`host(public_ip.address)`.as("address"),
+      "ip_pool.vlan",
+      sql<boolean>`public_ip.is_applied and public_ip.server_id = public_ip.held_by`.as("isSettled"),
+    ])
+    .where("public_ip.organisation_id", "in", [...new Set(servers.map((each) => each.organisation_id))])
+    .where(
+      "public_ip.held_by",
+      "in",
+      servers.map(({ id }) => id),
+    )
+    .orderBy("public_ip.version")
     .execute();
 }

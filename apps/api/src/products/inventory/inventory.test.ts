@@ -251,6 +251,53 @@ test("a VM that was changed is told after two looks, and no more once it is righ
   expect((await world.server(id)).drift).toBeNull();
 });
 
+test("a public interface is wanted where the pool has it, and an interface that nobody asked for is told", async () => {
+  const pool = await world.world.operator.post("/ip-pools", {
+    region: world.region,
+    name: "drift",
+    gateway: "100.88.0.1",
+    prefix_length: 24,
+    vlan: 55,
+  });
+  await world.world.operator.post(`/ip-pools/${pool.body.id}/ranges`, { cidr: "100.88.0.0/28" });
+  await world.world.operator.post(`/ip-pools/${pool.body.id}/allocations`, {
+    organisation_id: world.organisation.id,
+    count: 4,
+  });
+  const { server } = await world.create({ public_ip: "auto" });
+  const job = await world.agent.take("ServerCreate");
+  await world.agent.succeed(job, "on");
+  const vm = seenAs(job);
+  made.push(vm);
+  const [inside, outside] = vm.interfaces ?? [];
+  if (inside === undefined || outside === undefined) throw new Error("there are no two interfaces");
+  const fields = async (interfaces: readonly object[], more: Partial<SeenVm> = {}) => {
+    const seen = { ...vm, ...more, interfaces } as SeenVm;
+    for (let sighting = 0; sighting < 2; sighting += 1) await look([seen]);
+    const { drift: told } = await world.server(server.id);
+    return told?.differences.map(({ field }: { field: string }) => field) ?? [];
+  };
+  expect(outside).toMatchObject({ bridge: "vmbr0", vlan: 55 });
+  expect(await fields([inside, outside])).toEqual([]);
+  expect(await fields([inside])).toEqual(["interface 1"]);
+  expect(await fields([inside, { ...outside, vlan: 10 }])).toEqual(["interface 1 vlan"]);
+  expect(await fields([inside, { ...outside, bridge: "vmbr1" }])).toEqual(["interface 1 bridge"]);
+  expect(await fields([inside, { ...outside, firewall: false }])).toEqual(["interface 1 firewall"]);
+  expect(await fields([inside, outside, { ...inside, position: 3 }])).toEqual(["interface 3"]);
+  if (vm.firewall === undefined) throw new Error("there is no firewall");
+  const ipsets = vm.firewall.ipsets.map((each) => ({ ...each, addresses: [...each.addresses, "192.0.2.1"] }));
+  expect(await fields([inside, outside], { firewall: { ...vm.firewall, ipsets } })).toEqual([
+    "interface 0 addresses",
+    "interface 1 addresses",
+  ]);
+  // A detach that has failed may have taken it off and may not have: neither is drift.
+  const [{ id: ip }] = (await world.server(server.id)).public_ips;
+  expect((await world.owned.post(`/public-ips/${ip}/detach`)).status).toBe(202);
+  await world.agent.fail(await world.agent.take("PublicIpDetach"));
+  expect(await fields([inside])).toEqual([]);
+  expect(await fields([inside, outside])).toEqual([]);
+});
+
 test("strangers at our numbers and VMs of no server are told, and left alone", async () => {
   const { vm } = await running();
   const foreign: SeenVm = {

@@ -54,12 +54,23 @@ export async function recordBatch(tx: Tx, region: string, report: Report): Promi
 }
 
 async function factsOf(tx: Tx, slug: string, report: Report): Promise<RegionFacts> {
-  const { vmid_first, vmid_last } = await tx
+  const { number, vmid_first, vmid_last } = await tx
     .selectFrom("region")
-    .select(["vmid_first", "vmid_last"])
+    .select(["number", "vmid_first", "vmid_last"])
     .where("slug", "=", slug)
     .executeTakeFirstOrThrow();
-  return { slug, vmidFirst: vmid_first, vmidLast: vmid_last, privateBridge: report.private_bridge ?? null };
+  const { private_bridge, public_network } = report;
+  return {
+    slug,
+    number,
+    vmidFirst: vmid_first,
+    vmidLast: vmid_last,
+    privateBridge: private_bridge ?? null,
+    publicNetwork:
+      public_network === undefined
+        ? null
+        : { bridge: public_network.bridge, vlan: public_network.vlan ?? null },
+  };
 }
 
 type Found = {

@@ -6,7 +6,7 @@ import type { Tx } from "../../platform/database.ts";
 export type PublicInterface = NonNullable<PayloadOf<"PublicIpAttach">["public_interface"]>;
 
 /** Of the server's interfaces the public one is the second: the first is the private one. */
-const position = 1;
+export const publicPosition = 1;
 
 /**
  * The public interface that the server's VM is to have now; null for none. An address that another server's VM may still
@@ -41,7 +41,7 @@ export async function publicInterfaceOf(
   const [first] = rows;
   if (first === undefined) return null;
   return {
-    mac: macAddress(first.number, server.vmid, position),
+    mac: macAddress(first.number, server.vmid, publicPosition),
     vlan: first.vlan,
     addresses: rows.map(({ version, address, prefix_length, gateway }) => ({
       version: version as 4 | 6,
