@@ -142,6 +142,13 @@ export type Hypervisor = {
   findForAdoption(vmid: number, owner: Owner, signal?: AbortSignal): Promise<AdoptionSighting>;
   /** Writes the marks of the owner on it, after looking again that nobody else's are there. */
   adopt(vmid: number, owner: Owner, marks: AdoptionMarks, effect: EffectContext): Promise<void>;
+  /** Takes the owner's marks off a VM that is to be nobody's of ours; does nothing to one that does not carry them. */
+  unmark(
+    vmid: number,
+    owner: Owner,
+    marks: Omit<AdoptionMarks, "name">,
+    effect: EffectContext,
+  ): Promise<void>;
   /** Deletes a stopped, unprotected VM and its disks; not one that the job `exceptMadeBy` has made. */
   destroy(vmid: number, owner: Owner, effect: EffectContext, exceptMadeBy?: string): Promise<void>;
   /** Gives a user of the running guest a password, as a crypt hash if `crypted`. */

@@ -29,3 +29,11 @@ export function parseMarker(description: string | undefined): VmMarker | null {
   const [, serverId = "", organisationId = "", region = "", jobId = ""] = match;
   return { serverId, organisationId, region, jobId };
 }
+
+/** The description without the lines that mark the VM for this server. */
+export function withoutMarker(description: string, serverId: string): string {
+  return description
+    .split(/\r?\n/)
+    .filter((line) => LINE.exec(line.trim())?.[1] !== serverId)
+    .join("\n");
+}

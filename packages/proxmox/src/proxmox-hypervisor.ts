@@ -320,6 +320,38 @@ export class ProxmoxHypervisor implements Hypervisor {
     await this.#started(upid, effect, CONFIGURE_TIMEOUT_SECONDS);
   }
 
+  async unmark(
+    vmid: number,
+    owner: Owner,
+    { description, tags }: Omit<AdoptionMarks, "name">,
+    effect: EffectContext,
+  ): Promise<void> {
+    const sighting = await lookForAdoption({ client: this.#client }, vmid, owner, effect.signal);
+    const { node, digest, isMarked } = requireAdoptable(sighting, vmid);
+    if (!isMarked) return;
+    await effect.beforeCall();
+    // An empty value would be refused: what is to be empty is deleted.
+    const set = { description, tags: renderTags(tags) };
+    const upid = await this.#client.call(
+      "POST /nodes/{node}/qemu/{vmid}/config",
+      {
+        node,
+        vmid,
+        ...Object.fromEntries(Object.entries(set).filter(([, value]) => value !== "")),
+        ...(Object.values(set).includes("")
+          ? {
+              delete: Object.entries(set)
+                .flatMap(([key, value]) => (value === "" ? [key] : []))
+                .join(","),
+            }
+          : {}),
+        digest,
+      },
+      callOptions(effect),
+    );
+    await this.#started(upid, effect, CONFIGURE_TIMEOUT_SECONDS);
+  }
+
   async destroy(
     vmid: number,
     owner: Owner,

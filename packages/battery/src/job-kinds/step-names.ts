@@ -17,7 +17,8 @@ export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
   ServerAdopt: Object.keys(adoptServer.apply),
   ServerStop: Object.keys(stopServer.apply),
   ServerRestore: Object.keys(restoreServer.apply),
-  ServerDestroy: Object.keys(destroyServer.apply),
+  // An import that was called off is taken off its VM by the same program: row B7 goes there.
+  ServerDestroy: without(Object.keys(destroyServer.apply), "unmark"),
   ServerPower: Object.keys(powerServer.apply),
   ServerResize: Object.keys(resizeServer.apply),
   ServerRebuild: Object.keys(rebuildServer.apply),

@@ -36,7 +36,7 @@ export const row: Row = {
         uncheckedCommits,
         {
           file: "apps/api/src/products/servers/settle.ts",
-          find: 'await restVmid(tx, server, "tombstone");',
+          find: 'await restVmid(tx, server, (await wasNeverTakenOver(tx, server)) ? "quarantined" : "tombstone");',
           replace: "",
         },
       ],

@@ -188,8 +188,11 @@ async function interfacesOf(tx: Tx, server: LoadedServer) {
 }
 
 /** A server that was to take a VM over, and whose job has never said that it did. */
-async function takenOver(tx: Tx, server: LoadedServer): Promise<{ taken_over?: false }> {
-  if (server.observed_generation > 0) return {};
+export async function wasNeverTakenOver(
+  tx: Tx,
+  server: Pick<LoadedServer, "id" | "organisation_id" | "observed_generation">,
+): Promise<boolean> {
+  if (server.observed_generation > 0) return false;
   const adoption = await tx
     .selectFrom("job")
     .select("id")
@@ -198,5 +201,9 @@ async function takenOver(tx: Tx, server: LoadedServer): Promise<{ taken_over?: f
     .where("kind", "=", "ServerAdopt")
     .limit(1)
     .executeTakeFirst();
-  return adoption === undefined ? {} : { taken_over: false };
+  return adoption !== undefined;
+}
+
+async function takenOver(tx: Tx, server: LoadedServer): Promise<{ taken_over?: false }> {
+  return (await wasNeverTakenOver(tx, server)) ? { taken_over: false } : {};
 }

@@ -15,7 +15,12 @@ import type { Settings } from "../../platform/settings.ts";
 import { lockWithCompany, retryPublicIps, settlePublicIps } from "../public-ips/settle.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import { releaseAddresses, restVmid, takeVmid, useVmidAgain } from "./allocations.ts";
-import { type RebuildParameters, type ResizeParameters, renderServerPayload } from "./payload.ts";
+import {
+  type RebuildParameters,
+  type ResizeParameters,
+  renderServerPayload,
+  wasNeverTakenOver,
+} from "./payload.ts";
 import { takenAlong } from "./resize-server.ts";
 import { wipeSecret } from "./server-secret.ts";
 import { lockServer, type ServerRow } from "./store.ts";
@@ -66,7 +71,8 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
   if (job.kind === "ServerAdopt" && end.status === "succeeded") await takeMacs(tx, job, server);
   if (settled.releasesAllocations) {
     await releaseAddresses(tx, server, settings.addressQuarantineSeconds);
-    await restVmid(tx, server, "tombstone");
+    // The VM of an import that never was is still there: nobody is given its number, and it may be imported again.
+    await restVmid(tx, server, (await wasNeverTakenOver(tx, server)) ? "quarantined" : "tombstone");
   }
   const resized = job.kind === "ServerResize" && end.status === "succeeded" ? resizedTo(job) : {};
   await recordUsage(tx, settled.usage, serverUsage({ ...server, ...resized }, job.id));

@@ -103,3 +103,46 @@ it("leaves a VM alone, with its disks, whose taking over never came to an end", 
   expect(region.lab.control.vm(vmid)?.process).not.toBeNull();
   expect(region.lab.control.volumes(vmid)).toContain(volume);
 });
+
+it("takes its marks off a VM whose taking over was called off, wherever that breaks off, and nothing else", async () => {
+  const vmid = strange();
+  const before = JSON.stringify(configOf(vmid));
+  await runJob(adoptJob(vmid), region.world, quietHost());
+  const payload = { kind: "ServerDestroy", server: server(vmid), vmid, taken_over: false } as const;
+  const job = { id: "job_off", payload } as unknown as Job<PayloadOf<"ServerDestroy">>;
+  // The answer to the call is lost: whoever tries again looks first.
+  region.lab.faults.add({ method: "POST", path: `/qemu/${vmid}/config`, action: "drop-after" });
+  await runJob(job, region.world, quietHost()).catch(() => {});
+  const host = quietHost();
+  await runJob(job, region.world, host);
+  expect(stepsDone(host.events)).toEqual([]);
+  const now = configOf(vmid) ?? {};
+  expect(JSON.stringify({ ...now, name: JSON.parse(before).name, tags: "old;web" })).toBe(before);
+  expect(now.tags?.split(";").sort()).toEqual(["old", "web"]);
+  expect(now.description).toBe("made by hand");
+});
+
+it("leaves no empty description or tags behind where there were none", async () => {
+  const vmid = strange({ description: "", tags: "" });
+  await runJob(adoptJob(vmid), region.world, quietHost());
+  const payload = { kind: "ServerDestroy", server: server(vmid), vmid, taken_over: false } as const;
+  const host = quietHost();
+  await runJob({ id: "job_off", payload } as unknown as Job<PayloadOf<"ServerDestroy">>, region.world, host);
+  expect(stepsDone(host.events)).toEqual(["unmark"]);
+  expect(configOf(vmid)?.description ?? "").toBe("");
+  expect(configOf(vmid)?.tags ?? "").toBe("");
+});
+
+it("does not take off the marks of whoever has it by now", async () => {
+  const vmid = strange();
+  const line = "kule:v1 srv=srv_other org=org_other region=lab1 job=job_other";
+  region.lab.control.editConfig(vmid, { description: line, tags: `kule;org_${vmid}` });
+  const before = JSON.stringify(configOf(vmid));
+  const payload = { kind: "ServerDestroy", server: server(vmid), vmid, taken_over: false } as const;
+  await runJob(
+    { id: "job_off", payload } as unknown as Job<PayloadOf<"ServerDestroy">>,
+    region.world,
+    quietHost(),
+  );
+  expect(JSON.stringify(configOf(vmid))).toBe(before);
+});

@@ -3,9 +3,15 @@ import type { SeenVm } from "../existing-server.ts";
 
 export type SeenRemains =
   | Extract<SeenVm, { state: "present" }>
+  /** A VM that was to be taken over and never was. It stays, without our marks. */
+  | {
+      readonly state: "not-ours";
+      readonly marks: { readonly description: string; readonly tags: readonly string[] } | null;
+    }
   | { readonly state: "absent"; readonly leftovers: readonly LeftoverVolume[] };
 
 export type DestroyStep =
+  | { readonly do: "unmark"; readonly description: string; readonly tags: readonly string[] }
   | { readonly do: "unprotect" }
   | { readonly do: "power-off" }
   | { readonly do: "destroy" }
@@ -16,6 +22,7 @@ export type DestroyStep =
 export function planDestroy(seen: SeenRemains): readonly DestroyStep[] {
   if (seen.state === "absent")
     return seen.leftovers.length > 0 ? [{ do: "free-volumes", volumes: seen.leftovers }] : [];
+  if (seen.state === "not-ours") return seen.marks === null ? [] : [{ do: "unmark", ...seen.marks }];
   const { vm } = seen;
   return [
     ...(vm.config.protection === "1" ? [{ do: "unprotect" } as const] : []),

@@ -1,7 +1,11 @@
 // ServerDestroy: the VM and its disks are gone, and only if they were the server's.
 
+import type { PayloadOf } from "@kule/contract/schemas";
 import { ProxmoxForbidden } from "@kule/proxmox/errors";
-import type { Program } from "../../program.ts";
+import type { EffectContext } from "@kule/proxmox/hypervisor";
+import { withoutMarker } from "@kule/proxmox/marker";
+import { RetryLater } from "../../errors.ts";
+import type { Job, Program, World } from "../../program.ts";
 import { observeExisting, ownerOf, wasNeverOurs } from "../existing-server.ts";
 import { volumesLeft } from "../vm-problems.ts";
 import { type DestroyStep, planDestroy, type SeenRemains } from "./plan.ts";
@@ -11,10 +15,10 @@ export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> =
   irreversible: new Set(["destroy", "free-volumes"]),
 
   async observe(job, world, effect) {
+    // Volumes of its number are the stranger's as much as the VM is.
+    if (wasNeverOurs(job)) return lookForMarks(job, world, effect);
     const seen = await observeExisting(job, world, effect);
     if (seen.state === "present") return seen;
-    // Volumes of its number are the stranger's as much as the VM is.
-    if (wasNeverOurs(job)) return { state: "absent", leftovers: [] };
     return {
       state: "absent",
       leftovers: await world.hypervisor.leftoverVolumes(job.payload.vmid, effect.signal),
@@ -24,6 +28,8 @@ export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> =
   plan: (_, seen) => planDestroy(seen),
 
   apply: {
+    unmark: ({ description, tags }, job, world, effect) =>
+      world.hypervisor.unmark(job.payload.vmid, ownerOf(job, world), { description, tags }, effect),
     unprotect: (_, job, world, effect) =>
       world.hypervisor.configure(
         job.payload.vmid,
@@ -47,3 +53,28 @@ export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> =
 
   observed: ({ payload }) => ({ power_state: "off", vmid: payload.vmid }),
 };
+
+/** What an import that was called off has left on the VM: marks that would make it an unknown server's for ever. */
+async function lookForMarks(
+  job: Job<PayloadOf<"ServerDestroy">>,
+  world: World,
+  effect: EffectContext,
+): Promise<SeenRemains> {
+  const { server, vmid } = job.payload;
+  const seen = await world.hypervisor.findForAdoption(vmid, ownerOf(job, world), effect.signal);
+  if (seen.state === "busy")
+    throw new RetryLater({
+      code: "vm_locked",
+      message: "The virtual machine is busy in the region; this is tried again.",
+      internal: seen.why,
+    });
+  if (seen.state !== "adoptable" || !seen.vm.isMarked) return { state: "not-ours", marks: null };
+  const ours = ["kule", server.organisation_id, server.id].map((tag) => tag.toLowerCase());
+  return {
+    state: "not-ours",
+    marks: {
+      description: withoutMarker(seen.vm.description, server.id),
+      tags: seen.vm.tags.filter((tag) => !ours.includes(tag)),
+    },
+  };
+}
