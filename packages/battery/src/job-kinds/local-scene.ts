@@ -1,8 +1,9 @@
+import type { ApiCaller } from "@kule/api/testing/api-caller";
 import { ApiWorld } from "@kule/api/testing/api-world";
 import { TestAgent } from "@kule/api/testing/test-agent";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
 import type { JobKind } from "@kule/contract/schemas";
-import { run as runInLab } from "@kule/lab/api-client";
+import { call as callLab, run as runInLab } from "@kule/lab/api-client";
 import { callWorld } from "@kule/lab/world";
 import type { StepEvent, World } from "@kule/programs/program";
 import { type LabRegion, startLabRegion } from "@kule/programs/testing/lab-region";
@@ -14,7 +15,7 @@ import { LocalAgent, type Runner } from "./local-agent.ts";
 import { type JobEndRow, type JobScene, latestJob, type Subject } from "./scene.ts";
 
 /** For as many organisations and servers as a row may want. */
-const ROOM = {
+export const ROOM = {
   vmid_range: { first: 20_000, last: 29_999 },
   vlan_range: { first: 100, last: 3_999 },
 };
@@ -40,6 +41,8 @@ export class LocalScene implements JobScene {
   readonly api: ApiWorld;
   readonly lab: LabRegion;
   readonly owner: pg.Pool;
+  /** As an agent of the region calls the API. */
+  readonly agentApi: ApiCaller;
   readonly #agent: LocalAgent;
   readonly #privileged: LocalAgent;
   readonly #operatorClient: ProxmoxClient;
@@ -47,6 +50,7 @@ export class LocalScene implements JobScene {
   private constructor(api: ApiWorld, lab: LabRegion, claims: TestAgent, world: World) {
     this.api = api;
     this.lab = lab;
+    this.agentApi = claims.api;
     this.#operatorClient = new ProxmoxClient({
       endpoints: [lab.lab.url],
       tokenId: lab.lab.operatorTokenId,
@@ -133,6 +137,22 @@ export class LocalScene implements JobScene {
     const path = `/nodes/${node}/qemu/${vmid}/status/suspend`;
     const ended = await runInLab(this.lab.lab, `POST ${path}`, { as: "operator" });
     if (ended !== "OK") throw new Error(`VM ${vmid} cannot be paused: ${ended}`);
+  }
+
+  /** A call to the hypervisor below the VM's own path, as somebody with more rights than an agent makes it. */
+  async callAsOperator(
+    method: string,
+    vmid: number,
+    path: string,
+    form: Readonly<Record<string, string | number>> = {},
+  ): Promise<void> {
+    const node = this.lab.lab.control.vm(vmid)?.node ?? "";
+    const answer = await callLab(this.lab.lab, `${method} /nodes/${node}/qemu/${vmid}/${path}`, {
+      as: "operator",
+      ...(method === "DELETE" ? {} : { form: { ...form } }),
+    });
+    if (answer.status !== 200)
+      throw new Error(`${method} ${path} of VM ${vmid}: ${answer.status} ${answer.text}`);
   }
 
   /** Lets all backoffs come due. */

@@ -1,0 +1,84 @@
+import type { LocalScene } from "../job-kinds/local-scene.ts";
+import type { Meddling, Victim } from "./meddling.ts";
+import { inWords, type RegionLooker, type ToldDrift } from "./region-looker.ts";
+
+/** What is gone has to be missed in the list, and then asked for by its number. */
+const looksToTell = ({ kind }: Meddling) => (kind === "missing" ? 3 : kind === "power" ? 1 : 2);
+
+/** Meddles, looks, and answers what was not told, told wrongly, or done about it. Takes it back again. */
+export async function meddlingViolations(
+  scene: LocalScene,
+  looker: RegionLooker,
+  victim: Victim,
+  meddling: Meddling,
+  lost: ReadonlySet<number>,
+): Promise<string[]> {
+  const found: string[] = [];
+  const jobsBefore = await jobCount(scene);
+  const effectsBefore = effectsOfAgent(scene);
+  const told = async () => (await looker.told()).filter(({ vmid }) => !lost.has(vmid));
+  const undo = await meddling.meddle(scene, victim);
+  for (let look = 0; look < looksToTell(meddling); look += 1) await looker.look();
+  found.push(
+    ...toldWrongly(meddling, victim, await told()),
+    ...(await shownWrongly(scene, meddling, victim)),
+  );
+  // Whatever was to be done about it would be done now.
+  if ((await jobCount(scene)) !== jobsBefore) found.push("there is a job that nobody asked for");
+  if (effectsOfAgent(scene) !== effectsBefore) found.push("something was done in the region");
+  if (meddling.isFinal) return found;
+  await undo();
+  await looker.look();
+  const after = inWords(await told());
+  if (after !== "nothing") found.push(`when it was taken back is still told: ${after}`);
+  const { body } = await scene.operator
+    .with({ "Kule-Organisation": victim.organisation })
+    .get(`/servers/${victim.server}`);
+  if (body.drift !== null || body.status !== "running")
+    found.push(
+      `when it was taken back the server is ${body.status} with drift ${JSON.stringify(body.drift)}`,
+    );
+  return found;
+}
+
+/** Nothing but this one is told, and by its name: of whoever is not the victim nothing may be said. */
+function toldWrongly({ kind, field, at }: Meddling, victim: Victim, told: readonly ToldDrift[]): string[] {
+  if (kind === "power") return told.length === 0 ? [] : [`it is told as ${inWords(told)}`];
+  const vmid = at?.(victim) ?? victim.vmid;
+  const [only, ...more] = told;
+  const isRight =
+    only !== undefined &&
+    more.length === 0 &&
+    only.kind === kind &&
+    only.vmid === vmid &&
+    only.server === (kind === "changed" || kind === "missing" ? victim.server : null) &&
+    (field === undefined || only.fields.length > 0) &&
+    only.fields.every((each) => field?.test(each));
+  return isRight ? [] : [`it is told as ${inWords(told)}, and not as ${kind} ${vmid} ${field ?? ""}`];
+}
+
+async function shownWrongly(scene: LocalScene, { kind }: Meddling, victim: Victim): Promise<string[]> {
+  const { body } = await scene.operator
+    .with({ "Kule-Organisation": victim.organisation })
+    .get(`/servers/${victim.server}`);
+  const shown = `${body.status} ${body.power_state} ${body.drift?.kind ?? "as wanted"}`;
+  const wanted = {
+    changed: /(running on|error unknown) changed/,
+    missing: /error unknown missing/,
+    foreign: /running on as wanted/,
+    extra: /running on as wanted/,
+    power: /stopped off as wanted/,
+  }[kind];
+  return wanted.test(shown) ? [] : [`the server is shown as ${shown}`];
+}
+
+async function jobCount(scene: LocalScene): Promise<number> {
+  const { rows } = await scene.owner.query<{ count: number }>("select count(*)::integer as count from job");
+  return rows[0]?.count ?? 0;
+}
+
+/** What an agent's token did, not the people of the region. */
+function effectsOfAgent(scene: LocalScene): number {
+  const { lab } = scene.lab;
+  return lab.journal().filter(({ user }) => user === lab.tokenId).length;
+}
