@@ -36,6 +36,7 @@ test("no text of one language is left in the other", () => {
     "usage.vcpu",
     "usage.disk",
     "usage.quotaNames.disk_gb",
+    "segments.kinds.disk",
     "networks.tiers.mgmt",
     "networks.tiers.data",
   ]);

@@ -342,6 +342,17 @@ function registerSshKeys(operation: Operation, state: FakeState): void {
     state.sshKeys.push(key);
     return { status: 201, body: key };
   });
+  operation<Schemas["SshKeyUpdate"]>(
+    "patch",
+    "/ssh-keys/:ssh_key_id",
+    "updateSshKey",
+    ({ params, body, fail }) => {
+      const key = state.sshKeys.find(({ id }) => id === params.ssh_key_id);
+      if (key === undefined) return fail(404, "not_found", "There is no such key");
+      if (body.name !== undefined) key.name = body.name;
+      return { status: 200, body: key };
+    },
+  );
   operation("delete", "/ssh-keys/:ssh_key_id", "deleteSshKey", ({ params, fail }) => {
     const index = state.sshKeys.findIndex(({ id }) => id === params.ssh_key_id);
     if (index < 0) return fail(404, "not_found", "There is no such key");

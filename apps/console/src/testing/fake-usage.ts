@@ -41,6 +41,39 @@ export function registerUsage(operation: Operation, state: FakeState, app: Hono,
     };
     return { status: 200, body };
   });
+  operation("get", "/usage/segments", "listUsageSegments", ({ query, fail }) => {
+    const selector = query.get("label_selector") ?? "";
+    if (/\S\s\S/.test(selector))
+      return fail(422, "validation_failed", "The request is wrong", {
+        errors: [
+          {
+            field: "label_selector",
+            code: "invalid_format",
+            message: "is not a selector",
+            pointer: "label_selector",
+          },
+        ],
+      });
+    const start = query.get("from") ?? "2026-11-01T00:00:00.000Z";
+    const items = state.servers
+      .filter(({ id }) => !query.has("resource") || query.get("resource") === id)
+      .flatMap((server) =>
+        (["compute", "disk"] as const)
+          .filter((kind) => !query.has("kind") || query.getAll("kind").includes(kind))
+          .map((kind): Schemas["UsageSegment"] => ({
+            id: `seg_${server.id.slice(4)}_${kind}`,
+            kind,
+            start,
+            end: kind === "disk" ? null : new Date(Date.parse(start) + 36 * 3600_000).toISOString(),
+            region: server.region,
+            resource: { type: "server", id: server.id, name: server.name },
+            package: server.package.slug,
+            quantity: kind === "disk" ? { disk_gb: 80 } : { vcpu: 2, memory_mb: 4096 },
+            labels: server.labels,
+          })),
+      );
+    return { status: 200, body: { items, next_cursor: null } };
+  });
   operation("get", "/quotas", "listQuotas", () => {
     const used = state.servers.length;
     const quota = (

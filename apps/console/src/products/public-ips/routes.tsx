@@ -3,6 +3,7 @@ import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
 import { type ConsoleEnv, noticeOf } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
+import { refusalOf } from "../servers/refused-form.ts";
 import { PublicIpsPage, type PublicIpsPageProps } from "./list-page.tsx";
 
 const takeFields = ["region", "version", "ptr"];
@@ -76,7 +77,7 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
         },
       }),
     );
-    return answer(context, outcome, "changed");
+    return answer(context, outcome, "changed", "update");
   });
 
   routes.post("/public-ips/:id/release", async (context) => {
@@ -89,6 +90,12 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
     return answer(context, outcome, "released");
   });
 
+  // Where a form that came back leaves the address: loading that again leads to the page.
+  for (const act of ["attach", "detach", "update", "release"])
+    routes.get(`/public-ips/:id/${act}`, (context) =>
+      context.redirect(`/public-ips#${context.req.param("id")}`, 303),
+    );
+
   return routes;
 }
 
@@ -100,16 +107,20 @@ const targetOf = (context: Context<ConsoleEnv>) => ({
   header: { "Idempotency-Key": keyOf(context) },
 });
 
-function answer(context: Context<ConsoleEnv>, outcome: Outcome<unknown>, notice: string) {
+function answer(context: Context<ConsoleEnv>, outcome: Outcome<unknown>, notice: string, act = notice) {
   if (outcome.kind === "done")
     return context.redirect(`/public-ips?notice=${notice}#${context.req.param("id")}`, 303);
   const problem = conflictOf(outcome);
-  const { messages } = context.get("view");
-  const text =
-    problem.status === 422
-      ? fieldProblems(problem, messages, () => null).rest.join(" ")
-      : problemText(problem, messages);
-  return show(context, { kind: "problem", text }, null, problem.status === 422 ? 422 : 409);
+  const { form, banner } = refusalOf(
+    problem,
+    act,
+    context.get("form"),
+    { fieldOf: (pointer) => (pointer === "/ptr" ? "ptr" : null) },
+    context.get("view").messages,
+  );
+  const refused = { ip: context.req.param("id") ?? "", form };
+  const shown = banner === null ? null : ({ kind: "problem", text: banner } as const);
+  return show(context, shown, null, problem.status === 422 ? 422 : 409, refused);
 }
 
 async function show(
@@ -117,6 +128,7 @@ async function show(
   banner: PublicIpsPageProps["banner"],
   form: PublicIpsPageProps["form"],
   status: 200 | 409 | 422,
+  refused: PublicIpsPageProps["refused"] = null,
 ) {
   const api = context.get("api");
   const cursor = context.req.query("cursor") || undefined;
@@ -138,6 +150,7 @@ async function show(
         regions={catalog.regions}
         cursor={cursor}
         form={form}
+        refused={refused}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}
       />,

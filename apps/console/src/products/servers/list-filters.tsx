@@ -73,6 +73,23 @@ export function ServerFilters({ view, query, regions }: Props) {
             ))}
           </select>
         </label>
+        <label class="selector">
+          <span class="visually-hidden">{messages.labels.filter}</span>
+          <Icon name="tag" size={17} />
+          <input
+            class="mono"
+            type="text"
+            name="labels"
+            value={query.labels}
+            placeholder="role=web,env!=test"
+            maxlength={1000}
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck={false}
+            title={messages.labels.filterHint}
+            aria-describedby="labels-problem"
+          />
+        </label>
         <button type="submit" class="button without-script">
           {messages.common.apply}
         </button>

@@ -5,8 +5,10 @@ import { Banner, CallExample, EmptyState, PageHead, Pages, Status, When } from "
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
+import { LabelTags } from "./labels-panel.tsx";
 import { ServerFilters } from "./list-filters.tsx";
 import { type ServerListQuery, serverListParameters } from "./list-query.ts";
+import { SilentRegions } from "./server-seen.tsx";
 import { serverTone } from "./server-status.ts";
 
 type Props = {
@@ -15,9 +17,12 @@ type Props = {
   readonly servers: Schemas["ServerList"];
   readonly regions: readonly Schemas["CatalogRegion"][];
   readonly notice: string | null;
+  /** What is wrong with the label selector. */
+  readonly selectorProblem: string | null;
 };
 
-export function ServerListPage({ view, query, servers, regions, notice }: Props) {
+export function ServerListPage(props: Props) {
+  const { view, query, regions, notice } = props;
   const { messages } = view;
   return (
     <Shell view={view} title={messages.servers.title} section="servers">
@@ -26,7 +31,8 @@ export function ServerListPage({ view, query, servers, regions, notice }: Props)
       </PageHead>
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
       <ServerFilters view={view} query={query} regions={regions} />
-      <ServerList view={view} query={query} servers={servers} />
+      <SilentRegions view={view} regions={regions} />
+      <ServerList {...props} />
     </Shell>
   );
 }
@@ -44,7 +50,7 @@ function CreateLink({ view }: { readonly view: View }) {
 }
 
 /** The part of the page that refreshes by itself, and that a filter replaces. */
-function ServerList({ view, query, servers }: Pick<Props, "view" | "query" | "servers">) {
+function ServerList({ view, query, servers, selectorProblem }: Props) {
   const { messages } = view;
   const parameters = serverListParameters(query);
   const address = parameters.size === 0 ? "/servers" : `/servers?${parameters}`;
@@ -58,8 +64,16 @@ function ServerList({ view, query, servers }: Pick<Props, "view" | "query" | "se
       hx-select="#server-list"
       hx-swap="outerMorph"
     >
+      {selectorProblem === null ? null : (
+        <p class="problem" id="labels-problem" role="alert">
+          {selectorProblem}
+        </p>
+      )}
       {servers.items.length === 0 ? (
-        <NoServers view={view} filtered={query.q !== "" || query.status.length > 0 || query.region !== ""} />
+        <NoServers
+          view={view}
+          filtered={query.q !== "" || query.status.length > 0 || query.region !== "" || query.labels !== ""}
+        />
       ) : (
         <>
           <table class="list">
@@ -116,11 +130,20 @@ function ServerRow({ view, server }: { readonly view: View; readonly server: Sch
             <span class="visually-hidden">{messages.servers.protection}</span>
           </span>
         ) : null}
+        {Object.keys(server.labels).length === 0 ? null : <LabelTags labels={server.labels} />}
       </th>
       <td>
         <Status tone={serverTone(server.status)}>
           {messages.servers.status[server.status] ?? server.status}
         </Status>
+        {server.observation === "stale" && server.observed_at !== null ? (
+          <small class="hint as-of">
+            {messages.inventory.asOf(format.relative(server.observed_at, view.now))}
+          </small>
+        ) : null}
+        {server.drift === null ? null : (
+          <small class="hint as-of">{messages.inventory.differs[server.drift.kind]}</small>
+        )}
       </td>
       <td class="mono" data-label={messages.servers.address}>
         {address ?? "–"}

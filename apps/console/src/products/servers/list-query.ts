@@ -8,6 +8,8 @@ export type ServerListQuery = {
   readonly q: string;
   readonly status: readonly Schemas["ServerStatus"][];
   readonly region: string;
+  /** A label selector: `role=web,env!=test`. */
+  readonly labels: string;
   readonly sort: (typeof sorts)[number];
   readonly cursor: string | undefined;
 };
@@ -18,6 +20,7 @@ export function readServerListQuery(query: URLSearchParams): ServerListQuery {
     q: (query.get("q") ?? "").trim().toLowerCase(),
     status: serverStatuses.filter((status) => query.getAll("status").includes(status)),
     region: query.get("region") ?? "",
+    labels: (query.get("labels") ?? "").trim(),
     sort: sorts.find((sort) => sort === query.get("sort")) ?? "-created_at",
     cursor: query.get("cursor") || undefined,
   };
@@ -29,6 +32,7 @@ export function serverListParameters(query: ServerListQuery): URLSearchParams {
   if (query.q !== "") parameters.set("q", query.q);
   for (const status of query.status) parameters.append("status", status);
   if (query.region !== "") parameters.set("region", query.region);
+  if (query.labels !== "") parameters.set("labels", query.labels);
   if (query.sort !== "-created_at") parameters.set("sort", query.sort);
   if (query.cursor !== undefined) parameters.set("cursor", query.cursor);
   return parameters;

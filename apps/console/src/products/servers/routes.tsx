@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { attempt, conflictOf, read } from "../../api.ts";
+import { ApiRefused, attempt, conflictOf, type Outcome, read } from "../../api.ts";
 import {
   type ConsoleContext,
   type ConsoleEnv,
@@ -10,6 +10,7 @@ import {
   streamScope,
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import type { Messages } from "../../messages/messages.ts";
 import { addressRoutes } from "./address-routes.ts";
 import { createServerRoutes } from "./create-routes.tsx";
 import { ServerListPage } from "./list-page.tsx";
@@ -31,8 +32,8 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     const view = context.get("view");
     const api = context.get("api");
     const query = readServerListQuery(new URL(context.req.url).searchParams);
-    const [servers, catalog] = await Promise.all([
-      read(
+    const [listed, catalog] = await Promise.all([
+      attempt(
         api.GET("/servers", {
           params: {
             query: {
@@ -40,6 +41,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
               sort: query.sort,
               ...(query.q === "" ? {} : { q: query.q }),
               ...(query.region === "" ? {} : { region: query.region }),
+              ...(query.labels === "" ? {} : { label_selector: query.labels }),
               ...(query.status.length === 0 ? {} : { status: [...query.status] }),
               ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
             },
@@ -48,12 +50,20 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       ),
       read(api.GET("/catalog")),
     ]);
+    const selectorProblem = wrongSelector(listed, view.messages);
+    const servers =
+      listed.kind === "done"
+        ? listed.data
+        : selectorProblem === null
+          ? failed(listed)
+          : { items: [], next_cursor: null };
     return context.html(
       renderPage(
         <ServerListPage
           view={view}
           query={query}
           servers={servers}
+          selectorProblem={selectorProblem}
           regions={catalog.regions}
           notice={noticeOf(context, view.messages.servers.notices)}
         />,
@@ -169,4 +179,19 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   }
 
   return routes;
+}
+
+/** What the API says of a label selector that it does not understand; null when that is not what it said. */
+function wrongSelector(listed: Outcome<unknown>, messages: Messages): string | null {
+  if (listed.kind !== "refused" || listed.problem.status !== 422) return null;
+  const wrong = listed.problem.errors?.find(({ field }) => field === "label_selector");
+  if (wrong === undefined) return null;
+  return messages.locale === "en"
+    ? `${wrong.message}. ${messages.labels.filterHint}`
+    : messages.labels.filterHint;
+}
+
+/** @throws ApiAway, ApiRefused */
+function failed(outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>): never {
+  throw new ApiRefused(conflictOf(outcome));
 }

@@ -187,3 +187,89 @@ test("in Turkish a greyed out act says why in Turkish", async () => {
   world.api.state.changeServer(id, { protection: { delete: false, rebuild: true } });
   expect(await turkish.page(page)).toContain("Sunucu yeniden kurulmaya karşı korumalı.");
 });
+
+describe("the list", () => {
+  test("is narrowed by labels, and a selector that makes no sense is explained, not a broken page", async () => {
+    world.api.state.changeServer(id, { labels: { role: "web" } });
+    const html = await ada.page("/servers?labels=role%3Dweb");
+    expect(html).toContain("web-1");
+    expect(html).not.toContain("web-2");
+    const wrong = await ada.get("/servers?labels=a+b");
+    expect(wrong.status).toBe(200);
+    const text = await wrong.text();
+    expect(text).toContain('id="labels-problem"');
+    expect(text).toContain('value="a b"');
+  });
+
+  test("says of which time a server that is out of date is", async () => {
+    world.api.state.changeServer(id, {
+      observation: "stale",
+      observed_at: new Date(Date.now() - 600_000).toISOString(),
+    });
+    expect(await ada.page("/servers")).toContain("as of 10 minutes ago");
+    // Ankara is silent in the catalogue.
+    expect(await ada.page("/servers")).toContain("Region Ankara 1 has never been heard from.");
+  });
+});
+
+describe("SSH keys", () => {
+  const good = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIL0ZsLgMwGCJyWY8Yb8vvgMI5gbkOOxuyPUUfcgWAGNd ada@laptop";
+
+  test("a key that is there already is refused beside the key, with what was typed", async () => {
+    await ada.submit("/ssh-keys", "/ssh-keys", { name: "laptop", public_key: good });
+    const answer = await ada.submit("/ssh-keys", "/ssh-keys", { name: "again", public_key: good });
+    expect(answer.status).toBe(409);
+    const html = await answer.text();
+    expect(html).toContain('id="public_key-problem"');
+    expect(html).toContain('value="again"');
+    expect(html).toContain(good);
+  });
+
+  test.each([
+    ["-----BEGIN OPENSSH PRIVATE KEY-----", "Bu bir özel anahtar"],
+    ["ssh-dss AAAAB3 ada", "Bu bir DSA anahtarı"],
+    [`no-pty ${good}`, "Anahtar seçeneklerle başlıyor"],
+    ["ssh-rsa-cert-v01@openssh.com AAAA ada", "Bu bir sertifika"],
+    ["hello there", "Bu anahtar türü bilinmiyor"],
+  ])("in Turkish %s is refused for what it is", async (text, said) => {
+    const turkish = new Visitor(world, { "accept-language": "tr" });
+    await turkish.signIn();
+    const answer = await turkish.submit("/ssh-keys", "/ssh-keys", { name: "laptop", public_key: text });
+    expect(answer.status).toBe(422);
+    expect(await answer.text()).toContain(said);
+  });
+
+  test("is renamed in place", async () => {
+    await ada.submit("/ssh-keys", "/ssh-keys", { name: "laptop", public_key: good });
+    const [key] = world.api.state.sshKeys;
+    await ada.submit("/ssh-keys", `/ssh-keys/${key?.id}/rename`, { name: "work laptop" });
+    expect(await ada.page("/ssh-keys")).toContain("work laptop");
+  });
+});
+
+test("a PTR name that is none comes back beside its field with what was typed", async () => {
+  world.api.state.publicIps.push(fakePublicIp("203.0.113.1"));
+  const ip = world.api.state.publicIps[0]?.id;
+  const answer = await ada.submit("/public-ips", `/public-ips/${ip}/update`, {
+    ptr: "not a name",
+    delete_with_server: "on",
+  });
+  expect(answer.status).toBe(422);
+  const html = await answer.text();
+  expect(html).toContain(`id="ptr-${ip}-problem"`);
+  expect(html).toContain('value="not a name"');
+  expect(html).toMatch(/name="delete_with_server" checked/);
+  const good = await ada.submit("/public-ips", `/public-ips/${ip}/update`, { ptr: "web.example.org" });
+  expect(good.status).toBe(303);
+});
+
+test("usage shows its segments, narrowed, and the files are narrowed alike", async () => {
+  const html = await ada.page(`/usage/segments?kind=compute&resource=${id}`);
+  expect(html).toContain("1 day, 12 hours");
+  expect(html).not.toContain("goes on");
+  expect(html).not.toContain("web-2");
+  expect(html).toMatch(new RegExp(`/usage/export.csv\\?[^"]*resource=${id}`));
+  expect((await ada.get("/usage/segments?label_selector=a+b")).status).toBe(422);
+  await ada.get(`/usage/export.ndjson?resource=${id}&from=2026-11-01T00:00:00.000Z`);
+  expect(world.api.calls.at(-1)).toContain(`resource=${id}`);
+});

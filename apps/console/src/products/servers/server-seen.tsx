@@ -1,4 +1,6 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { Banner, Status, type Tone, When } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
 import type { ShowPageProps } from "./show-page.tsx";
 
 const cloudInitTones = {
@@ -9,13 +11,21 @@ const cloudInitTones = {
 } as const satisfies Record<string, Tone>;
 
 /** Said before anything else when what follows may not be so any more, or is not as it was ordered. */
-export function SeenWarnings({ view, server }: ShowPageProps) {
+export function SeenWarnings({ view, server, catalog }: ShowPageProps) {
   const { inventory } = view.messages;
+  const region = catalog.regions.find(({ slug }) => slug === server.region);
+  const isSilent = region?.status === "unreachable";
   return (
     <>
-      {server.observation === "stale" ? (
+      {isSilent ? <SilentRegions view={view} regions={[region]} /> : null}
+      {server.observation === "stale" && !isSilent ? (
         <Banner kind="warning" id="stale-server">
-          <p>{inventory.stale}</p>
+          <p>
+            {inventory.stale}{" "}
+            {server.observed_at === null ? null : (
+              <strong>{inventory.lastSeen(view.format.dateTime(server.observed_at))}</strong>
+            )}
+          </p>
         </Banner>
       ) : null}
       {server.drift === null ? null : (
@@ -36,6 +46,33 @@ export function SeenWarnings({ view, server }: ShowPageProps) {
   );
 }
 
+/** Regions that nothing has been heard from: what is shown of them is old, and what is asked for waits. */
+export function SilentRegions(props: {
+  readonly view: View;
+  readonly regions: readonly Schemas["CatalogRegion"][];
+}) {
+  const { inventory } = props.view.messages;
+  const { format, now } = props.view;
+  return (
+    <>
+      {props.regions
+        .filter(({ status }) => status === "unreachable")
+        .map(({ slug, name, status_since: since }) => (
+          <Banner kind="warning" id={`silent-${slug}`}>
+            <p>
+              <strong>
+                {since === null
+                  ? inventory.neverHeard(name)
+                  : inventory.noNews(name, format.dateTime(since), format.relative(since, now))}
+              </strong>{" "}
+              {inventory.noNewsMeans}
+            </p>
+          </Banner>
+        ))}
+    </>
+  );
+}
+
 /** What the region and the system inside told, and when. */
 export function ServerSeen({ view, server }: ShowPageProps) {
   const { messages } = view;
@@ -52,7 +89,16 @@ export function ServerSeen({ view, server }: ShowPageProps) {
       <dl class="facts">
         <div>
           <dt>{inventory.seen}</dt>
-          <dd>{server.observed_at === null ? "–" : <When view={view} time={server.observed_at} />}</dd>
+          <dd>
+            {server.observed_at === null ? (
+              "–"
+            ) : (
+              <>
+                <When view={view} time={server.observed_at} />
+                <small class="hint as-of">{view.format.dateTime(server.observed_at)}</small>
+              </>
+            )}
+          </dd>
         </div>
         <div>
           <dt>{messages.servers.powerState}</dt>

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { apiCall } from "../../api-call.ts";
-import { type FieldProblems, TextField } from "../../layout/fields.tsx";
+import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
+import { Icon } from "../../layout/icons.tsx";
 import {
   Banner,
   CallExample,
@@ -14,6 +15,7 @@ import {
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
+import { problemsOf, type RefusedForm, typedIn } from "../servers/refused-form.ts";
 
 type Props = {
   readonly view: View;
@@ -21,6 +23,8 @@ type Props = {
   readonly cursor: string | undefined;
   readonly form: { readonly name: string; readonly publicKey: string; readonly idempotencyKey: string };
   readonly problems: FieldProblems;
+  /** The renaming that the API did not take. */
+  readonly refused: RefusedForm | null;
   readonly banner: { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
 };
 
@@ -52,8 +56,10 @@ export function SshKeysPage(props: Props) {
   );
 }
 
-function KeyTable({ view, keys, form }: Props) {
+function KeyTable(props: Props) {
+  const { view, keys, form } = props;
   const { messages, session } = view;
+  const renamable = session === null || may(session, "ssh_key:update");
   const deletable = session === null || may(session, "ssh_key:delete");
   return (
     <table class="list">
@@ -70,7 +76,10 @@ function KeyTable({ view, keys, form }: Props) {
       <tbody>
         {keys.items.map((key) => (
           <tr id={key.id}>
-            <th scope="row">{key.name}</th>
+            <th scope="row">
+              {key.name}
+              {renamable ? <RenameKey {...props} id={key.id} name={key.name} /> : null}
+            </th>
             <td data-label={messages.sshKeys.type}>
               {key.type} · {key.bits}
             </td>
@@ -105,6 +114,41 @@ function KeyTable({ view, keys, form }: Props) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+function RenameKey(props: Props & { readonly id: string; readonly name: string }) {
+  const { view, refused, form, id, name } = props;
+  const act = `rename-${id}`;
+  const problems = problemsOf(refused, act).name;
+  return (
+    <details class="rename" open={refused?.act === act}>
+      <summary aria-label={view.messages.sshKeys.renameNamed(name)}>
+        <Icon name="pencil" size={14} />
+        {view.messages.sshKeys.rename}
+      </summary>
+      <form class="label-row" method="post" action={`/ssh-keys/${id}/rename`}>
+        <FormSeal view={view} idempotencyKey={`${form.idempotencyKey}-${act}`} />
+        <div class="field" data-invalid={problems === undefined ? undefined : "true"}>
+          <label for={act}>{view.messages.create.keyName}</label>
+          <input
+            id={act}
+            type="text"
+            name="name"
+            value={typedIn(refused, act, "name", name)}
+            maxlength={100}
+            autocomplete="off"
+            required
+            aria-describedby={problems === undefined ? undefined : `${act}-problem`}
+            autofocus={problems !== undefined}
+          />
+          <Problem name={act} problems={problems} />
+        </div>
+        <button type="submit" class="button">
+          {view.messages.labels.save}
+        </button>
+      </form>
+    </details>
   );
 }
 

@@ -3,7 +3,10 @@ import { attempt, conflictOf, read } from "../../api.ts";
 import { type ConsoleEnv, noticeOf } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
-import { fieldProblems, problemText } from "../../problem-messages.ts";
+import { problemText } from "../../problem-messages.ts";
+import { type RefusedForm, refusalOf } from "../servers/refused-form.ts";
+import { requestKey } from "../servers/request-options.ts";
+import { saidOfKey } from "./key-refusal.ts";
 import { SshKeysPage } from "./list-page.tsx";
 
 const keyFields = ["name", "public_key"];
@@ -42,12 +45,48 @@ export function sshKeyRoutes(): Hono<ConsoleEnv> {
     if (outcome.kind === "done") return context.redirect("/ssh-keys?notice=added", 303);
     const problem = conflictOf(outcome);
     const { messages } = context.get("view");
-    const { fields, rest } = fieldProblems(problem, messages, keyFieldOf);
-    const text = problem.status === 422 ? rest.join(" ") : problemText(problem, messages);
+    const { form: came, banner } = refusalOf(
+      problem,
+      "add",
+      posted,
+      {
+        fieldOf: keyFieldOf,
+        conflicts: { duplicate_key: "public_key", name_taken: "name" },
+        said: { public_key: saidOfKey(problem, form.publicKey, messages) },
+      },
+      messages,
+    );
     return showKeys(context, {
-      banner: text === "" ? null : { kind: "problem", text },
-      problems: fields,
+      banner: banner === null ? null : { kind: "problem", text: banner },
+      problems: came.problems,
       form: { ...form, idempotencyKey: crypto.randomUUID() },
+      status: problem.status === 422 ? 422 : 409,
+    });
+  });
+
+  routes.post("/ssh-keys/:id/rename", async (context) => {
+    const id = context.req.param("id");
+    const posted = context.get("form");
+    const outcome = await attempt(
+      context.get("api").PATCH("/ssh-keys/{ssh_key_id}", {
+        params: { path: { ssh_key_id: id }, header: { "Idempotency-Key": requestKey(posted) } },
+        body: { name: (posted.get("name") ?? "").trim() },
+      }),
+    );
+    if (outcome.kind === "done") return context.redirect("/ssh-keys?notice=renamed", 303);
+    const problem = conflictOf(outcome);
+    const { form, banner } = refusalOf(
+      problem,
+      `rename-${id}`,
+      posted,
+      { fieldOf: keyFieldOf, conflicts: { name_taken: "name" } },
+      context.get("view").messages,
+    );
+    return showKeys(context, {
+      banner: banner === null ? null : { kind: "problem", text: banner },
+      problems: noProblems,
+      refused: form,
+      form: emptyForm(),
       status: problem.status === 422 ? 422 : 409,
     });
   });
@@ -74,6 +113,9 @@ export function sshKeyRoutes(): Hono<ConsoleEnv> {
     });
   });
 
+  for (const act of ["rename", "delete"])
+    routes.get(`/ssh-keys/:id/${act}`, (context) => context.redirect("/ssh-keys", 303));
+
   return routes;
 }
 
@@ -84,6 +126,7 @@ async function showKeys(
   state: {
     readonly banner: { readonly kind: "notice" | "problem"; readonly text: string } | null;
     readonly problems: FieldProblems;
+    readonly refused?: RefusedForm;
     readonly form: ReturnType<typeof emptyForm>;
     readonly status: 200 | 409 | 422;
   },
@@ -102,6 +145,7 @@ async function showKeys(
         cursor={cursor}
         form={state.form}
         problems={state.problems}
+        refused={state.refused ?? null}
         banner={state.banner}
       />,
     ),

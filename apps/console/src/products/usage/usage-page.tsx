@@ -71,6 +71,9 @@ function MonthBar({ view, month }: Props) {
         )}
       </nav>
       <div class="usage-exports">
+        <a class="button" href={`/usage/segments?month=${month.id}`}>
+          {messages.segments.title}
+        </a>
         <a class="button" href={`/usage/export.csv?${window}`} download>
           <Icon name="download" /> {messages.usage.csv}
         </a>
@@ -116,7 +119,7 @@ function Days({ view, month, byDay }: Props) {
   );
 }
 
-function Resources({ view, byResource }: Props) {
+function Resources({ view, month, byResource }: Props) {
   const { messages, format } = view;
   const hours = (seconds: number) => format.number(seconds / hour);
   return (
@@ -134,7 +137,14 @@ function Resources({ view, byResource }: Props) {
         {byResource.items.map((item) => (
           <tr>
             <th scope="row">
-              {item.type === "server" ? <a href={`/servers/${item.group}`}>{item.name}</a> : item.name}
+              {item.type === "server" ? <a href={`/servers/${item.group}`}>{item.name}</a> : item.name}{" "}
+              <a
+                class="hint"
+                href={`/usage/segments?${new URLSearchParams({ month: month.id, resource: item.group ?? "" })}`}
+                aria-label={messages.segments.of(item.name ?? item.group ?? "")}
+              >
+                {messages.segments.title}
+              </a>
               {item.type === "public_ip" ? (
                 <small class="hint"> {messages.usage.address(hours(item.public_ip_seconds))}</small>
               ) : null}
