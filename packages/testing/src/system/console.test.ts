@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { type ApiClient, createApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
-import { type ByteStream, nextUpdate, openRfb } from "@kule/lab/console/rfb-client";
+import { nextUpdate, openRfb } from "@kule/lab/console/rfb-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { WebSocket } from "ws";
 import type { TestProcess } from "../child-process.ts";
+import { ConsoleViewer } from "../console-viewer.ts";
 import { type RegionWorld, startRegionWorld } from "../region-world.ts";
 import { type RoundRobin, startRoundRobin } from "../rig/round-robin.ts";
 
@@ -48,78 +49,30 @@ async function ticketOf(serverId: string, body: Schemas["ConsoleOpen"] = {}): Pr
   return data;
 }
 
-class Viewer {
-  readonly socket: WebSocket;
-  bytes = Buffer.alloc(0);
-  reason: string | null = null;
-  /** Keeps only the last of what comes: a flood would fill this process, which is also the load balancer. */
-  keepsTail = false;
-  #taken = 0;
-  #wake: () => void = () => {};
+const view = (ticket: Ticket, origin = balancer.origin) =>
+  new ConsoleViewer(ticket, origin, () => world.outputs());
 
-  constructor(ticket: Ticket, origin = balancer.origin) {
-    const url = `${origin.replace("http", "ws")}${new URL(ticket.url).pathname}`;
-    this.socket = new WebSocket(url, [ticket.protocol, `kule.ticket.${ticket.ticket}`]);
-    this.socket.on("message", (data, isBinary) => {
-      if (isBinary)
-        this.bytes = Buffer.concat([this.keepsTail ? this.bytes.subarray(-400) : this.bytes, data as Buffer]);
-      this.#wake();
-    });
-    this.socket.on("error", () => {});
-    this.socket.on("close", (_code, reason) => {
-      this.reason = reason.toString();
-      this.#wake();
-    });
-  }
-
-  async until(holds: () => boolean): Promise<void> {
-    while (!holds()) {
-      if (this.reason !== null)
-        throw new Error(
-          `closed as ${this.reason} after ${this.bytes.toString().slice(-500)}\n${world.outputs()}`,
-        );
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-  }
-
-  /** Types a line and waits for what it leads to. */
-  async line(text: string, until: RegExp): Promise<string> {
-    const from = this.bytes.length;
-    this.socket.send(Buffer.from(`${text}\r`));
-    await this.until(() => until.test(this.bytes.toString("utf8", from)));
-    return this.bytes.toString("utf8", from);
-  }
-
-  get stream(): ByteStream {
-    return {
-      write: (bytes) => this.socket.send(bytes),
-      read: async (length) => {
-        await this.until(() => this.bytes.length >= this.#taken + length);
-        this.#taken += length;
-        return this.bytes.subarray(this.#taken - length, this.#taken);
-      },
-    };
-  }
-
-  async end(): Promise<string> {
-    while (this.reason === null)
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    return this.reason;
-  }
+/** Another person of the organisation, signed in. */
+async function anotherMember(): Promise<ApiClient> {
+  const email = "colleague@kule.example";
+  const { data } = await world.organisation.POST("/members", {
+    body: { email, name: "Colleague", role: "member" },
+  });
+  const signedIn = await createApiClient({ baseUrl: world.apiUrl, token: "", readRetries: 0 }).POST(
+    "/auth/login",
+    { body: { email, password: data?.initial_password ?? "" } },
+  );
+  return createApiClient({ baseUrl: world.apiUrl, token: signedIn.data?.token ?? "", readRetries: 0 });
 }
 
-const opened = async (viewer: Viewer): Promise<Viewer> => {
+const opened = async (viewer: ConsoleViewer): Promise<ConsoleViewer> => {
   await viewer.until(() => viewer.bytes.length > 0);
   return viewer;
 };
 
 test("a person signs in on the serial line and runs a command, within a second of the click", async () => {
   const clickedAt = performance.now();
-  const viewer = await opened(new Viewer(await ticketOf(linux.server.id)));
+  const viewer = await opened(view(await ticketOf(linux.server.id)));
   await viewer.line("", /login: $/);
   const tookMs = performance.now() - clickedAt;
   expect(tookMs).toBeLessThan(process.env.CI === undefined ? 3_000 : 5_000);
@@ -133,7 +86,7 @@ test("a person signs in on the serial line and runs a command, within a second o
 
 test("sessions find both sides whichever process each of them met", async () => {
   for (let n = 0; n < 6; n += 1) {
-    const viewer = await opened(new Viewer(await ticketOf(linux.server.id), origins[n % 2]));
+    const viewer = await opened(view(await ticketOf(linux.server.id), origins[n % 2]));
     await viewer.line("", /login: |\$ $|Password: /);
     viewer.socket.close();
     await viewer.end();
@@ -147,7 +100,7 @@ test("a viewer sees the screen of a Windows without knowing any password", async
   await world.untilDone(windows.job.id);
   const ticket = await ticketOf(windows.server.id);
   expect(ticket.type).toBe("vnc");
-  const viewer = new Viewer(ticket);
+  const viewer = view(ticket);
   await new Promise((resolve) => viewer.socket.once("open", resolve));
   const screen = await openRfb(viewer.stream, null);
   expect(screen).toEqual({ width: 800, height: 600, name: "QEMU (win-1)" });
@@ -158,9 +111,9 @@ test("a viewer sees the screen of a Windows without knowing any password", async
 
 test("a ticket opens once", async () => {
   const ticket = await ticketOf(linux.server.id);
-  const first = await opened(new Viewer(ticket));
+  const first = await opened(view(ticket));
   const status = await new Promise((resolve) => {
-    const { socket } = new Viewer(ticket, second.origin);
+    const { socket } = view(ticket, second.origin);
     socket.once("unexpected-response", (_request, response) => resolve(response.statusCode));
     socket.once("open", () => resolve("open"));
   });
@@ -170,7 +123,7 @@ test("a ticket opens once", async () => {
 });
 
 test("a reader that stops makes the machine wait, and nobody's memory grows", async () => {
-  const viewer = await opened(new Viewer(await ticketOf(linux.server.id)));
+  const viewer = await opened(view(await ticketOf(linux.server.id)));
   await viewer.line("", /login: |\$ $/);
   if (!/\$ $/.test(viewer.bytes.toString())) {
     await viewer.line("ubuntu", /Password: $/);
@@ -195,23 +148,51 @@ test("a reader that stops makes the machine wait, and nobody's memory grows", as
 }, 60_000);
 
 test("an agent that is killed ends its sessions, and the next agent opens new ones", async () => {
-  const viewer = await opened(new Viewer(await ticketOf(linux.server.id)));
+  const viewer = await opened(view(await ticketOf(linux.server.id)));
   await agent.end("SIGKILL");
   expect(await viewer.end()).toBe("region_lost");
   agent = world.startAgent();
-  const again = await opened(new Viewer(await ticketOf(linux.server.id)));
+  const again = await opened(view(await ticketOf(linux.server.id)));
   await again.line("", /login: |\$ $/);
   again.socket.close();
   await again.end();
 });
 
+test("a session whose process was killed is in nobody's way for long", async () => {
+  const third = await world.addApi();
+  const viewer = await opened(view(await ticketOf(linux.server.id), third.origin));
+  const colleague = await anotherMember();
+  const ask = () =>
+    colleague.POST("/servers/{server_id}/console", {
+      params: { path: { server_id: linux.server.id } },
+      body: { type: "serial" },
+    });
+  expect((await ask()).error).toMatchObject({ code: "console_in_use" });
+  await third.process.end("SIGKILL");
+  expect(await viewer.end()).toBe("");
+  // Its process is taken for gone when it has not been heard of for 15 seconds.
+  const answers: (Ticket | undefined)[] = [];
+  await expect
+    .poll(async () => answers[answers.push((await ask()).data) - 1]?.ticket, {
+      timeout: 40_000,
+      interval: 500,
+    })
+    .toEqual(expect.any(String));
+  const ticket = answers.at(-1);
+  if (ticket === undefined) throw new Error("no ticket");
+  const again = await opened(view(ticket));
+  await again.line("", /login: |\$ $|Password: /);
+  again.socket.close();
+  await again.end();
+}, 90_000);
+
 test("a process that stops sends its viewers elsewhere", async () => {
-  const viewer = await opened(new Viewer(await ticketOf(linux.server.id), second.origin));
+  const viewer = await opened(view(await ticketOf(linux.server.id), second.origin));
   const stopping = second.process.end("SIGTERM");
   expect(await viewer.end()).toBe("restarting");
   await stopping;
   origins.splice(1, 1);
-  const again = await opened(new Viewer(await ticketOf(linux.server.id)));
+  const again = await opened(view(await ticketOf(linux.server.id)));
   again.socket.close();
   await again.end();
 });
@@ -219,12 +200,12 @@ test("a process that stops sends its viewers elsewhere", async () => {
 test("a power-off from inside ends the session, and so does the deletion of the server", async () => {
   const doomed = await world.createServer("doomed");
   await world.untilDone(doomed.job.id);
-  const viewer = await opened(new Viewer(await ticketOf(doomed.server.id)));
+  const viewer = await opened(view(await ticketOf(doomed.server.id)));
   await world.organisation.DELETE("/servers/{server_id}", {
     params: { path: { server_id: doomed.server.id } },
   });
   expect(["server_deleted", "server_off"]).toContain(await viewer.end());
-  const last = await opened(new Viewer(await ticketOf(linux.server.id)));
+  const last = await opened(view(await ticketOf(linux.server.id)));
   await last.line("", /login: $|\$ $/);
   if (!/\$ $/.test(last.bytes.toString())) {
     await last.line("ubuntu", /Password: $/);

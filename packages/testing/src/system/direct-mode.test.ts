@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ConsoleViewer } from "../console-viewer.ts";
 import { type RegionWorld, startRegionWorld } from "../region-world.ts";
 import { viewOfControlServer } from "../world-check/region-invariants.ts";
 import { worldCheck } from "../world-check/world-check.ts";
@@ -61,6 +62,24 @@ describe("a region of mode direct", () => {
     expect([...world.effects().clones.values()]).toEqual([1]);
     expect([...world.effects().destroys.values()]).toEqual([1]);
   });
+
+  it("has consoles, which the worker opens", async () => {
+    const { server, job, console_password } = await world.createServer("direct-console");
+    expect(await ended(job.id)).toBe("succeeded");
+    const { data: ticket, error } = await world.organisation.POST("/servers/{server_id}/console", {
+      params: { path: { server_id: server.id } },
+      body: {},
+    });
+    if (ticket === undefined) throw new Error(JSON.stringify(error));
+    const viewer = new ConsoleViewer(ticket, new URL(world.apiUrl).origin, () => world.outputs());
+    await viewer.until(() => viewer.bytes.length > 0);
+    await viewer.line("", /login: $/);
+    await viewer.line("ubuntu", /Password: $/);
+    expect(await viewer.line(console_password ?? "", /\$ $/)).toContain("Welcome to Ubuntu 24.04");
+    viewer.socket.close();
+    await viewer.end();
+    await remove(server.id);
+  }, 60_000);
 
   it.each(["ServerCreate.clone.effect-done", "ServerCreate.clone.before-send"])(
     "goes on where it was when the worker is killed at %s",
