@@ -10,7 +10,7 @@ import type { Row } from "../row.ts";
 /** Long enough that all agents of a batch come to their places before the first job may be taken over. */
 const LEASE_SECONDS = 5;
 /** Agents that are killed side by side. */
-const BATCH = 24;
+const BATCH = 20;
 /** Of the places of each step of the kind that mutants show in; of others it has one. The sample lets leases pass itself, too. */
 const SAMPLE_SHARE = 1 / 3;
 /** A program with fewer places than this has lost them. */
