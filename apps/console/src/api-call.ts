@@ -6,7 +6,7 @@
  */
 export function apiCall(call: {
   readonly apiUrl: string;
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
 }): string {

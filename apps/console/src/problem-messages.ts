@@ -41,7 +41,8 @@ export function problemText(problem: Problem, messages: Messages): string {
   return messages.conflicts[problem.code] ?? problem.detail;
 }
 
-function sentence(text: string, locale: string): string {
+/** As it stands beside a field. */
+export function sentence(text: string, locale: string): string {
   const said = text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
   return /[.!?…]$/.test(said) ? said : `${said}.`;
 }

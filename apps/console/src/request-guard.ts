@@ -8,6 +8,8 @@ import { chooseLanguage } from "./messages/messages.ts";
 
 // Reached without a session; everything else asks for one.
 const openPaths = new Set(["/sign-in", "/sign-out", "/preferences"]);
+// Operators need not have chosen an organisation for these.
+const ofTheInstallation = /^\/(organisations|operator|ip-pools)(\/|$)/;
 
 /** Who asks, in which language and theme: what a page needs to be drawn. */
 export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
@@ -49,12 +51,7 @@ export const guardRequest = createMiddleware<ConsoleEnv>(async (context, next) =
   const session = context.get("session");
   if (!openPaths.has(context.req.path)) {
     if (session === null) throw new SessionEnded();
-    if (
-      session.operator &&
-      session.organisation === null &&
-      context.req.path !== "/organisations" &&
-      context.req.path !== "/operator"
-    )
+    if (session.operator && session.organisation === null && !ofTheInstallation.test(context.req.path))
       return context.redirect("/organisations", 303);
   }
   if (context.req.method === "GET" || context.req.method === "HEAD") return next();

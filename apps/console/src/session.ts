@@ -108,14 +108,10 @@ export function openSession(opened: Schemas["Session"], me: Schemas["Me"]): Sess
   };
 }
 
-/** Whether the role was said to hold a permission. Operators hold all that an organisation can give. */
+/** Whether the role was said to hold a permission. */
 export function may(session: Session, permission: string): boolean {
   const [resource] = permission.split(":");
-  return (
-    session.operator ||
-    session.permissions.includes(permission) ||
-    session.permissions.includes(`${resource}:*`)
-  );
+  return session.permissions.includes(permission) || session.permissions.includes(`${resource}:*`);
 }
 
 /**

@@ -70,6 +70,49 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
+/** One of several, in a menu. */
+export function SelectField(props: {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly hint?: string;
+  readonly problems: FieldProblems;
+  /** The first line while nothing is chosen. */
+  readonly prompt?: string;
+}) {
+  const { name, value, options, hint } = props;
+  const problems = props.problems[name];
+  const described = [
+    hint === undefined ? null : `${name}-hint`,
+    problems === undefined ? null : `${name}-problem`,
+  ].filter((id) => id !== null);
+  return (
+    <div class="field" data-invalid={problems === undefined ? undefined : "true"}>
+      <label for={`field-${name}`}>{props.label}</label>
+      <select
+        id={`field-${name}`}
+        name={name}
+        aria-invalid={problems === undefined ? undefined : "true"}
+        aria-describedby={described.length === 0 ? undefined : described.join(" ")}
+      >
+        {props.prompt === undefined ? null : <option value="">{props.prompt}</option>}
+        {options.map((option) => (
+          <option value={option.value} selected={option.value === value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+      <Problem name={name} problems={problems} />
+      {hint === undefined ? null : (
+        <p class="hint" id={`${name}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
 /** What is wrong with one field; nothing when nothing is. */
 export function Problem(props: { readonly name: string; readonly problems: readonly string[] | undefined }) {
   if (props.problems === undefined) return null;

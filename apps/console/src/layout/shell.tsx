@@ -6,15 +6,7 @@ import { Mark } from "./mark.tsx";
 import { Preferences } from "./preferences.tsx";
 import type { View } from "./view.ts";
 
-export type Section =
-  | "servers"
-  | "networks"
-  | "publicIps"
-  | "ipPools"
-  | "sshKeys"
-  | "jobs"
-  | "usage"
-  | "operator";
+export type Section = "servers" | "networks" | "publicIps" | "sshKeys" | "jobs" | "usage" | "operator";
 
 const sections: readonly {
   readonly id: Section;
@@ -25,10 +17,10 @@ const sections: readonly {
   { id: "servers", path: "/servers", icon: "servers" },
   { id: "networks", path: "/networks", icon: "networks" },
   { id: "publicIps", path: "/public-ips", icon: "addresses" },
-  { id: "ipPools", path: "/ip-pools", icon: "pools", operators: true },
   { id: "sshKeys", path: "/ssh-keys", icon: "keys" },
   { id: "jobs", path: "/jobs", icon: "jobs" },
   { id: "usage", path: "/usage", icon: "usage" },
+  { id: "operator", path: "/operator", icon: "regions", operators: true },
 ];
 
 type Props = {
@@ -60,12 +52,6 @@ export function Shell({ view, title, section, children }: Props) {
                 <span>{messages.navigation[id]}</span>
               </a>
             ))}
-          {view.session?.operator === true ? (
-            <a href="/operator" aria-current={section === "operator" ? "page" : undefined}>
-              <Icon name="servers" />
-              <span>{messages.navigation.operator}</span>
-            </a>
-          ) : null}
         </nav>
         <Account view={view} />
       </header>

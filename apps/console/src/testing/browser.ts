@@ -51,11 +51,21 @@ export async function openPage(
 }
 
 export async function signIn(page: Page, url: string): Promise<void> {
-  await page.goto(`${url}/sign-in`);
-  await page.fill("input[name=email]", "ada@example.org");
-  await page.fill("input[name=password]", "correct horse");
-  await page.click(".sign-in-card button[type=submit]");
+  await signInAs(page, url, "ada@example.org", "correct horse");
   await page.waitForURL("**/servers");
+}
+
+/** Signs in somebody who has not chosen an organisation yet. */
+export async function signInAsOperator(page: Page, url: string): Promise<void> {
+  await signInAs(page, url, "grace@example.org", "keeps it running");
+  await page.waitForURL("**/organisations");
+}
+
+async function signInAs(page: Page, url: string, email: string, password: string): Promise<void> {
+  await page.goto(`${url}/sign-in`);
+  await page.fill("input[name=email]", email);
+  await page.fill("input[name=password]", password);
+  await page.click(".sign-in-card button[type=submit]");
 }
 
 /** Half-way from one colour to another, a button has the contrast of neither. What turns for ever is not waited for. */

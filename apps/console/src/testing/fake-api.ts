@@ -33,6 +33,9 @@ const problemTitles: { readonly [status: number]: string } = {
   503: "Unavailable",
 };
 
+/** What the API refuses to everybody who is no operator. */
+const ofOperators = /^\/(ip-pools|operator|organisations|regions)(\/|$)|\/(import|lock|unlock)$/;
+
 /** Starts the stand-in on a free loopback port. */
 export async function startFakeApi(): Promise<FakeApi> {
   const state = new FakeState();
@@ -64,7 +67,7 @@ export async function startFakeApi(): Promise<FakeApi> {
 
   /** One operation: caller, body, idempotency, answer; and the answer against the contract. */
   function operation<Body>(
-    method: "get" | "post" | "patch" | "delete",
+    method: "get" | "post" | "put" | "patch" | "delete",
     path: string,
     id: OperationId,
     handler: (call: {
@@ -97,6 +100,9 @@ export async function startFakeApi(): Promise<FakeApi> {
       if (fake.away) return fail(503, "unavailable", "The database is away");
       const token = (context.req.header("authorization") ?? "").replace(/^Bearer /, "");
       if (!open && !state.sessions.has(token)) return fail(401, "unauthorized", "The token is not known");
+      const caller = state.sessions.get(token);
+      if (ofOperators.test(path) && !caller?.permissions.some((held) => held.startsWith("operator:")))
+        return fail(403, "forbidden", "This is for operators", { required: ["operator"] });
       const text = await context.req.text();
       let body: unknown;
       if (text !== "" || method === "patch") {
@@ -144,7 +150,7 @@ export async function startFakeApi(): Promise<FakeApi> {
 
 export type { Answer, Params };
 export type Operation = <Body>(
-  method: "get" | "post" | "patch" | "delete",
+  method: "get" | "post" | "put" | "patch" | "delete",
   path: string,
   id: OperationId,
   handler: (call: {
@@ -204,7 +210,7 @@ function registerIdentity(operation: Operation, state: FakeState): void {
     return {
       status: 200,
       body: {
-        actor: "user",
+        actor: user.organisation === null ? "operator" : "user",
         user: { id: user.id, email: user.email, name: user.name },
         organisation: user.organisation,
         role: user.role,

@@ -2,21 +2,16 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { Answer, Operation } from "./fake-api.ts";
+import { registerIpPools } from "./fake-ip-pools.ts";
+import { registerOperator } from "./fake-operator.ts";
+import { page } from "./fake-page.ts";
 import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
-import { fakeCapacity, fakeRegion } from "./fake-regions.ts";
 import { registerServerActs } from "./fake-server-acts.ts";
 import type { FakeState } from "./fake-state.ts";
 import { registerUsage } from "./fake-usage.ts";
 
 type Precondition = Schemas["Precondition"];
-
-const page = <Item>(items: readonly Item[], query: URLSearchParams): Answer => {
-  const limit = Number(query.get("limit") ?? 50);
-  const from = Number(query.get("cursor") ?? 0);
-  const next = from + limit < items.length ? String(from + limit) : null;
-  return { status: 200, body: { items: items.slice(from, from + limit), next_cursor: next } };
-};
 
 export function registerProducts(operation: Operation, state: FakeState, app: Hono, calls: string[]): void {
   operation("get", "/catalog", "getCatalog", () => ({ status: 200, body: fakeCatalog }));
@@ -27,16 +22,8 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerNetworks(operation, state);
   registerOperator(operation, state);
   registerPublicIps(operation, state);
+  registerIpPools(operation, state);
   registerUsage(operation, state, app, calls);
-}
-
-function registerOperator(operation: Operation, state: FakeState): void {
-  operation("get", "/regions", "listRegions", ({ query }) => page([fakeRegion], query));
-  operation("get", "/regions/:region/capacity", "getRegionCapacity", () => ({
-    status: 200,
-    body: fakeCapacity,
-  }));
-  operation("get", "/operator/drift", "listDrift", ({ query }) => page(state.drift, query));
 }
 
 function registerServers(operation: Operation, state: FakeState): void {

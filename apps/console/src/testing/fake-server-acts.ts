@@ -78,7 +78,7 @@ export function registerServerActs(operation: Operation, state: FakeState): void
         name: "quota_vcpu",
         code: "quota_exceeded",
         message,
-        resource: state.userOf(token).organisation.id,
+        resource: state.userOf(token).organisation?.id ?? null,
         fix: null,
         quota: { name: "vcpu", limit: 12, used: 12 - vcpuLeft, asked },
       };

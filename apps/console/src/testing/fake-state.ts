@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { fakeActions, fakeId } from "./fake-records.ts";
+import { fakeRegion } from "./fake-regions.ts";
 
 type Job = Schemas["Job"];
 type Server = Schemas["Server"];
@@ -9,8 +10,9 @@ export type FakeUser = {
   readonly email: string;
   readonly password: string;
   readonly name: string;
-  readonly organisation: Schemas["OrganisationRef"];
-  readonly role: Schemas["Role"];
+  /** Null for an operator. */
+  readonly organisation: Schemas["OrganisationRef"] | null;
+  readonly role: Schemas["Role"] | null;
   readonly permissions: readonly string[];
 };
 
@@ -39,6 +41,25 @@ const member = [
   "quota:read",
   "usage:read",
 ];
+
+function fakeOrganisation(ref: Schemas["OrganisationRef"]): Schemas["Organisation"] {
+  const now = new Date().toISOString();
+  return {
+    ...ref,
+    status: "active",
+    limits: { servers: null },
+    generation: 1,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+/** A pool with what is in it. */
+export type FakePool = {
+  readonly pool: Schemas["IpPool"];
+  readonly ranges: Schemas["IpPoolRange"][];
+  readonly allocations: Schemas["IpPoolAllocation"][];
+};
 
 /** The stand-in's world. Jobs move only when a test says so. */
 export class FakeState {
@@ -70,6 +91,22 @@ export class FakeState {
       role: "viewer",
       permissions: member.filter((permission) => permission.endsWith(":read")),
     },
+    {
+      id: fakeId("usr"),
+      email: "grace@example.org",
+      password: "keeps it running",
+      name: "Grace Operator",
+      organisation: null,
+      role: null,
+      permissions: [
+        ...member,
+        "operator:drift",
+        "operator:ip_pools",
+        "operator:organisations",
+        "operator:regions",
+        "operator:servers",
+      ],
+    },
   ];
   readonly sessions = new Map<string, FakeUser>();
   readonly servers: Server[] = [];
@@ -78,6 +115,11 @@ export class FakeState {
   readonly networks: Schemas["Network"][] = [];
   readonly subnets: Schemas["Subnet"][] = [];
   readonly drift: Schemas["Drift"][] = [];
+  readonly regions: Schemas["Region"][] = [{ ...fakeRegion }];
+  readonly organisations: Schemas["Organisation"][] = [fakeOrganisation(acme)];
+  /** Limits that were set, in the API's units; quotas that are not here have none. */
+  readonly limits = new Map<Schemas["QuotaName"], number | null>();
+  readonly ipPools: FakePool[] = [];
   readonly publicIps: Schemas["PublicIp"][] = [];
   /** Called with each change of a job. */
   readonly jobWatchers = new Set<(job: Job) => void>();

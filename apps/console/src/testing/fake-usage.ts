@@ -81,7 +81,13 @@ export function registerUsage(operation: Operation, state: FakeState, app: Hono,
       unit: Schemas["Quota"]["unit"],
       limit: number | null,
       each: number,
-    ) => ({ name, limit, used: used * each, reserved: name === "disk_gb" && used > 0 ? 80 : 0, unit });
+    ) => ({
+      name,
+      limit: state.limits.get(name) ?? (state.limits.has(name) ? null : limit),
+      used: used * each,
+      reserved: name === "disk_gb" && used > 0 ? 80 : 0,
+      unit,
+    });
     const body: Schemas["QuotaList"] = {
       items: [
         quota("servers", "count", 10, 1),

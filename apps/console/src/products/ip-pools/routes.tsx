@@ -1,147 +1,215 @@
-import { type Context, Hono } from "hono";
-import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
-import { type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { Hono } from "hono";
+import { attempt, type Outcome, read } from "../../api.ts";
+import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { fieldProblems, problemText } from "../../problem-messages.ts";
-import { IpPoolsPage, type IpPoolsPageProps } from "./list-page.tsx";
+import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
+import { type Beside, type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { IpPoolsPage } from "./list-page.tsx";
+import { PoolPage } from "./show-page.tsx";
 
-const poolFields = ["region", "name", "gateway", "prefix_length", "vlan"];
+const poolFields = ["region", "name", "gateway", "prefix_length", "vlan"] as const;
+const allocateFields = ["organisation_id", "count", "addresses"] as const;
 
 /** For operators; the API refuses everybody else. */
 export function ipPoolRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/ip-pools", (context) => {
-    const notice = noticeOf(context, context.get("view").messages.ipPools.notices);
-    return show(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
-  });
+  routes.get("/ip-pools", (context) => showList(context, noticeBanner(context), null, 200));
 
   routes.post("/ip-pools", async (context) => {
-    const values = valuesOf(context, poolFields);
+    const values = postedValues(context, poolFields);
     const outcome = await attempt(
       context.get("api").POST("/ip-pools", {
-        params: { header: { "Idempotency-Key": keyOf(context) } },
+        params: { header: { "Idempotency-Key": postedKey(context) } },
         body: {
-          region: values.region ?? "",
-          name: values.name ?? "",
-          gateway: values.gateway ?? "",
-          prefix_length: Number(values.prefix_length),
-          ...(values.vlan === "" ? {} : { vlan: Number(values.vlan) }),
+          region: values.region,
+          name: values.name,
+          gateway: values.gateway,
+          prefix_length: typedNumber(values.prefix_length),
+          ...(values.vlan === "" ? {} : { vlan: typedNumber(values.vlan) }),
         },
       }),
     );
-    return answer(
-      context,
-      outcome,
-      "created",
-      { of: "pool", values },
-      (pointer) => poolFields.find((field) => `/${field}` === pointer) ?? null,
-    );
+    if (outcome.kind === "done") return context.redirect(`/ip-pools/${outcome.data.id}?notice=created`, 303);
+    const { form, banner, status } = refuseForm(context, outcome, "pool", values, {
+      fields: poolFields,
+      conflicts: { name_taken: "name" },
+    });
+    return showList(context, banner, form, status);
   });
 
+  routes.get("/ip-pools/:id", (context) => showPool(context, noticeBanner(context), null, 200));
+  // Where a refused form was sent to, asked for again: the page that it is on.
+  routes.get("/ip-pools/:id/*", (context) => context.redirect(`/ip-pools/${context.req.param("id")}`, 303));
+
   routes.post("/ip-pools/:id/ranges", async (context) => {
-    const id = context.req.param("id");
-    const values = valuesOf(context, ["range"]);
-    const text = values.range ?? "";
-    const [start = "", end = ""] = text.split("-").map((part) => part.trim());
+    const values = postedValues(context, ["range"]);
+    const [start = "", end = ""] = values.range.split("-").map((part) => part.trim());
     const outcome = await attempt(
       context.get("api").POST("/ip-pools/{ip_pool_id}/ranges", {
-        params: { path: { ip_pool_id: id }, header: { "Idempotency-Key": keyOf(context) } },
-        body: text.includes("-") ? { start, end } : { cidr: text },
+        ...options(context),
+        body: values.range.includes("-") ? { start, end } : { cidr: values.range },
       }),
     );
-    return answer(context, outcome, "range", { of: `${id} range`, values }, () => "range");
+    return answer(context, outcome, "range", "range", values, { everything: "range" });
   });
 
   routes.post("/ip-pools/:id/ranges/:range/remove", async (context) => {
+    const range = context.req.param("range");
+    const { params } = options(context);
     const outcome = await attempt(
       context.get("api").DELETE("/ip-pools/{ip_pool_id}/ranges/{range_id}", {
-        params: {
-          path: { ip_pool_id: context.req.param("id"), range_id: context.req.param("range") },
-          header: { "Idempotency-Key": keyOf(context) },
-        },
+        params: { ...params, path: { ...params.path, range_id: range } },
       }),
     );
-    return answer(context, outcome, "removed", { of: "", values: {} }, () => null);
+    return answer(context, outcome, "removed", range, {}, { everything: "range" });
   });
 
   routes.post("/ip-pools/:id/allocations", async (context) => {
-    const id = context.req.param("id");
-    const values = valuesOf(context, ["organisation_id", "count"]);
+    const values = postedValues(context, allocateFields);
+    const addresses = values.addresses.split(/[\s,;]+/).filter((address) => address !== "");
     const outcome = await attempt(
       context.get("api").POST("/ip-pools/{ip_pool_id}/allocations", {
-        params: { path: { ip_pool_id: id }, header: { "Idempotency-Key": keyOf(context) } },
-        body: { organisation_id: values.organisation_id ?? "", count: Number(values.count) },
+        ...options(context),
+        body: {
+          organisation_id: values.organisation_id,
+          ...(values.count === "" ? {} : { count: typedNumber(values.count) }),
+          ...(addresses.length === 0 ? {} : { addresses }),
+        },
       }),
     );
-    return answer(context, outcome, "allocated", { of: `${id} allocate`, values }, () => "count");
+    return answer(context, outcome, "allocated", "allocate", values, {
+      fields: allocateFields,
+      conflicts: { no_public_ip_available: addresses.length === 0 ? "count" : "addresses" },
+    });
+  });
+
+  routes.post("/ip-pools/:id/allocations/:address/withdraw", async (context) => {
+    const address = context.req.param("address");
+    const { params } = options(context);
+    const outcome = await attempt(
+      context.get("api").DELETE("/ip-pools/{ip_pool_id}/allocations/{address}", {
+        params: { ...params, path: { ...params.path, address } },
+      }),
+    );
+    return answer(context, outcome, "withdrawn", address, {}, { everything: "address" });
+  });
+
+  routes.post("/ip-pools/:id/settings", async (context) => {
+    const values = postedValues(context, ["name", "description"]);
+    const outcome = await attempt(
+      context.get("api").PATCH("/ip-pools/{ip_pool_id}", { ...options(context), body: values }),
+    );
+    return answer(context, outcome, "renamed", "settings", values, {
+      fields: ["name", "description"],
+      conflicts: { name_taken: "name" },
+    });
+  });
+
+  routes.post("/ip-pools/:id/delete", async (context) => {
+    const values = postedValues(context, ["confirm_name"]);
+    const api = context.get("api");
+    const { params } = options(context);
+    const pool = await read(api.GET("/ip-pools/{ip_pool_id}", { params: { path: params.path } }));
+    if (values.confirm_name !== pool.name) {
+      const problems = { confirm_name: [context.get("view").messages.ipPools.confirmMismatch] };
+      return showPool(context, null, { of: "delete", values, problems }, 422);
+    }
+    const outcome = await attempt(api.DELETE("/ip-pools/{ip_pool_id}", { params }));
+    if (outcome.kind === "done") return context.redirect("/ip-pools?notice=deleted", 303);
+    return answer(context, outcome, "deleted", "delete", values, { everything: "confirm_name" });
   });
 
   return routes;
 }
 
-const keyOf = (context: Context<ConsoleEnv>) =>
-  context.get("form").get("idempotency_key") || crypto.randomUUID();
+function options(context: ConsoleContext) {
+  return {
+    params: {
+      path: { ip_pool_id: context.req.param("id") ?? "" },
+      header: { "Idempotency-Key": postedKey(context) },
+    },
+  };
+}
 
-function valuesOf(context: Context<ConsoleEnv>, names: readonly string[]): Record<string, string> {
-  const form = context.get("form");
-  return Object.fromEntries(names.map((name) => [name, (form.get(name) ?? "").trim()]));
+function noticeBanner(context: ConsoleContext): PageBanner {
+  const text = noticeOf(context, context.get("view").messages.ipPools.notices);
+  return text === null ? null : { kind: "notice", text };
 }
 
 function answer(
-  context: Context<ConsoleEnv>,
+  context: ConsoleContext,
   outcome: Outcome<unknown>,
   notice: string,
-  form: { readonly of: string; readonly values: Readonly<Record<string, string>> },
-  fieldOf: (pointer: string) => string | null,
+  of: string,
+  values: Readonly<Record<string, string>>,
+  beside: Beside,
 ) {
-  if (outcome.kind === "done") return context.redirect(`/ip-pools?notice=${notice}`, 303);
-  const problem = conflictOf(outcome);
-  const { messages } = context.get("view");
-  const { fields, rest } = fieldProblems(problem, messages, fieldOf);
-  const text = problem.status === 422 ? rest.join(" ") : problemText(problem, messages);
-  return show(
-    context,
-    text === "" ? null : { kind: "problem", text },
-    { ...form, problems: fields },
-    problem.status === 422 ? 422 : 409,
-  );
+  if (outcome.kind === "done")
+    return context.redirect(`/ip-pools/${context.req.param("id")}?notice=${notice}`, 303);
+  const { form, banner, status } = refuseForm(context, outcome, of, values, beside);
+  return showPool(context, banner, form, status);
 }
 
-async function show(
-  context: Context<ConsoleEnv>,
-  banner: IpPoolsPageProps["banner"],
-  form: IpPoolsPageProps["form"],
+async function showList(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");
   const cursor = context.req.query("cursor") || undefined;
-  const [pools, organisations, regions] = await Promise.all([
+  const [pools, regions] = await Promise.all([
     read(
-      api.GET("/ip-pools", { params: { query: { limit: 20, ...(cursor === undefined ? {} : { cursor }) } } }),
+      api.GET("/ip-pools", { params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } } }),
     ),
-    read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
     read(api.GET("/regions", { params: { query: { limit: 200 } } })),
   ]);
-  const details = await Promise.all(
-    pools.items.map(async ({ id }) => {
-      const path = { ip_pool_id: id };
-      const [ranges, use] = await Promise.all([
-        read(api.GET("/ip-pools/{ip_pool_id}/ranges", { params: { path, query: { limit: 200 } } })),
-        read(api.GET("/ip-pools/{ip_pool_id}/utilisation", { params: { path } })),
-      ]);
-      return { id, ranges: ranges.items, shares: use.organisations };
-    }),
-  );
   return context.html(
     renderPage(
       <IpPoolsPage
         view={context.get("view")}
         pools={pools}
-        ranges={new Map(details.map(({ id, ranges }) => [id, ranges]))}
-        shares={new Map(details.map(({ id, shares }) => [id, shares]))}
+        regions={regions.items}
+        cursor={cursor}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
+
+async function showPool(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const path = { ip_pool_id: context.req.param("id") ?? "" };
+  const cursor = context.req.query("cursor") || undefined;
+  const [pool, use, ranges, allocations, organisations] = await Promise.all([
+    read(api.GET("/ip-pools/{ip_pool_id}", { params: { path } })),
+    read(api.GET("/ip-pools/{ip_pool_id}/utilisation", { params: { path } })),
+    read(api.GET("/ip-pools/{ip_pool_id}/ranges", { params: { path, query: { limit: 200 } } })),
+    read(
+      api.GET("/ip-pools/{ip_pool_id}/allocations", {
+        params: { path, query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
+      }),
+    ),
+    read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
+  ]);
+  return context.html(
+    renderPage(
+      <PoolPage
+        view={context.get("view")}
+        pool={pool}
+        shares={use.organisations}
+        ranges={ranges.items}
+        allocations={allocations}
         organisations={organisations.items}
-        regions={regions.items.map(({ slug }) => slug)}
         cursor={cursor}
         form={form}
         banner={banner}

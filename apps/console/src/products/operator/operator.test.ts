@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
-import { fakeNetwork, fakeServer } from "../../testing/fake-records.ts";
+import { fakeNetwork, fakeServer, fakeSubnet } from "../../testing/fake-records.ts";
 import { fakeDrift } from "../../testing/fake-regions.ts";
 import { Visitor } from "../../testing/visitor.ts";
 
@@ -15,28 +15,183 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-function makeOperator(): void {
-  const [ada] = world.api.state.users;
-  if (ada === undefined) throw new Error("nobody is there");
-  world.api.state.users[0] = {
-    ...ada,
-    permissions: [...ada.permissions, "operator:drift", "operator:regions"],
-  };
+async function operator(): Promise<Visitor> {
+  return new Visitor(world).signIn("grace@example.org", "keeps it running");
 }
 
-test("operators see what differs and what room there is; others have no way there", async () => {
+/** A network with a subnet, for what is to be in one. */
+function seedSubnet(): string {
+  const network = fakeNetwork({ name: "default", region: "ist1" }, true);
+  const subnet = fakeSubnet({ name: "app", tier: "app" }, network);
+  network.subnets = [{ id: subnet.id, name: subnet.name, tier: subnet.tier, cidr: subnet.cidr }];
+  world.api.state.networks.push(network);
+  world.api.state.subnets.push(subnet);
+  return subnet.id;
+}
+
+test("operators have pages of the installation without an organisation chosen; others have no way there", async () => {
   await visitor.signIn();
   expect(await visitor.page("/servers")).not.toContain('href="/operator"');
+  const grace = await operator();
+  for (const path of ["/operator", "/operator/drift", "/operator/import", "/ip-pools", "/organisations"])
+    expect((await grace.get(path)).status, path).toBe(200);
+  expect((await grace.get("/servers")).headers.get("location")).toBe("/organisations");
+  expect(await grace.page("/operator")).toContain('href="/operator"');
+});
 
-  makeOperator();
-  const operator = new Visitor(world);
-  await operator.signIn();
-  expect(await operator.page("/servers")).toContain('href="/operator"');
-  expect(await operator.page("/operator")).toContain("All regions are as the records say");
-  world.api.state.drift.push(fakeDrift("changed", 20_007), fakeDrift("foreign", 20_900));
-  const page = await operator.page("/operator");
-  for (const text of ["20007", "20900", "Foreign", "2 is wanted, 9 is there", "offline: pve3", "256 GB"])
+test("a region's page has its agent, its templates and what room it has", async () => {
+  const [region] = world.api.state.regions;
+  if (region === undefined) throw new Error("no region");
+  const grace = await operator();
+  expect(await grace.page("/operator")).toContain("Has not reported yet");
+  Object.assign(region, {
+    agent: {
+      version: "1.4.2",
+      reported_at: new Date().toISOString(),
+      hypervisor: { kind: "proxmox", reachable: false, version: "9.2.1", message: "<b>no route</b>" },
+      templates: [
+        { image: "debian-12", ok: true },
+        { image: "rocky-9", ok: false, message: "VM 9004 is gone" },
+      ],
+    },
+    status: "degraded",
+  });
+  const page = await grace.page("/operator");
+  for (const text of ["1.4.2", "does not answer", "&lt;b&gt;no route", "rocky-9", "VM 9004 is gone"])
     expect(page).toContain(text);
+  for (const text of ["offline: pve3", "256 GB of 512 GB to give", "Degraded"]) expect(page).toContain(text);
+});
+
+test("maintenance begins and ends with a form", async () => {
+  const grace = await operator();
+  const act = (maintenance: string) =>
+    grace.submit("/operator", "/operator/regions/ist1/maintenance", { maintenance });
+  expect((await act("true")).headers.get("location")).toBe("/operator?notice=maintenanceOn");
+  expect(world.api.state.regions[0]?.maintenance).toBe(true);
+  expect(await grace.page("/operator")).toContain("End maintenance");
+  await act("false");
+  expect(world.api.state.regions[0]?.maintenance).toBe(false);
+});
+
+test("whether so many fit is asked by address, and a wrong number is told beside its field", async () => {
+  const grace = await operator();
+  const ask = (count: string) =>
+    grace.page(`/operator?region=ist1&image=ubuntu-24.04&package=m&count=${count}&organisation=`);
+  expect(await ask("7")).toContain("Yes, there is room for 7.");
+  const no = await ask("8");
+  expect(no).toContain("No, there is no room for 8.");
+  expect(no).toContain("It has room for 7 of this size in all.");
+  const wrong = await ask("many");
+  expect(wrong).toMatch(/value="many"[^>]*>\s*<p class="problem" id="count-problem">/);
+});
+
+test("differences say what differs and lead to the server, in its organisation", async () => {
+  const grace = await operator();
+  expect(await grace.page("/operator/drift")).toContain("All regions are as the records say");
+  const [organisation] = world.api.state.organisations;
+  const changed = { ...fakeDrift("changed", 20_007), organisation_id: organisation?.id ?? null };
+  world.api.state.drift.push(changed, fakeDrift("foreign", 20_900));
+  const page = await grace.page("/operator/drift");
+  for (const text of ["20007", "20900", "Foreign", "2 is wanted, 9 is there", "Acme Hosting"])
+    expect(page).toContain(text);
+  expect(page).toContain('href="/operator/import?region=ist1&amp;vmid=20900"');
+  expect(await grace.page("/operator")).toContain("2 VMs differ from the records");
+
+  const foreign = await grace.page("/operator/drift?kind=foreign");
+  expect(foreign).not.toContain("20007");
+  expect(await grace.page("/operator/drift?kind=missing")).toContain("Nothing of this kind");
+
+  const opened = await grace.submit("/operator/drift", "/organisations", {
+    organisation_id: organisation?.id ?? "",
+    return_to: `/servers/${changed.server_id}`,
+  });
+  expect(opened.headers.get("location")).toBe(`/servers/${changed.server_id}`);
+  const elsewhere = await grace.submit("/operator/drift", "/organisations", {
+    organisation_id: organisation?.id ?? "",
+    return_to: "//evil.example",
+  });
+  expect(elsewhere.headers.get("location")).toBe("/servers");
+});
+
+test("an import is chosen from the foreign VMs, checked, refused beside its fields, and made", async () => {
+  const grace = await operator();
+  const [organisation] = world.api.state.organisations;
+  world.api.state.drift.push(fakeDrift("foreign", 20_900));
+  const without = await grace.page("/operator/import");
+  expect(without).toContain("Acme Hosting has no subnet in ist1 yet");
+  const subnet = seedSubnet();
+  expect(await grace.page("/operator/import?vmid=20900")).toContain('name="name" required="" maxlength="63"');
+  expect(await grace.page("/operator/import?vmid=20900")).toContain('value="vm-20900"');
+
+  const fields = {
+    region: "ist1",
+    organisation_id: organisation?.id ?? "",
+    vmid: "20900",
+    other_vmid: "",
+    name: "old-web",
+    image: "ubuntu-24.04",
+    package: "m",
+    subnet_id: subnet,
+    private_ip: "",
+  };
+  const send = async (change: Record<string, string>) =>
+    grace.submit("/operator/import", "/operator/import", { ...fields, ...change });
+  const wrong = await send({ intent: "check", vmid: "other", other_vmid: "123" });
+  expect(wrong.status).toBe(422);
+  const page = await wrong.text();
+  expect(page).toMatch(/id="vmid-problem">\s*Must be one of the region&#39;s VM numbers/);
+  expect(page).toContain('value="123"');
+  expect(page).toContain('value="old-web"');
+
+  world.api.state.servers.push(
+    fakeServer(
+      { name: "old-web", image: "ubuntu-24.04", package: "m" },
+      fakeNetwork({ name: "default", region: "ist1" }, true),
+      0,
+    ),
+  );
+  const blocked = await (await send({ intent: "check" })).text();
+  expect(blocked).toContain("This stands in the way:");
+  expect(blocked).toMatch(/id="name-problem">\s*A server named old-web exists/);
+  expect((await send({ intent: "import" })).status).toBe(409);
+  expect(world.api.state.servers).toHaveLength(1);
+
+  expect(await (await send({ intent: "check", name: "shop" })).text()).toContain(
+    "Nothing stands in the way.",
+  );
+  expect(world.api.state.servers).toHaveLength(1);
+  const made = await send({ intent: "import", name: "shop" });
+  const server = world.api.state.servers[1];
+  expect(made.headers.get("location")).toBe(`/servers/${server?.id}`);
+  // From now on in the organisation that has it: without one this page would lead away.
+  expect(await grace.page(`/servers/${server?.id}`)).toContain("shop");
+});
+
+test("a lock has a reason, which the customer reads; without one it is refused and nothing typed is lost", async () => {
+  const grace = await operator();
+  await grace.submit("/organisations", "/organisations", {
+    organisation_id: world.api.state.organisations[0]?.id ?? "",
+  });
+  const server = fakeServer(
+    { name: "web-1", image: "ubuntu-24.04", package: "m" },
+    fakeNetwork({ name: "default", region: "ist1" }, true),
+    0,
+  );
+  world.api.state.servers.push(server);
+  const path = `/operator/servers/${server.id}/lock`;
+  expect(await grace.page(`/servers/${server.id}`)).toContain(`href="${path}"`);
+  expect(await grace.page(path)).toContain("Not locked");
+  const empty = await grace.submit(path, path, { reason: "   " });
+  expect(empty.status).toBe(422);
+  expect(await empty.text()).toContain('id="reason-problem"');
+  await grace.submit(path, path, { reason: "Abuse <4711>" });
+  expect(await grace.page(path)).toContain("Locked by Grace Operator");
+  await visitor.signIn();
+  const seen = await visitor.page(`/servers/${server.id}`);
+  expect(seen).toContain("Abuse &lt;4711&gt;");
+  expect(seen).not.toContain(path);
+  await grace.submit(path, `/operator/servers/${server.id}/unlock`, { reason: "Abuse <4711>" });
+  expect(world.api.state.server(server.id)?.locked).toBe(null);
 });
 
 test("a server's page says when it was seen, what its guest told, and that it is out of date or changed", async () => {

@@ -1,36 +1,164 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { read } from "../../api.ts";
-import type { ConsoleEnv } from "../../console-context.ts";
+import { attempt, conflictOf, read } from "../../api.ts";
+import {
+  type ConsoleContext,
+  type ConsoleEnv,
+  type ConsoleServices,
+  noticeOf,
+} from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { postedKey, typedNumber } from "../../posted-form.ts";
+import { problemText } from "../../problem-messages.ts";
+import { type PageBanner, refuseForm } from "../../refused-form.ts";
+import { DriftPage, driftKinds } from "./drift-page.tsx";
+import type { FitsProps } from "./fits.tsx";
+import { importRoutes } from "./import-routes.tsx";
+import { lockRoutes } from "./lock-routes.tsx";
 import { RegionsPage } from "./regions-page.tsx";
 
 /** Pages of the installation and not of an organisation: the API refuses them to everybody else. */
-export function operatorRoutes(): Hono<ConsoleEnv> {
+export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/operator", async (context) => {
+  routes.get("/operator", (context) => {
+    const notice = noticeOf(context, context.get("view").messages.operator.notices);
+    return showRegions(context, notice === null ? null : { kind: "notice", text: notice }, 200);
+  });
+
+  routes.post("/operator/regions/:region/maintenance", async (context) => {
+    const maintenance = context.get("form").get("maintenance") === "true";
+    const outcome = await attempt(
+      context.get("api").PATCH("/regions/{region}", {
+        params: {
+          path: { region: context.req.param("region") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+        body: { maintenance },
+      }),
+    );
+    if (outcome.kind === "done")
+      return context.redirect(`/operator?notice=${maintenance ? "maintenanceOn" : "maintenanceOff"}`, 303);
+    const text = problemText(conflictOf(outcome), context.get("view").messages);
+    return showRegions(context, { kind: "problem", text }, 409);
+  });
+
+  routes.get("/operator/drift", async (context) => {
     const api = context.get("api");
     const cursor = context.req.query("cursor") || undefined;
-    const [regions, drift] = await Promise.all([
-      read(api.GET("/regions", { params: { query: { limit: 50 } } })),
+    const region = context.req.query("region") ?? "";
+    const kind = driftKinds.find((known) => known === context.req.query("kind")) ?? "";
+    const [drift, regions, organisations] = await Promise.all([
       read(
         api.GET("/operator/drift", {
-          params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
+          params: {
+            query: {
+              limit: 50,
+              ...(cursor === undefined ? {} : { cursor }),
+              ...(region === "" ? {} : { region }),
+              ...(kind === "" ? {} : { kind: [kind] }),
+            },
+          },
         }),
       ),
+      read(api.GET("/regions", { params: { query: { limit: 200 } } })),
+      read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
     ]);
-    const known = await Promise.all(
-      regions.items.map(async (region) => ({
-        region,
-        capacity: await read(
-          api.GET("/regions/{region}/capacity", { params: { path: { region: region.slug } } }),
-        ),
-      })),
-    );
     return context.html(
-      renderPage(<RegionsPage view={context.get("view")} regions={known} drift={drift} cursor={cursor} />),
+      renderPage(
+        <DriftPage
+          view={context.get("view")}
+          drift={drift}
+          regions={regions.items}
+          organisations={organisations.items}
+          filter={{ region, kind }}
+          cursor={cursor}
+        />,
+      ),
     );
   });
 
+  routes.route("/operator/import", importRoutes(services));
+  routes.route("/operator/servers", lockRoutes());
   return routes;
+}
+
+async function showRegions(context: ConsoleContext, banner: PageBanner, status: 200 | 409) {
+  const api = context.get("api");
+  const [regions, drift, organisations] = await Promise.all([
+    read(api.GET("/regions", { params: { query: { limit: 50 } } })),
+    read(api.GET("/operator/drift", { params: { query: { limit: 100 } } })),
+    read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
+  ]);
+  const known = await Promise.all(
+    regions.items.map(async (region) => ({
+      region,
+      capacity: await read(
+        api.GET("/regions/{region}/capacity", { params: { path: { region: region.slug } } }),
+      ),
+    })),
+  );
+  const view = context.get("view");
+  const differences = drift.items.length;
+  return context.html(
+    renderPage(
+      <RegionsPage
+        view={view}
+        known={known}
+        driftCount={
+          differences === 0
+            ? null
+            : `${view.format.number(differences)}${drift.next_cursor === null ? "" : "+"}`
+        }
+        regions={regions.items}
+        organisations={organisations.items}
+        {...(await askWhetherItFits(context, organisations.items))}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
+
+/** What the address asks, for the organisation that it names: which regions it sees is part of the answer. */
+async function askWhetherItFits(
+  context: ConsoleContext,
+  organisations: readonly Schemas["Organisation"][],
+): Promise<Pick<FitsProps, "catalog" | "asked">> {
+  const api = context.get("api");
+  const query = (name: string) => context.req.query(name) ?? "";
+  const wanted = query("organisation") || context.get("session")?.organisation?.id;
+  const organisation = organisations.find(({ id }) => id === wanted) ?? organisations[0];
+  if (organisation === undefined) return { catalog: null, asked: null };
+  const header = { "Kule-Organisation": organisation.id };
+  const catalog = await read(api.GET("/catalog", { params: { header } }));
+  if (query("image") === "") return { catalog, asked: null };
+  const values = {
+    region: query("region"),
+    image: query("image"),
+    package: query("package"),
+    count: query("count").trim(),
+    organisation: organisation.id,
+  };
+  const outcome = await attempt(
+    api.POST("/catalog/check", {
+      params: { header },
+      body: {
+        region: values.region,
+        image: values.image,
+        package: values.package,
+        ...(values.count === "" ? {} : { count: typedNumber(values.count) }),
+      },
+    }),
+  );
+  if (outcome.kind === "done")
+    return {
+      catalog,
+      asked: { form: { of: "fits", values, problems: {} }, answer: outcome.data, problem: null },
+    };
+  const { form, banner } = refuseForm(context, outcome, "fits", values, {
+    fields: ["region", "image", "package", "count"],
+  });
+  return { catalog, asked: { form, answer: null, problem: banner?.text ?? null } };
 }

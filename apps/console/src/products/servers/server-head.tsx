@@ -26,6 +26,11 @@ export function ServerHead(props: ShowPageProps) {
       </div>
       <div class="page-acts">
         <OpenConsole view={view} server={server} />
+        {view.session?.operator === true ? (
+          <a class="button" href={`/operator/servers/${server.id}/lock`}>
+            {messages.serverLock.link}
+          </a>
+        ) : null}
         {server.deletion === null ? (
           <a class="button" href={`/servers/${server.id}/resize`}>
             {messages.operations.resize}

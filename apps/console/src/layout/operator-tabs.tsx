@@ -1,0 +1,25 @@
+import type { View } from "./view.ts";
+
+const tabs = [
+  ["regions", "/operator"],
+  ["drift", "/operator/drift"],
+  ["import", "/operator/import"],
+  ["ipPools", "/ip-pools"],
+  ["organisations", "/organisations"],
+] as const;
+
+export type OperatorTab = (typeof tabs)[number][0];
+
+/** The pages of the installation, side by side: the rail has one entry for all of them. */
+export function OperatorTabs({ view, current }: { readonly view: View; readonly current: OperatorTab }) {
+  const { operator } = view.messages;
+  return (
+    <nav class="tabs" aria-label={operator.label}>
+      {tabs.map(([id, path]) => (
+        <a href={path} aria-current={id === current ? "page" : undefined}>
+          {operator.tabs[id]}
+        </a>
+      ))}
+    </nav>
+  );
+}

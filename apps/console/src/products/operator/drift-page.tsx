@@ -1,0 +1,238 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { OperatorTabs } from "../../layout/operator-tabs.tsx";
+import {
+  CallExample,
+  EmptyState,
+  FormSeal,
+  PageHead,
+  Pages,
+  Status,
+  type Tone,
+  When,
+} from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+
+export type DriftPageProps = {
+  readonly view: View;
+  readonly drift: Schemas["DriftList"];
+  readonly regions: readonly Schemas["Region"][];
+  readonly organisations: readonly Schemas["Organisation"][];
+  readonly filter: { readonly region: string; readonly kind: Schemas["DriftKind"] | "" };
+  readonly cursor: string | undefined;
+};
+
+export const driftKinds = [
+  "changed",
+  "missing",
+  "foreign",
+  "extra",
+] as const satisfies readonly Schemas["DriftKind"][];
+
+const tones = {
+  changed: "warning",
+  missing: "bad",
+  foreign: "busy",
+  extra: "warning",
+} as const satisfies Record<Schemas["DriftKind"], Tone>;
+
+export function DriftPage(props: DriftPageProps) {
+  const { view, drift, filter, cursor } = props;
+  const { operator } = view.messages;
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filter)) if (value !== "") query.set(name, value);
+  return (
+    <Shell view={view} title={operator.drift} section="operator">
+      <OperatorTabs view={view} current="drift" />
+      <PageHead title={operator.drift} lead={operator.driftLead} />
+      <Filters {...props} />
+      <div
+        id="drift-live"
+        class="stack"
+        data-poll=""
+        hx-get={view.path}
+        hx-trigger="every 10s, refresh"
+        hx-select="#drift-live"
+        hx-swap="outerMorph"
+      >
+        {drift.items.length > 0 ? (
+          <DriftTable {...props} />
+        ) : query.size === 0 ? (
+          <EmptyState title={operator.noDrift} hint={operator.noDriftHint} />
+        ) : (
+          <EmptyState title={operator.noDriftMatch} hint={operator.noDriftMatchHint}>
+            <a class="button" href="/operator/drift">
+              {operator.clear}
+            </a>
+          </EmptyState>
+        )}
+        <Pages view={view} base="/operator/drift" query={query} cursor={cursor} next={drift.next_cursor} />
+      </div>
+      <details class="add-inline">
+        <summary>{operator.more}</summary>
+        <dl class="kinds">
+          {driftKinds.map((kind) => (
+            <div>
+              <dt>
+                <Status tone={tones[kind]}>{operator.kinds[kind]}</Status>
+              </dt>
+              <dd>{operator.kindHints[kind]}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+      <CallExample
+        view={view}
+        id="drift-call"
+        call={apiCall({
+          apiUrl: view.apiUrl,
+          method: "GET",
+          path: `/operator/drift${query.size === 0 ? "" : `?${query}`}`,
+        })}
+      />
+    </Shell>
+  );
+}
+
+function Filters({ view, regions, filter }: DriftPageProps) {
+  const { messages } = view;
+  const { operator } = messages;
+  return (
+    <form class="filters" method="get" action="/operator/drift">
+      <label>
+        <span class="visually-hidden">{messages.common.region}</span>
+        <select name="region">
+          <option value="">{operator.allRegions}</option>
+          {regions.map(({ slug, name }) => (
+            <option value={slug} selected={filter.region === slug}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span class="visually-hidden">{operator.kind}</span>
+        <select name="kind">
+          <option value="">{operator.allKinds}</option>
+          {driftKinds.map((kind) => (
+            <option value={kind} selected={filter.kind === kind}>
+              {operator.kinds[kind]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" class="button">
+        {messages.common.apply}
+      </button>
+    </form>
+  );
+}
+
+function DriftTable(props: DriftPageProps) {
+  const { view, drift } = props;
+  const { messages } = view;
+  const { operator } = messages;
+  return (
+    <table class="list">
+      <caption class="visually-hidden">{operator.drift}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{operator.vm}</th>
+          <th scope="col">{operator.kind}</th>
+          <th scope="col">{messages.common.region}</th>
+          <th scope="col">{operator.what}</th>
+          <th scope="col">{operator.since}</th>
+          <td></td>
+        </tr>
+      </thead>
+      <tbody>
+        {drift.items.map((each) => (
+          <DriftRow {...props} each={each} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function DriftRow({ view, organisations, each }: DriftPageProps & { readonly each: Schemas["Drift"] }) {
+  const { messages } = view;
+  const { operator } = messages;
+  const organisation = organisations.find(({ id }) => id === each.organisation_id);
+  return (
+    <tr id={each.id} data-tone={tones[each.kind]}>
+      <th scope="row">
+        <span class="figures">{each.vmid}</span>
+        {each.vm_name === null ? null : <small class="vm-name mono">{each.vm_name}</small>}
+      </th>
+      <td data-label={operator.kind}>
+        <Status tone={tones[each.kind]}>{operator.kinds[each.kind]}</Status>
+      </td>
+      <td data-label={messages.common.region}>
+        <div>
+          {each.region}
+          {each.node === null ? null : <div class="hint">{each.node}</div>}
+        </div>
+      </td>
+      <td data-label={operator.what}>
+        <What view={view} each={each} />
+      </td>
+      <td data-label={operator.since}>
+        <div>
+          <When view={view} time={each.first_seen_at} />
+          <div class="hint">
+            {operator.seenAgain} <When view={view} time={each.last_seen_at} />
+          </div>
+        </div>
+      </td>
+      <td class="row-act">
+        {each.kind === "foreign" ? (
+          <a
+            class="button"
+            href={`/operator/import?${new URLSearchParams({ region: each.region, vmid: String(each.vmid) })}`}
+            aria-label={operator.importNamed(String(each.vmid))}
+          >
+            {operator.importIt}
+          </a>
+        ) : each.server_id === null || each.organisation_id === null ? null : (
+          <form method="post" action="/organisations">
+            <FormSeal view={view} />
+            <input type="hidden" name="organisation_id" value={each.organisation_id} />
+            <input type="hidden" name="return_to" value={`/servers/${each.server_id}`} />
+            <button
+              type="submit"
+              class="button"
+              aria-label={operator.openServerIn(organisation?.name ?? each.organisation_id)}
+            >
+              {operator.openServer}
+            </button>
+            {organisation === undefined ? null : <p class="hint">{organisation.name}</p>}
+          </form>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** Field by field where the API knows it; else what it says, in its language or ours. */
+function What({ view, each }: { readonly view: View; readonly each: Schemas["Drift"] }) {
+  const { operator, inventory } = view.messages;
+  if (each.differences.length > 0)
+    return (
+      <ul class="differences">
+        {each.differences.map(({ field, wanted, seen }) => (
+          <li>
+            <code>{field}</code>: {inventory.difference(wanted ?? "–", seen ?? "–")}
+          </li>
+        ))}
+      </ul>
+    );
+  return (
+    <div class="anywhere">
+      {view.language === "en" ? each.message : operator.kindHints[each.kind]}
+      {each.marker === null || each.server_id !== null ? null : (
+        <div class="hint mono">{operator.markedFor(each.marker)}</div>
+      )}
+    </div>
+  );
+}

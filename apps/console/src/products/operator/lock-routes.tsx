@@ -1,0 +1,89 @@
+import { Hono } from "hono";
+import { attempt, type Outcome, read } from "../../api.ts";
+import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { LockPage } from "./lock-page.tsx";
+
+/** `/operator/servers/:id/lock`: in the organisation that the operator acts in. */
+export function lockRoutes(): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/:id/lock", (context) => {
+    const notice = noticeOf(context, context.get("view").messages.serverLock.notices);
+    return show(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
+  });
+  routes.get("/:id/unlock", (context) =>
+    context.redirect(`/operator/servers/${context.req.param("id")}/lock`, 303),
+  );
+
+  routes.post("/:id/lock", async (context) => {
+    const values = postedValues(context, ["reason"]);
+    const outcome = await attempt(
+      context.get("api").POST("/servers/{server_id}/lock", { ...options(context), body: values }),
+    );
+    return answer(context, outcome, "locked", values);
+  });
+
+  routes.post("/:id/unlock", async (context) => {
+    const outcome = await attempt(
+      context.get("api").POST("/servers/{server_id}/unlock", {
+        params: {
+          ...options(context).params,
+          // Its own key: the form's is the lock's.
+          header: { "Idempotency-Key": `${postedKey(context)}-off` },
+        },
+      }),
+    );
+    return answer(context, outcome, "unlocked", {});
+  });
+
+  return routes;
+}
+
+function options(context: ConsoleContext) {
+  return {
+    params: {
+      path: { server_id: context.req.param("id") ?? "" },
+      header: { "Idempotency-Key": postedKey(context) },
+    },
+  };
+}
+
+function answer(
+  context: ConsoleContext,
+  outcome: Outcome<unknown>,
+  notice: string,
+  values: Readonly<Record<string, string>>,
+) {
+  if (outcome.kind === "done")
+    return context.redirect(`/operator/servers/${context.req.param("id")}/lock?notice=${notice}`, 303);
+  const { form, banner, status } = refuseForm(context, outcome, "lock", values, { fields: ["reason"] });
+  return show(context, banner, form, status);
+}
+
+async function show(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const server = await read(
+    context.get("api").GET("/servers/{server_id}", {
+      params: { path: { server_id: context.req.param("id") ?? "" } },
+    }),
+  );
+  return context.html(
+    renderPage(
+      <LockPage
+        view={context.get("view")}
+        server={server}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}

@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { Visitor } from "../../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let grace: Visitor;
+let path: string;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
+  path = `/organisations/${world.api.state.organisations[0]?.id}`;
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+test("limits are set beside what is used: memory in GB, nothing for no limit, other quotas untouched", async () => {
+  const page = await grace.page(path);
+  expect(page).toContain('name="memory_mb"');
+  expect(page).toContain('value="64"');
+  const set = await grace.submit(path, `${path}/quotas`, { servers: "", vcpu: "0", memory_mb: "1.5" });
+  expect(set.headers.get("location")).toBe(`${path}?notice=quotas`);
+  expect([...world.api.state.limits]).toEqual([
+    ["servers", null],
+    ["vcpu", 0],
+    ["memory_mb", 1536],
+  ]);
+});
+
+test("a limit that is no number is refused beside its field, with everything typed still there", async () => {
+  const refused = await grace.submit(path, `${path}/quotas`, {
+    servers: "12",
+    vcpu: "plenty",
+    disk_gb: "-1",
+  });
+  expect(refused.status).toBe(422);
+  const page = await refused.text();
+  expect(page).toContain('id="vcpu-problem"');
+  expect(page).toContain('id="disk_gb-problem"');
+  expect(page).not.toContain('id="servers-problem"');
+  for (const typed of ["12", "plenty", "-1"]) expect(page).toContain(`value="${typed}"`);
+  expect(world.api.state.limits.size).toBe(0);
+});
+
+test("an organisation is made, suspended and resumed", async () => {
+  const create = (slug: string) =>
+    grace.submit("/organisations", "/organisations/new", { name: "İzmir Bilişim", slug });
+  expect(await (await create("acme")).text()).toMatch(/id="slug-problem">\s*An organisation acme exists\./);
+  expect(await (await create("Not a slug")).text()).toContain('id="slug-problem"');
+  const made = await create("izmir");
+  expect(made.headers.get("location")).toMatch(/^\/organisations\/org_\w+\?notice=created$/);
+  await grace.submit(path, `${path}/standing`, { status: "suspended" });
+  expect(world.api.state.organisations[0]?.status).toBe("suspended");
+  expect(await grace.page(path)).toContain("Resume");
+  await grace.submit(path, `${path}/standing`, { status: "active" });
+  expect(world.api.state.organisations[0]?.status).toBe("active");
+});

@@ -1,0 +1,176 @@
+import { Hono } from "hono";
+import { attempt, conflictOf, read } from "../../api.ts";
+import {
+  type ConsoleContext,
+  type ConsoleEnv,
+  type ConsoleServices,
+  noticeOf,
+  sessionOf,
+} from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { problemText } from "../../problem-messages.ts";
+import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { safeReturnPath } from "../../session.ts";
+import { monthOf } from "../usage/month.ts";
+import { OrganisationsPage } from "./list-page.tsx";
+import { typedLimits } from "./quota-amounts.ts";
+import { OrganisationPage } from "./show-page.tsx";
+
+/** For operators: which organisation to act in, and what it may have. The API refuses everybody else. */
+export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/organisations", (context) => showList(context, null, null, 200));
+
+  routes.post("/organisations", async (context) => {
+    const form = context.get("form");
+    const chosen = await read(
+      context.get("api").GET("/organisations/{organisation_id}", {
+        params: { path: { organisation_id: form.get("organisation_id") ?? "" } },
+      }),
+    );
+    await cookies.writeSession(context, {
+      ...sessionOf(context),
+      organisation: { id: chosen.id, name: chosen.name },
+    });
+    return context.redirect(safeReturnPath(form.get("return_to")), 303);
+  });
+
+  routes.get("/organisations/new", (context) => context.redirect("/organisations", 303));
+  routes.post("/organisations/new", async (context) => {
+    const values = postedValues(context, ["name", "slug"]);
+    const outcome = await attempt(
+      context.get("api").POST("/organisations", {
+        params: { header: { "Idempotency-Key": postedKey(context) } },
+        body: values,
+      }),
+    );
+    if (outcome.kind === "done")
+      return context.redirect(`/organisations/${outcome.data.id}?notice=created`, 303);
+    const { form, banner, status } = refuseForm(context, outcome, "create", values, {
+      fields: ["name", "slug"],
+      conflicts: { name_taken: "slug" },
+    });
+    return showList(context, banner, form, status);
+  });
+
+  routes.get("/organisations/:id", (context) => {
+    const notice = noticeOf(context, context.get("view").messages.organisations.notices);
+    return showOne(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
+  });
+  // Where a refused form was sent to, asked for again: the page that it is on.
+  routes.get("/organisations/:id/*", (context) =>
+    context.redirect(`/organisations/${context.req.param("id")}`, 303),
+  );
+
+  routes.post("/organisations/:id/quotas", async (context) => {
+    const id = context.req.param("id");
+    const api = context.get("api");
+    const form = context.get("form");
+    const { items } = await read(api.GET("/quotas", { params: { header: { "Kule-Organisation": id } } }));
+    // Only what the form had: a quota that it did not know stays as it is.
+    const posted = items.filter(({ name }) => form.has(name));
+    const values = postedValues(
+      context,
+      posted.map(({ name }) => name),
+    );
+    const outcome = await attempt(
+      api.PUT("/organisations/{organisation_id}/quotas", {
+        params: {
+          path: { organisation_id: id },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+        body: { limits: typedLimits(posted, (name) => (form.get(name) ?? "").trim()) },
+      }),
+    );
+    if (outcome.kind === "done") return context.redirect(`/organisations/${id}?notice=quotas`, 303);
+    const refused = refuseForm(context, outcome, "quotas", values, { fields: Object.keys(values) });
+    return showOne(context, refused.banner, refused.form, refused.status);
+  });
+
+  routes.post("/organisations/:id/standing", async (context) => {
+    const id = context.req.param("id");
+    const status = context.get("form").get("status") === "suspended" ? "suspended" : "active";
+    const outcome = await attempt(
+      context.get("api").PATCH("/organisations/{organisation_id}", {
+        params: { path: { organisation_id: id }, header: { "Idempotency-Key": postedKey(context) } },
+        body: { status },
+      }),
+    );
+    if (outcome.kind === "done")
+      return context.redirect(
+        `/organisations/${id}?notice=${status === "suspended" ? "suspended" : "resumed"}`,
+        303,
+      );
+    const text = problemText(conflictOf(outcome), context.get("view").messages);
+    return showOne(context, { kind: "problem", text }, null, 409);
+  });
+
+  return routes;
+}
+
+async function showList(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const cursor = context.req.query("cursor") || undefined;
+  const organisations = await read(
+    context.get("api").GET("/organisations", {
+      params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
+    }),
+  );
+  return context.html(
+    renderPage(
+      <OrganisationsPage
+        view={context.get("view")}
+        organisations={organisations}
+        cursor={cursor}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
+
+async function showOne(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const view = context.get("view");
+  const id = context.req.param("id") ?? "";
+  const month = monthOf(undefined, view.now);
+  const header = { "Kule-Organisation": id };
+  const window = { from: month.from, to: month.to };
+  const organisation = await read(
+    api.GET("/organisations/{organisation_id}", { params: { path: { organisation_id: id } } }),
+  );
+  const [quotas, usage, segments] = await Promise.all([
+    read(api.GET("/quotas", { params: { header } })),
+    read(api.GET("/usage/summary", { params: { header, query: { ...window, group_by: "day", limit: 31 } } })),
+    read(api.GET("/usage/segments", { params: { header, query: { ...window, limit: 20 } } })),
+  ]);
+  return context.html(
+    renderPage(
+      <OrganisationPage
+        view={view}
+        organisation={organisation}
+        quotas={quotas}
+        usage={usage}
+        segments={segments.items}
+        monthFrom={month.from}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}

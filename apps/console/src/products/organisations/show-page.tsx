@@ -1,0 +1,80 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { OperatorTabs } from "../../layout/operator-tabs.tsx";
+import { Banner, CallExample, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import { ActHere } from "./act-here.tsx";
+import { QuotasForm } from "./quotas-form.tsx";
+import { OrganisationUsage } from "./usage-part.tsx";
+
+export type OrganisationPageProps = {
+  readonly view: View;
+  readonly organisation: Schemas["Organisation"];
+  readonly quotas: Schemas["QuotaList"];
+  /** Of the month that runs. */
+  readonly usage: Schemas["UsageSummary"];
+  readonly segments: readonly Schemas["UsageSegment"][];
+  readonly monthFrom: string;
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+/** What operators see of one organisation, and set for it. */
+export function OrganisationPage(props: OrganisationPageProps) {
+  const { view, organisation, banner } = props;
+  return (
+    <Shell view={view} title={organisation.name} section="operator">
+      <OperatorTabs view={view} current="organisations" />
+      <PageHead title={organisation.name} lead={organisation.slug}>
+        <ActHere view={view} organisation={organisation} />
+      </PageHead>
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <QuotasForm {...props} />
+      <OrganisationUsage {...props} />
+      <Standing {...props} />
+      <CallExample
+        view={view}
+        id="organisation-call"
+        call={apiCall({
+          apiUrl: view.apiUrl,
+          method: "PUT",
+          path: `/organisations/${organisation.id}/quotas`,
+          body: {
+            limits: Object.fromEntries(props.quotas.items.map(({ name, limit }) => [name, limit])),
+          },
+        })}
+      />
+    </Shell>
+  );
+}
+
+function Standing({ view, organisation, idempotencyKey }: OrganisationPageProps) {
+  const text = view.messages.organisations;
+  const suspended = organisation.status === "suspended";
+  return (
+    <section class="panel danger" aria-labelledby="standing-title">
+      <div class="panel-head">
+        <h2 id="standing-title">{text.standing}</h2>
+        <Status tone={suspended ? "bad" : "good"}>{suspended ? text.suspended : text.active}</Status>
+      </div>
+      <form class="danger-row" method="post" action={`/organisations/${organisation.id}/standing`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-standing`} />
+        <div>
+          <p>{suspended ? text.resumeHint : text.suspendHint}</p>
+        </div>
+        <button
+          type="submit"
+          class="button"
+          data-kind={suspended ? "primary" : "danger"}
+          name="status"
+          value={suspended ? "active" : "suspended"}
+        >
+          {suspended ? text.resume : text.suspend}
+        </button>
+      </form>
+    </section>
+  );
+}

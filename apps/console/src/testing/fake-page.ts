@@ -1,0 +1,9 @@
+import type { Answer } from "./fake-api.ts";
+
+/** A page of a list; its cursor is the place to go on from. */
+export const page = <Item>(items: readonly Item[], query: URLSearchParams): Answer => {
+  const limit = Number(query.get("limit") ?? 50);
+  const from = Number(query.get("cursor") ?? 0);
+  const next = from + limit < items.length ? String(from + limit) : null;
+  return { status: 200, body: { items: items.slice(from, from + limit), next_cursor: next } };
+};
