@@ -14,6 +14,7 @@ import { publicIps } from "./migrations/0008-public-ips.ts";
 import { consoles } from "./migrations/0009-consoles.ts";
 import { usageAndQuotas } from "./migrations/0010-usage-quotas.ts";
 import { publicIpWaiting } from "./migrations/0011-public-ip-waiting.ts";
+import { regionGrowth } from "./migrations/0012-region-growth.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -28,6 +29,7 @@ const migrations: Record<string, Migration> = {
   "0009-consoles": step(consoles),
   "0010-usage-quotas": step(usageAndQuotas),
   "0011-public-ip-waiting": step(publicIpWaiting),
+  "0012-region-growth": step(regionGrowth),
 };
 
 export type MigrateOptions = {

@@ -78,6 +78,7 @@ export const uniqueFacts: readonly UniqueFact[] = [
   },
   { what: "drift of", table: "drift", columns: ["region", "vmid"] },
   { what: "inventory of", table: "region_inventory", columns: ["region"] },
+  { what: "growth", table: "region_growth", columns: ["id"] },
   { what: "seen VMID", table: "region_vm", columns: ["region", "vmid"] },
   { what: "member", table: "member", columns: ["organisation_id", "user_id"] },
   { what: "e-mail", table: "app_user", columns: ["email_key"] },

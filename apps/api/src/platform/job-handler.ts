@@ -25,8 +25,13 @@ export type JobHandler = {
   renderPayload(tx: Tx, job: JobRow): Promise<JobPayload>;
   /** Writes what the end of the job means for the resource, its allocations and its usage. */
   settle(tx: Tx, job: JobRow, end: JobEnd, settings: Settings): Promise<void>;
-  /** Writes what it means for the resource that an ended job of it waits again. */
-  retried(tx: Tx, job: JobRow): Promise<void>;
+  /**
+   * Writes what it means for the resource that an ended job of it waits again.
+   *
+   * @param ended the job as it had ended
+   * @throws Conflict when what it needs is not there any more
+   */
+  retried(tx: Tx, job: JobRow, ended: JobRow): Promise<void>;
   /**
    * Takes another VM number for the resource, since the one it has turned out to be unusable.
    *

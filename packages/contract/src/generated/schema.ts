@@ -1192,6 +1192,8 @@ export interface paths {
          *       to shut down, switched off after a minute if it does not, and started with the new package. A stopped one stays
          *       stopped.
          *     * Windows images keep their minimum: 422 `os_plan_mismatch`.
+         *     * It grows where it is: 409 `capacity_unavailable` when its node or its storage has no room for what it would
+         *       take more, 409 `quota_exceeded` when the organisation has none.
          *
          *     The server is `resizing` until the region has read back that everything is applied and nothing waits for a start.
          */
@@ -1463,7 +1465,10 @@ export interface paths {
         put?: never;
         /**
          * Try a failed or cancelled job again
-         * @description The same job goes on from what exists: nothing is replayed. Refused when the resource has moved on.
+         * @description The same job goes on from what exists: nothing is replayed. Refused when the resource has moved on, and with 409
+         *     `capacity_unavailable` or `quota_exceeded` when what its failure gave back is not to be had again. A create goes to
+         *     another node than before when the former has no room or is away, and a look at the region since has found that
+         *     nothing of the server is there.
          */
         post: operations["retryJob"];
         delete?: never;

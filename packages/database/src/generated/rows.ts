@@ -329,6 +329,17 @@ export interface Region {
   vmid_last: number;
 }
 
+export interface RegionGrowth {
+  at: Generated<Timestamp>;
+  disk_gb: number;
+  id: Generated<Int8>;
+  memory_mb: number;
+  node: string | null;
+  region: string;
+  server_id: string;
+  vcpu: number;
+}
+
 export interface RegionInventory {
   agent_name: string | null;
   agent_run: string | null;
@@ -545,6 +556,7 @@ export interface DB {
   public_address: PublicAddress;
   public_ip: PublicIp;
   region: Region;
+  region_growth: RegionGrowth;
   region_inventory: RegionInventory;
   region_organisation: RegionOrganisation;
   region_vlan: RegionVlan;

@@ -2,12 +2,14 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   chooseNode,
+  chooseNodeAgain,
   freeMemoryMb,
   freeVcpu,
   type NodeCapacity,
   type Region,
   roomFor,
   roomInAll,
+  roomToGrow,
 } from "./capacity.ts";
 
 const node = (more: Partial<NodeCapacity> = {}): NodeCapacity => ({
@@ -83,4 +85,39 @@ test("what is placed one after the other never exceeds what was said to fit", ()
       if (fits < 118) expect(chooseNode(region(one), need, null)).toBeNull();
     }),
   );
+});
+
+test("a server grows where it is, by what it adds", () => {
+  const has = { vcpu: 2, memoryMb: 4_096, diskGb: 80 };
+  const to = (more: Partial<typeof has>) => ({ ...has, ...more });
+  const here = region(node({ name: "a", memoryUsedMb: 98_000 }), node({ name: "b" }));
+  expect(roomToGrow(here, "a", has, to({ memoryMb: 6_096 }))).toBe(true);
+  expect(roomToGrow(here, "a", has, to({ memoryMb: 6_097 }))).toBe(false);
+  expect(roomToGrow(here, "b", has, to({ memoryMb: 6_097 }))).toBe(true);
+  // Nobody knows where it is: any node will do. A node that nobody knows is no reason to refuse.
+  expect(roomToGrow(here, null, has, to({ memoryMb: 6_097 }))).toBe(true);
+  expect(roomToGrow(here, "gone", has, to({ memoryMb: 600_000 }))).toBe(true);
+  // Over-full, it can still get smaller, or only its disk larger.
+  const full = region(
+    node({ name: "a", memoryUsedMb: 100_000, servers: { count: 99, memoryMb: 2e5, vcpu: 99 } }),
+  );
+  expect(roomToGrow(full, "a", has, to({ memoryMb: 2_048, vcpu: 1 }))).toBe(true);
+  expect(roomToGrow(full, "a", has, to({ diskGb: 500 }))).toBe(true);
+  expect(roomToGrow(full, "a", has, to({ vcpu: 3 }))).toBe(false);
+  expect(roomToGrow(region(node({ name: "a", cpus: 2 })), "a", has, to({ vcpu: 3 }))).toBe(false);
+  const small = { nodes: [node({ name: "a" })], storages: [{ ...storage, totalGb: 100 }] };
+  expect(roomToGrow(small, "a", has, to({ diskGb: 175 }))).toBe(true);
+  expect(roomToGrow(small, "a", has, to({ diskGb: 176 }))).toBe(false);
+  const others = { nodes: [node({ name: "a" })], storages: [{ ...storage, node: "b" }] };
+  expect(roomToGrow(others, "a", has, to({ diskGb: 81 }))).toBe(false);
+});
+
+test("what is placed again stays where it was to go while there is room", () => {
+  const small = node({ name: "a", memoryMb: 8_000 });
+  const nodes = region(small, node({ name: "b" }));
+  expect(chooseNodeAgain(nodes, "a", { ...need, memoryMb: 3_000 }, null)).toBe("a");
+  expect(chooseNodeAgain(nodes, "a", need, null)).toBe("b");
+  expect(chooseNodeAgain(nodes, "a", { ...need, memoryMb: 3_000 }, ["b"])).toBe("b");
+  expect(chooseNodeAgain(nodes, null, need, null)).toBe("b");
+  expect(chooseNodeAgain(region({ ...small, online: false }), "a", need, null)).toBeNull();
 });

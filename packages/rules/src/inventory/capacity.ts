@@ -102,3 +102,54 @@ export function chooseNode(region: Region, need: Need, nodes: readonly string[] 
   if (roomInAll(region, need, nodes) < 1) return null;
   return roomFor(region, need, nodes)[0]?.node ?? null;
 }
+
+/** What a server has too little of for its new size; nothing of it is less than zero. */
+export function growthOf(from: Need, to: Need): Need {
+  return {
+    vcpu: Math.max(0, to.vcpu - from.vcpu),
+    memoryMb: Math.max(0, to.memoryMb - from.memoryMb),
+    diskGb: Math.max(0, to.diskGb - from.diskGb),
+  };
+}
+
+/**
+ * Whether a server may grow where it is: it does not move for that.
+ *
+ * @param on its node; null: nobody knows, and any that has room will do
+ */
+export function roomToGrow(region: Region, on: string | null, from: Need, to: Need): boolean {
+  const growth = growthOf(from, to);
+  const nodes = region.nodes.filter(({ name }) => on === null || name === on);
+  // A node that the last report does not know is no reason to refuse.
+  if (nodes.length === 0) return true;
+  return nodes.some((node) => growsOn(node, region.storages, growth, to.vcpu));
+}
+
+function growsOn(
+  node: NodeCapacity,
+  storages: readonly StorageCapacity[],
+  growth: Need,
+  vcpu: number,
+): boolean {
+  if (growth.vcpu > 0 && (vcpu > node.cpus || growth.vcpu > freeVcpu(node))) return false;
+  if (growth.memoryMb > freeMemoryMb(node)) return false;
+  if (growth.diskGb === 0 || storages.length === 0) return true;
+  const storage = storages.find((each) => each.node === null || each.node === node.name);
+  return storage !== undefined && growth.diskGb <= freeStorageGb(storage);
+}
+
+/**
+ * Where a server goes that was placed once and was never made: where it was to go if that still has room, else to the
+ * node with most; null when it fits nowhere.
+ *
+ * @param region with the server's own share not counted in
+ */
+export function chooseNodeAgain(
+  region: Region,
+  former: string | null,
+  need: Need,
+  nodes: readonly string[] | null,
+): string | null {
+  if (former !== null && roomFor(region, need, nodes).some(({ node }) => node === former)) return former;
+  return chooseNode(region, need, nodes);
+}

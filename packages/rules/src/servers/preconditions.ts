@@ -98,14 +98,7 @@ export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
       resource: region.slug,
       fix: "An operator must widen the region's vlan_range",
     });
-  if (facts.lacksRoomFor !== null)
-    refusals.push({
-      name: "region_has_capacity",
-      code: "capacity_unavailable",
-      message: `No node of region ${region.slug} has room for package ${facts.lacksRoomFor} now`,
-      resource: region.slug,
-      fix: "Choose a smaller package or another region; POST /catalog/check answers what fits",
-    });
+  if (facts.lacksRoomFor !== null) refusals.push(noRoomIn(region.slug, facts.lacksRoomFor));
   if (!region.hasFreeVmid)
     refusals.push({
       name: "region_has_free_vmid",
@@ -115,6 +108,17 @@ export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
       fix: "An operator must widen the region's vmid_range",
     });
   return [...refusals, ...facts.fullQuotas];
+}
+
+/** No node of the region has room for a server of the package. */
+export function noRoomIn(region: string, slug: string): Refusal<"capacity_unavailable"> {
+  return {
+    name: "region_has_capacity",
+    code: "capacity_unavailable",
+    message: `No node of region ${region} has room for package ${slug} now`,
+    resource: region,
+    fix: "Choose a smaller package or another region; POST /catalog/check answers what fits",
+  };
 }
 
 const preconditionNames: { readonly [code in ActionCode]: string } = {

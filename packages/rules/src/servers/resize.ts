@@ -55,3 +55,14 @@ export function decideResize(facts: ResizeFacts): Refusal<ResizeCode>[] {
 export function resizeMisfit(to: ServerPackage, image: Image, diskGb: number): string | null {
   return packageMisfit({ ...to, diskGb: Math.max(diskGb, to.diskGb) }, image);
 }
+
+/** The node that the server is on has not what the package needs more than the server has. */
+export function noRoomToGrow(id: string, slug: string): Refusal<"capacity_unavailable"> {
+  return {
+    name: "node_has_capacity",
+    code: "capacity_unavailable",
+    message: `Where the server is there is no room for package ${slug} now`,
+    resource: id,
+    fix: "Choose a smaller package or ask again later; a new server may find room elsewhere in the region",
+  };
+}

@@ -72,6 +72,7 @@ insert into console_session (id, organisation_id, region, server_id, type, state
   ('con_1', 'org_a', 'r1', 'srv_run', 'serial', 'open', 'tok_1', 'organisation', 'tok_1', '{}', false, 'req_1', now(), 'rep_1', 'c9');
 insert into region_inventory (region, pass) values ('r1', 3);
 insert into region_vm (region, vmid, pass, looked_at, state) values ('r1', 100, 3, now(), 'seen');
+insert into region_growth (region, server_id, node, vcpu, memory_mb, disk_gb) values ('r1', 'srv_run', 'pve1', 1, 2048, 40);
 insert into drift (id, region, vmid, kind, organisation_id, server_id, message, sightings, pass, first_seen_at, last_seen_at) values
   ('drf_1', 'r1', 100, 'changed', 'org_a', 'srv_run', 'm', 1, 3, now(), now());
 insert into server_secret (server_id, organisation_id, password_hash) values ('srv_new', 'org_a', 'x');

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
-import { capacityOf } from "./capacity.ts";
+import { capacityOf, forgetGrowth } from "./capacity.ts";
 import { clearDrift, clearUnseenDrift, type DriftNews, type DriftNote, noteDrift } from "./drift-notes.ts";
 import { judgeGuest, type RegionFacts } from "./find-drift.ts";
 import { databaseTime, keepGuests, type Sighting, sightingsOf } from "./guests.ts";
@@ -145,6 +145,7 @@ async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["Inve
     })
     .where("region", "=", region)
     .execute();
+  if (hasCapacity && pass.began_at !== null) await forgetGrowth(tx, region, pass.began_at);
   if (!complete) return { power: [], drift: [], resolved: [] };
   const gone = await findGone(tx, region, pass.pass);
   const power = await observeServers(

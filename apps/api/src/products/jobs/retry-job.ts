@@ -25,6 +25,6 @@ export async function retryJob(
       currentStatus: job.status,
     });
   const queued = await requeueEndedJob(tx, job);
-  await handlerOf(handlers, job).retried(tx, queued);
+  await handlerOf(handlers, job).retried(tx, queued, job);
   return { reply: reply(202, await viewWrittenJob(tx, queued, request.caller)), resource: job.id };
 }

@@ -5,11 +5,12 @@ import { findPackage, packages, type ServerPackage } from "@kule/rules/catalog/p
 import type { Refusal } from "@kule/rules/decision";
 import { takenByResize } from "@kule/rules/quotas/quotas";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
-import { decideResize, diskAfterResize, resizeMisfit } from "@kule/rules/servers/resize";
+import { decideResize, diskAfterResize, noRoomToGrow, resizeMisfit } from "@kule/rules/servers/resize";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { type ErrorCode, fieldError, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
+import { giveBackGrowth, takeRoomToGrow } from "../inventory/index.ts";
 import { quotaRefusals } from "../quotas/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
 import { queueServerJob } from "./queue-server-job.ts";
@@ -63,11 +64,7 @@ export async function resizeServer(
     }),
   ];
   const diskGb = diskAfterResize({ diskGb: diskOf(server), to, growDisk });
-  const from = { ...planOf(server.package), diskGb: diskOf(server) };
-  if (refusals.length === 0)
-    refusals.push(
-      ...(await quotaRefusals(tx, server.organisation_id, takenByResize(from, { ...to, diskGb }))),
-    );
+  if (refusals.length === 0) refusals.push(...(await takeGrowth(tx, server, to, diskGb)));
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals, server.status);
 
@@ -80,6 +77,31 @@ export async function resizeServer(
   return changed(request, tx, server.id, job);
 }
 
+/** What stands in the way of taking what the server grows by, of the organisation's quotas and of its node. */
+export async function takeGrowth(
+  tx: Tx,
+  server: ServerRow,
+  to: ServerPackage,
+  diskGb: number,
+): Promise<Refusal<ErrorCode>[]> {
+  const has = { ...planOf(server.package), diskGb: diskOf(server) };
+  const comes = { ...to, diskGb };
+  const refusals = await quotaRefusals(tx, server.organisation_id, takenByResize(has, comes));
+  if (refusals.length > 0) return refusals;
+  return (await takeRoomToGrow(tx, server, has, comes)) ? [] : [noRoomToGrow(server.id, to.slug)];
+}
+
+/** A resize that came to nothing: what it took is free again. Its quotas are, with what the server's row says. */
+export async function returnGrowth(
+  tx: Tx,
+  server: ServerRow,
+  to: ServerPackage,
+  diskGb: number,
+): Promise<void> {
+  const has = { ...planOf(server.package), diskGb: diskOf(server) };
+  await giveBackGrowth(tx, server, has, { ...to, diskGb });
+}
+
 /** What a resize takes along until it ends: read by quotas. */
 export function takenAlong(
   slug: string,
@@ -88,7 +110,7 @@ export function takenAlong(
   return { resize_package: slug, resize_disk_gb: diskGb };
 }
 
-function planOf(slug: string): ServerPackage {
+export function planOf(slug: string): ServerPackage {
   const plan = findPackage(slug);
   if (plan === undefined) throw new Error(`no package ${slug}`);
   return plan;

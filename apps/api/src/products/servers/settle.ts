@@ -12,7 +12,7 @@ import type { Tx } from "../../platform/database.ts";
 import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
-import { lockWithCompany, retryPublicIps, settlePublicIps } from "../public-ips/settle.ts";
+import { lockWithCompany, settlePublicIps } from "../public-ips/settle.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import { releaseAddresses, restVmid, takeVmid, useVmidAgain } from "./allocations.ts";
 import {
@@ -21,7 +21,8 @@ import {
   renderServerPayload,
   wasNeverTakenOver,
 } from "./payload.ts";
-import { takenAlong } from "./resize-server.ts";
+import { planOf, returnGrowth } from "./resize-server.ts";
+import { retried } from "./retried.ts";
 import { wipeSecret } from "./server-secret.ts";
 import { lockServer, type ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
@@ -77,6 +78,11 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
   const resized = job.kind === "ServerResize" && end.status === "succeeded" ? resizedTo(job) : {};
   await recordUsage(tx, settled.usage, serverUsage({ ...server, ...resized }, job.id));
   await settlePublicIps(tx, { ...server, status: settled.status }, job, end, settings);
+  // After the organisation's row, which usage takes: a look at the region takes them in this order, too.
+  if (job.kind === "ServerResize" && end.status !== "succeeded") {
+    const { package: slug, disk_gb } = job.parameters as ResizeParameters;
+    await returnGrowth(tx, server, planOf(slug), disk_gb);
+  }
 }
 
 async function hasQueuedJob(tx: Tx, server: ServerRow): Promise<boolean> {
@@ -155,34 +161,6 @@ function resizedTo(job: JobRow): Pick<ServerRow, "package" | "disk_gb"> {
 function rebuiltAs(job: JobRow): Pick<ServerRow, "image" | "ssh_key_ids" | "ssh_public_keys"> {
   const { image, ssh_key_ids, ssh_public_keys } = job.parameters as unknown as RebuildParameters;
   return { image, ssh_key_ids: [...ssh_key_ids], ssh_public_keys: [...ssh_public_keys] };
-}
-
-/** A job that is tried again takes its server on its way once more; a stop and a destroy never took the status away. */
-async function retried(tx: Tx, job: JobRow): Promise<void> {
-  await retryPublicIps(tx, job);
-  const restoring = sql<string>`case restores_to when 'running' then 'starting' else 'stopped' end`;
-  const statuses: { readonly [kind: string]: string | typeof restoring } = {
-    ServerCreate: "creating",
-    ServerAdopt: "creating",
-    ServerRestore: restoring,
-    ServerResize: "resizing",
-    ServerRebuild: "rebuilding",
-  };
-  const status = statuses[job.kind] ?? null;
-  const { package: slug, disk_gb } = job.parameters as Partial<ResizeParameters>;
-  await tx
-    .updateTable("server")
-    .set({
-      ...(status === null ? {} : { status }),
-      ...(job.kind === "ServerResize" ? takenAlong(slug ?? "", disk_gb ?? 0) : {}),
-      status_code: null,
-      status_message: null,
-      status_job_id: null,
-      updated_at: sql<Date>`clock_timestamp()`,
-    })
-    .where("organisation_id", "=", job.organisation_id)
-    .where("id", "=", job.resource_id)
-    .execute();
 }
 
 /**

@@ -25,6 +25,7 @@ export const systemQueries: readonly string[] = [
   "products/inventory/guests.ts: the time is nobody's",
   "products/inventory/holders.ts: an agent looks at the servers of all organisations in its region",
   "products/inventory/metrics.ts: operators see where regions differ from the records",
+  "products/inventory/nothing-there.ts: what was seen in a region is of whoever's VM it is",
   "products/inventory/observe-servers.ts: an agent looks at the servers of all organisations in its region",
   "products/inventory/passes.ts: an agent looks at the servers of all organisations in its region",
   "products/inventory/store.ts: operators see where regions differ from the records",
