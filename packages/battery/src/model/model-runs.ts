@@ -4,6 +4,7 @@ import fc from "fast-check";
 import pg from "pg";
 import type { Command } from "./command.ts";
 import { compareAll } from "./compare.ts";
+import { deliveryCommands } from "./delivery-commands.ts";
 import { emptyState, type Room } from "./model-state.ts";
 import { openReal } from "./real-world.ts";
 import { accessCommands, networkCommands, resourceCommands, smallSubnet } from "./resource-commands.ts";
@@ -88,7 +89,12 @@ function sequences(): fc.Arbitrary<Sequence> {
     .tuple(
       createServers(),
       createServers(),
-      theme(...all(2, lifeCommands()), ...all(1, [createServers()]), ...all(6, agentCommands())),
+      theme(
+        ...all(2, lifeCommands()),
+        ...all(1, deliveryCommands()),
+        ...all(1, [createServers()]),
+        ...all(6, agentCommands()),
+      ),
     )
     .map(([one, other, rest]) => [one, other, ...rest]);
   // More servers than a small subnet has addresses.

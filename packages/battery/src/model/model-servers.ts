@@ -136,8 +136,12 @@ export function isRetryable(job: ModelJob): boolean {
   }
 }
 
+/** A job that was held too long this often is failed by the next who holds it too long; the model stays below. */
+export const LONGEST_HELD = 5;
+
 export function applyRetry(job: ModelJob): void {
   job.status = "queued";
+  job.claims = 0;
   job.cancelRequested = false;
   const { server } = job;
   if (job.kind === "ServerCreate") server.status = "creating";
@@ -156,6 +160,7 @@ export function claimable(state: ModelState): ModelJob[] {
 export function applyRelease(job: ModelJob): void {
   const isWanted = !job.cancelRequested && openJob(job.server, "queued") === undefined;
   job.status = isWanted ? "queued" : "cancelled";
+  job.claims -= 1;
   if (!isWanted) settle(job, null);
 }
 

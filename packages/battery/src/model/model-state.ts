@@ -21,6 +21,8 @@ export type ModelJob = {
   readonly server: ModelServer;
   status: "queued" | "running" | "succeeded" | "failed" | "cancelled";
   cancelRequested: boolean;
+  /** Since it was asked for, or asked for again; one that was handed back does not count. */
+  claims: number;
 };
 
 export type ModelServer = {

@@ -57,8 +57,9 @@ export async function ask(
   path: string,
   expected: Expected,
   body?: object,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer["body"]> {
-  const answer = await real.callers[side].send(method, path, body);
+  const answer = await real.callers[side].send(method, path, body, headers);
   real.counted.answers += 1;
   if (method !== "GET")
     real.trace.push(

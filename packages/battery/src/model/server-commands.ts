@@ -222,6 +222,7 @@ async function claim(state: ModelState, real: Real): Promise<void> {
     throw new Error(`the agent was given ${claimed.kind} ${claimed.id}, which the model does not let wait`);
   same("the kind of the claimed job", claimed.kind, job.kind);
   job.status = "running";
+  job.claims += 1;
   real.held.set(job.id, claimed);
   await compareServer(real, job.server);
 }
@@ -260,12 +261,12 @@ async function end(
   await compareServer(real, job.server);
 }
 
-function addJob(server: ModelServer, id: string, kind: JobKind, status: ModelJob["status"]): void {
-  server.jobs.push({ id, kind, server, status, cancelRequested: false });
+export function addJob(server: ModelServer, id: string, kind: JobKind, status: ModelJob["status"]): void {
+  server.jobs.push({ id, kind, server, status, cancelRequested: false, claims: 0 });
 }
 
 /** On a server of any side, also one that is gone; afterwards its owner sees what the model says. */
-function onServer(
+export function onServer(
   name: string,
   side: Side,
   ref: Ref,

@@ -1,0 +1,117 @@
+// What happens between a request and its effect: somebody asks what would happen, says the same thing twice, or holds a
+// job for longer than its lease.
+
+import fc from "fast-check";
+import { type Command, command, type Ref, refs, sides } from "./command.ts";
+import { compareServer } from "./compare.ts";
+import { applyDelete, expectCancelDeletion, expectDelete, LONGEST_HELD } from "./model-servers.ts";
+import {
+  allJobs,
+  type Expected,
+  type JobKind,
+  type ModelServer,
+  type ModelState,
+  type Side,
+} from "./model-state.ts";
+import { ask, type Real, same } from "./real-world.ts";
+import { addJob, onServer } from "./server-commands.ts";
+
+export function deliveryCommands(): fc.Arbitrary<Command>[] {
+  const serverRef = { side: sides, ref: refs };
+  return [
+    fc
+      .record(serverRef)
+      .map(({ side, ref }) =>
+        onServer("would deleteServer", side, ref, (real, server) =>
+          askWhatWouldHappen(
+            real,
+            side,
+            "DELETE",
+            `/servers/${server.id}`,
+            expectDelete(server, side),
+            "ServerStop",
+          ),
+        ),
+      ),
+    fc
+      .record(serverRef)
+      .map(({ side, ref }) =>
+        onServer("would cancelServerDeletion", side, ref, (real, server) =>
+          askWhatWouldHappen(
+            real,
+            side,
+            "POST",
+            `/servers/${server.id}/cancel-deletion`,
+            expectCancelDeletion(server, side),
+            "ServerRestore",
+          ),
+        ),
+      ),
+    fc
+      .record(serverRef)
+      .map(({ side, ref }) =>
+        onServer("deleteServer, said twice", side, ref, (real, server) => deleteTwice(real, side, server)),
+      ),
+    refs.map((ref) => command(`the lease of ${ref} passes`, (state, real) => takeOver(state, real, ref))),
+  ];
+}
+
+/** A dry run is refused as the act would be, as a list; and the comparison that follows sees that nothing was done. */
+async function askWhatWouldHappen(
+  real: Real,
+  side: Side,
+  method: "DELETE" | "POST",
+  path: string,
+  expected: Expected,
+  kind: JobKind,
+): Promise<void> {
+  const isAbsent = expected.status === 404;
+  const body = await ask(real, side, method, `${path}?dry_run=true`, { status: isAbsent ? 404 : 200 });
+  if (isAbsent) return;
+  same(
+    `the dry run of ${method} ${path}`,
+    [body.blockers[0]?.code ?? null, body.would?.job_kind ?? null],
+    expected.status === 202 ? [null, kind] : [expected.code, null],
+  );
+}
+
+let keys = 0;
+
+/** The second time is answered as the first was, and makes no second job; the key is nobody else's. */
+async function deleteTwice(real: Real, side: Side, server: ModelServer): Promise<void> {
+  const expected = expectDelete(server, side);
+  const path = `/servers/${server.id}`;
+  keys += 1;
+  const headers = { "Idempotency-Key": `model-${keys}` };
+  const first = await ask(real, side, "DELETE", path, expected, undefined, headers);
+  if (expected.status !== 202) return;
+  applyDelete(server);
+  addJob(server, first.job.id, "ServerStop", "queued");
+  const again = await ask(real, side, "DELETE", path, expected, undefined, headers);
+  same(`${path} deleted twice with one key`, again.job.id, first.job.id);
+  const other: Side = side === 0 ? 1 : 0;
+  await ask(real, other, "DELETE", path, { status: 404 }, undefined, headers);
+}
+
+/** The holder says nothing for too long: the next who asks is given the job, and the former one is not heard any more. */
+async function takeOver(state: ModelState, real: Real, ref: Ref): Promise<void> {
+  const ids = [...real.held.keys()];
+  const id = ids[ref % Math.max(1, ids.length)];
+  const former = id === undefined ? undefined : real.held.get(id);
+  const job = allJobs(state).find((each) => each.id === id);
+  if (former === undefined || job === undefined || job.claims >= LONGEST_HELD) return;
+  await real.owner.query(
+    "update job set lease_until = clock_timestamp() - interval '1 hour' where id = $1 and status = 'running'",
+    [job.id],
+  );
+  const claimed = await real.agent.claim();
+  real.trace.push(`the lease of ${job.kind} ${job.id} passes, and the agent claims ${claimed?.id}`);
+  same("the job that is taken over", [claimed?.id, claimed?.epoch], [job.id, former.epoch + 1]);
+  if (claimed === null) return;
+  job.claims += 1;
+  real.held.set(job.id, claimed);
+  const late = await real.agent.report(former, { phase: "verify", outcome: { status: "succeeded" } });
+  real.counted.answers += 2;
+  same(`the report of a former holder of ${job.kind}`, [late.status, late.body?.code], [409, "stale_lease"]);
+  await compareServer(real, job.server);
+}
