@@ -12,6 +12,7 @@ import { createRow } from "./row-create.ts";
 import { endToEndRow } from "./row-end-to-end.ts";
 import { invariantsRow } from "./row-invariants.ts";
 import { busyNeighbourRow, claimRows, wakeRow } from "./row-jobs.ts";
+import { kindRows } from "./row-kinds.ts";
 import { memoryAtRest, memoryUnderLoad } from "./row-memory.ts";
 import { listRows, readRows } from "./row-reads.ts";
 import { type Row, renderTable } from "./table.ts";
@@ -39,6 +40,7 @@ try {
     ["a claim beside a long queue", () => busyNeighbourRow(installation, 100_000)],
     ["waking a waiting agent", () => wakeRow(installation, 60)],
     ["end to end", () => endToEndRow(installation, 30)],
+    ["every kind of job", () => kindRows(installation, values.full ? 20 : 5)],
     ["invariants", () => invariantsRow(installation, 100_000)],
   ];
   const unknown = values.only?.filter((name) => !steps.some(([known]) => known === name)) ?? [];
