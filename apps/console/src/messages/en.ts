@@ -276,6 +276,8 @@ export const en = {
     passwordNextBoot: "At the next start",
     passwordHints: {
       now: "The guest agent sets a new password now, or it holds from the next start. Either way it is shown once.",
+      no_agent:
+        "The guest agent does not answer: the new password holds from the server's next start. It is shown once.",
       next_boot: "The server is not running: the new password holds from its next start. It is shown once.",
     },
     agentSilent: "The guest agent does not answer at the moment: choose the next start.",

@@ -264,6 +264,8 @@ export const tr = {
     passwordNextBoot: "Sonraki açılışta",
     passwordHints: {
       now: "Yeni parolayı konuk aracısı şimdi belirler ya da parola bir sonraki açılışta geçerli olur. Her iki durumda da bir kez gösterilir.",
+      no_agent:
+        "Konuk aracısı yanıt vermiyor: yeni parola sunucunun bir sonraki açılışında geçerli olur. Bir kez gösterilir.",
       next_boot: "Sunucu çalışmıyor: yeni parola bir sonraki açılışta geçerli olur. Bir kez gösterilir.",
     },
     agentSilent: "Konuk aracısı şu anda yanıt vermiyor: sonraki açılışı seçin.",

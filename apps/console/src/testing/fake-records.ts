@@ -68,6 +68,7 @@ export function fakeActions(
     rebuildProtected: server.protection.rebuild,
     wasCreated: server.status !== "creating",
     openJob: server.job_id === null ? null : { kind: "ServerPower", action: null },
+    agentAnswers: null,
     lockedFor: server.locked?.reason ?? null,
   });
 }

@@ -286,6 +286,7 @@ function refusal(
     rebuildProtected: false,
     wasCreated: server.observedGeneration > 0,
     openJob: null,
+    agentAnswers: null,
     lockedFor: null,
   });
   return first === undefined ? null : refused(409, first.code);

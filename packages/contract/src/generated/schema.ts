@@ -1291,7 +1291,8 @@ export interface paths {
          * @description The password is generated, is in this answer and nowhere else.
          *
          *     * `now` (the default) tells the guest agent of a running server. A server that is not running answers 409
-         *       `guest_agent_unavailable`; when the agent of a running one does not answer, the job fails with that code.
+         *       `guest_agent_unavailable`, and so does one whose agent did not answer when the region last asked it, a moment ago;
+         *       when nobody knows, the job finds out, and fails with that code.
          *     * `next_boot` writes it where cloud-init (cloudbase-init for Windows) finds it at the next start, for the image's login
          *       name only. To cloud-init the server is then a new instance: it makes new SSH host keys at that start.
          */
@@ -2684,6 +2685,8 @@ export interface components {
                 resize: components["schemas"]["ActionState"];
                 rebuild: components["schemas"]["ActionState"];
                 password_reset: components["schemas"]["ActionState"];
+                /** @description With `when` being `now`; otherwise `next_boot` may do */
+                password_reset_now: components["schemas"]["ActionState"];
                 rename: components["schemas"]["ActionState"];
                 purge: components["schemas"]["ActionState"];
                 delete: components["schemas"]["ActionState"];
@@ -3615,7 +3618,13 @@ export interface components {
                 [key: string]: unknown;
             };
             guest?: {
+                /** @description Its guest agent answered in this look */
                 agent: boolean;
+                /**
+                 * @description Whether it was asked in this look, or cannot answer as it is started. A guest that often did not answer is
+                 *     left alone for some looks: that says nothing new.
+                 */
+                agent_asked?: boolean;
                 cloud_init?: components["schemas"]["CloudInitState"];
                 os?: string | null;
                 hostname?: string | null;

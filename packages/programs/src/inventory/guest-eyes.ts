@@ -66,10 +66,10 @@ export class GuestEyes {
     const memory = this.#memoryOf(path.vmid);
     if (memory.pid !== vm.pid)
       Object.assign(memory, { pid: vm.pid, system: null, cloudInit: "unknown", failures: 0, rest: 0 });
-    if (vm.power === "off" || !vm.agentEnabled) return { agent: false };
+    if (vm.power === "off" || !vm.agentEnabled) return { agent: false, agent_asked: true };
     if (memory.rest > 0) {
       memory.rest -= 1;
-      return { agent: false };
+      return { agent: false, agent_asked: false };
     }
     const limit = new AbortController();
     const cancel = this.#runtime.after(GUEST_MILLISECONDS, () =>
@@ -84,7 +84,7 @@ export class GuestEyes {
       return inside;
     } catch (error) {
       this.#tire(memory, error);
-      return { agent: false };
+      return { agent: false, agent_asked: true };
     } finally {
       cancel();
     }
@@ -100,7 +100,7 @@ export class GuestEyes {
     // Only what may still change is asked for again, since it takes a process inside the guest.
     if (memory.cloudInit === "unknown" || memory.cloudInit === "running")
       memory.cloudInit = await this.#cloudInit(path, limits);
-    return { agent: true, addresses, ...memory.system, cloud_init: memory.cloudInit };
+    return { agent: true, agent_asked: true, addresses, ...memory.system, cloud_init: memory.cloudInit };
   }
 
   /** An agent that answers but may not run commands is an answer all the same. */

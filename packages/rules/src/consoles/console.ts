@@ -62,6 +62,7 @@ const preconditions: { readonly [code in ActionCode]: string } = {
   resource_deleting: "server_not_deleting",
   locked: "server_not_locked",
   protected: "server_not_protected",
+  guest_agent_unavailable: "guest_agent_answers",
 };
 
 export type SessionPlan = {

@@ -1,4 +1,9 @@
-export type ActionCode = "protected" | "resource_deleting" | "invalid_state" | "locked";
+export type ActionCode =
+  | "protected"
+  | "resource_deleting"
+  | "invalid_state"
+  | "locked"
+  | "guest_agent_unavailable";
 
 /** Whether something may be done to a server, and why not. */
 export type ActionDecision =

@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import { actionsOf, decideAction, restoresTo, serverActions, serverStatuses } from "./lifecycle.ts";
 import { powerActions } from "./power.ts";
 
-const idle = { rebuildProtected: false, wasCreated: true, openJob: null, lockedFor: null } as const;
+const idle = {
+  rebuildProtected: false,
+  wasCreated: true,
+  openJob: null,
+  agentAnswers: null,
+  lockedFor: null,
+} as const;
 const free = { deleteProtected: false, ...idle };
 
 describe("actions", () => {
@@ -112,4 +118,17 @@ test.each([
   ["creating", false, false, "error"],
 ] as const)("a server %s (made: %s, power on: %s) is restored to %s", (status, made, on, expected) => {
   expect(restoresTo(status, made, on)).toBe(expected);
+});
+
+test("a password is set at once by a guest agent that answers, or that nobody has asked", () => {
+  const now = (status: "running" | "stopped", agentAnswers: boolean | null) =>
+    decideAction("password_reset_now", { ...idle, status, deleteProtected: false, agentAnswers });
+  expect(now("running", true).allowed).toBe(true);
+  expect(now("running", null).allowed).toBe(true);
+  expect(now("running", false)).toMatchObject({ allowed: false, code: "guest_agent_unavailable" });
+  expect(now("stopped", null)).toMatchObject({ allowed: false, code: "guest_agent_unavailable" });
+  const deleting = { ...idle, deleteProtected: false, agentAnswers: false } as const;
+  expect(decideAction("password_reset_now", { ...deleting, status: "deleting" })).toMatchObject({
+    code: "resource_deleting",
+  });
 });

@@ -28,6 +28,7 @@ export const serverActions = [
   "resize",
   "rebuild",
   "password_reset",
+  "password_reset_now",
 ] as const;
 export type ServerAction = (typeof serverActions)[number];
 
@@ -40,6 +41,8 @@ export type ServerState = {
   readonly wasCreated: boolean;
   /** The job that waits or runs for it, with the power action if it is one; null when there is none. */
   readonly openJob: { readonly kind: string; readonly action: string | null } | null;
+  /** Whether its guest agent answers, as its region has just said; null when nobody knows. */
+  readonly agentAnswers: boolean | null;
   /** Why an operator has locked it; null when nobody has. */
   readonly lockedFor: string | null;
 };
@@ -74,6 +77,10 @@ export function decideAction(action: ServerAction, state: ServerState): ActionDe
       return (
         onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped"], "given another password", state)
       );
+    case "password_reset_now": {
+      const decision = decideAction("password_reset", state);
+      return decision.allowed ? throughTheGuestAgent(state) : decision;
+    }
     case "update":
       return onItsWayOut(state.status) ?? allowed;
     case "resize":
@@ -81,6 +88,21 @@ export function decideAction(action: ServerAction, state: ServerState): ActionDe
     default:
       return onItsWayOut(state.status) ?? decidePower(action satisfies PowerAction, state);
   }
+}
+
+/** Of a guest whose agent nobody has asked lately, the job finds out. */
+function throughTheGuestAgent({ status, agentAnswers }: ServerState): ActionDecision {
+  if (status !== "running")
+    return refused(
+      "guest_agent_unavailable",
+      "The server is not running, so its guest agent cannot set a password",
+    );
+  if (agentAnswers === false)
+    return refused(
+      "guest_agent_unavailable",
+      "The server's guest agent does not answer, and nobody else can set a password while it runs",
+    );
+  return allowed;
 }
 
 function onItsWayOut(status: ServerStatus): ActionDecision | null {

@@ -97,7 +97,13 @@ describe("creating", () => {
 });
 
 describe("acting on a server", () => {
-  const idle = { rebuildProtected: false, wasCreated: true, openJob: null, lockedFor: null };
+  const idle = {
+    rebuildProtected: false,
+    wasCreated: true,
+    openJob: null,
+    agentAnswers: null,
+    lockedFor: null,
+  };
   test("a refused delete names what would allow it", () => {
     expect(
       decideServerAction("delete", { id: "srv_1", status: "running", deleteProtected: true, ...idle }),

@@ -126,6 +126,7 @@ const preconditionNames: { readonly [code in ActionCode]: string } = {
   resource_deleting: "server_not_deleting",
   invalid_state: "server_in_right_state",
   locked: "server_not_locked",
+  guest_agent_unavailable: "guest_agent_answers",
 };
 
 function fixOf(
@@ -138,6 +139,8 @@ function fixOf(
       return `PATCH /servers/${server.id} {"protection":{"${action === "rebuild" ? "rebuild" : "delete"}":false}}`;
     case "resource_deleting":
       return server.status === "pending_deletion" ? `POST /servers/${server.id}/cancel-deletion` : null;
+    case "guest_agent_unavailable":
+      return `POST /servers/${server.id}/password-reset {"when":"next_boot"}`;
     case "locked":
       return "Ask an operator of the installation to unlock the server";
     case "invalid_state":

@@ -8,6 +8,11 @@ export type StoredGuest = {
   readonly hostname: string | null;
   readonly addresses: readonly string[];
   readonly boot_at: string | null;
+  /**
+   * When its agent was last asked, while it ran. Taken away by every job of the server: what a job leaves behind may
+   * answer otherwise.
+   */
+  readonly agent_at?: string;
 };
 
 /** Two looks at one boot differ by rounding. */
@@ -21,7 +26,16 @@ export function guestOf(before: StoredGuest | null, { power, guest }: Guest, loo
     before?.boot_at != null &&
     bootAt !== null &&
     Math.abs(bootAt.getTime() - Date.parse(before.boot_at)) < sameBootMs;
+  const agentAt =
+    power !== "on"
+      ? undefined
+      : guest?.agent === true || guest?.agent_asked === true
+        ? lookedAt.toISOString()
+        : isSameBoot
+          ? before.agent_at
+          : undefined;
   return {
+    ...(agentAt === undefined ? {} : { agent_at: agentAt }),
     agent: guest?.agent ?? false,
     cloud_init:
       guest?.cloud_init ?? (isSameBoot || power !== "on" ? (before?.cloud_init ?? "unknown") : "unknown"),

@@ -13,7 +13,7 @@ import { viewWrittenJob } from "../jobs/index.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { keepNewPassword } from "./server-secret.ts";
-import { lockedState } from "./server-state.ts";
+import { agentAnswersOf, lockedState } from "./server-state.ts";
 import { findAgentKey, lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 import { osFamilyOf } from "./view.ts";
 
@@ -40,13 +40,14 @@ export async function resetServerPassword(request: Request, tx: Tx, found: Serve
   const osFamily = osFamilyOf(server.image);
   const agentKey = await findAgentKey(tx, server.region);
   const { state } = await lockedState(tx, server);
+  // As old as it was when the server was found, a moment before it was locked.
+  const agentAnswers = agentAnswersOf(server, found.ages);
   const refusals: Refusal<ErrorCode>[] = [
-    ...decideServerAction("password_reset", state),
+    ...decideServerAction(when === "now" ? "password_reset_now" : "password_reset", {
+      ...state,
+      agentAnswers,
+    }),
     ...decidePasswordReset({
-      id: server.id,
-      when,
-      isRunning: server.status === "running",
-      agentAnswers: null,
       needsSealedPassword: osFamily === "windows",
       regionHasAgentKey: agentKey !== null,
       region: server.region,

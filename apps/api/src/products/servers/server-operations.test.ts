@@ -16,6 +16,27 @@ afterEach(async () => {
   await world.agent.work();
 });
 
+/** Lets a request find the server as it is, and lock it only once it has been changed. */
+async function changedMeanwhile<Answer>(
+  id: string,
+  change: string,
+  request: () => Promise<Answer>,
+): Promise<Answer> {
+  const holder = await world.owner.connect();
+  try {
+    await holder.query("begin");
+    await holder.query(`update server set ${change} where id = $1`, [id]);
+    const answer = request();
+    const waits = () =>
+      world.rows("select 1 from pg_stat_activity where wait_event_type = 'Lock' and query ilike '%server%'");
+    while ((await waits()).length === 0);
+    await holder.query("commit");
+    return await answer;
+  } finally {
+    holder.release();
+  }
+}
+
 const secrets = (id: string) => world.rows("select * from server_secret where server_id = $1", [id]);
 
 describe("POST /servers/{id}/rebuild", () => {
@@ -109,6 +130,38 @@ describe("POST /servers/{id}/rebuild", () => {
   });
 });
 
+describe("a server that another request has changed since it was found", () => {
+  test("is not rebuilt under the name that it had, nor to an image that it is too small for", async () => {
+    const server = await world.createRunning({ package: "l" });
+    const ask = (body: object) => () => world.owned.post(`/servers/${server.id}/rebuild`, body);
+    const renamed = await changedMeanwhile(
+      server.id,
+      "name = 'precious'",
+      ask({ image: "debian-12", confirm_name: server.name }),
+    );
+    expect([renamed.status, renamed.body.errors]).toMatchObject([422, [{ field: "confirm_name" }]]);
+    const shrunk = await changedMeanwhile(
+      server.id,
+      "package = 's', disk_gb = null",
+      ask({ image: "windows-2022", confirm_name: "precious" }),
+    );
+    expect([shrunk.status, shrunk.body.errors]).toMatchObject([422, [{ field: "image" }]]);
+    expect((await world.server(server.id)).status).toBe("running");
+  });
+
+  test("is not made too small for its new system", async () => {
+    const server = await world.createRunning({ package: "l" });
+    const answer = await changedMeanwhile(server.id, "image = 'windows-2022'", () =>
+      world.owned.post(`/servers/${server.id}/resize`, {
+        package: "s",
+        grow_disk: false,
+        allow_restart: true,
+      }),
+    );
+    expect([answer.status, answer.body.errors]).toMatchObject([422, [{ field: "package" }]]);
+  });
+});
+
 describe("POST /servers/{id}/password-reset", () => {
   const reset = (id: string, body: object = {}, caller = world.owned) =>
     caller.post(`/servers/${id}/password-reset`, body);
@@ -151,6 +204,48 @@ describe("POST /servers/{id}/password-reset", () => {
       status_reason: { code: "password_reset_failed" },
     });
     expect(await secrets(server.id)).toEqual([]);
+  });
+
+  test("believes what the region said a moment ago of the guest's agent, and not what it said before", async () => {
+    const server = await world.createRunning();
+    const seen = (agent: boolean, secondsAgo: number) =>
+      world.rows("update server set guest = $2 where id = $1", [
+        server.id,
+        JSON.stringify({
+          agent,
+          cloud_init: "done",
+          os: null,
+          hostname: null,
+          addresses: [],
+          boot_at: null,
+          agent_at: new Date(Date.now() - secondsAgo * 1000).toISOString(),
+        }),
+      ]);
+    await world.rows("update region set health_at = now(), health_ok = true");
+    await seen(false, 2);
+    const shown = await world.server(server.id);
+    expect(shown.actions.password_reset.allowed).toBe(true);
+    expect(shown.actions.password_reset_now).toMatchObject({
+      allowed: false,
+      code: "guest_agent_unavailable",
+    });
+    expect(shown.guest).not.toHaveProperty("agent_at");
+    const refused = await reset(server.id);
+    expect([refused.status, refused.body.code]).toEqual([409, "guest_agent_unavailable"]);
+    expect(refused.body.precondition.fix).toContain('"when":"next_boot"');
+    for (const [agent, secondsAgo] of [
+      [false, 3_600],
+      [true, 2],
+    ] as const) {
+      await seen(agent, secondsAgo);
+      expect((await world.server(server.id)).actions.password_reset_now.allowed).toBe(true);
+    }
+    await seen(false, 2);
+    expect((await reset(server.id, { when: "next_boot" })).status).toBe(202);
+    await world.agent.succeed(await world.agent.take("ServerPasswordReset"), "on");
+    // The job may have changed what answers: nobody knows until the next look.
+    expect((await world.server(server.id)).actions.password_reset_now.allowed).toBe(true);
+    await world.rows("update region set health_at = null");
   });
 
   test("seals the password of a Windows server to the region's agent", async () => {

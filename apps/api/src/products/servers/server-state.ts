@@ -1,12 +1,18 @@
+import { observationOf } from "@kule/rules/inventory/observation";
 import type { ServerState, ServerStatus } from "@kule/rules/servers/lifecycle";
 import type { Tx } from "../../platform/database.ts";
 import { lockOpenJobs, type OpenJobs } from "../../platform/jobs.ts";
-import type { ServerRow } from "./store.ts";
+import type { StoredGuest } from "../inventory/stored-guest.ts";
+import type { Ages, ServerRow } from "./store.ts";
 
 type OpenJob = { readonly kind: string; readonly action: string | null };
 
-/** What the rules decide on. */
-export function stateOf(row: ServerRow, openJob: OpenJob | null): ServerState & { readonly id: string } {
+/** What the rules decide on. Without its ages nobody knows whether what was seen of its guest still holds. */
+export function stateOf(
+  row: ServerRow,
+  openJob: OpenJob | null,
+  ages: Ages | null = null,
+): ServerState & { readonly id: string } {
   return {
     id: row.id,
     status: row.status as ServerStatus,
@@ -14,8 +20,20 @@ export function stateOf(row: ServerRow, openJob: OpenJob | null): ServerState & 
     rebuildProtected: row.protect_rebuild,
     wasCreated: row.observed_generation > 0,
     openJob,
+    agentAnswers: ages === null ? null : agentAnswersOf(row, ages),
     lockedFor: row.locked_reason,
   };
+}
+
+/** Whether its guest's agent answers; null when it was not asked lately, or its region is silent. */
+export function agentAnswersOf(row: Pick<ServerRow, "guest">, ages: Ages): boolean | null {
+  const guest = row.guest as StoredGuest | null;
+  const observation = observationOf({
+    observedAgeSeconds: guest?.agent_at === undefined ? null : ages.agent,
+    reportAgeSeconds: ages.report,
+    everySeconds: ages.every,
+  });
+  return guest !== null && observation === "fresh" ? guest.agent : null;
 }
 
 /** The same of a server whose row this transaction has locked; its open jobs are locked along. */

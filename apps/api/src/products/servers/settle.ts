@@ -146,6 +146,8 @@ async function writeSettlement(
       ...(settled.isApplied ? { observed_generation: server.generation } : {}),
       ...(settled.status === "deleted" ? { deleted_at: sql<Date>`now()` } : {}),
       ...(settled.isApplied || end.power !== null ? { observed_at: sql<Date>`clock_timestamp()` } : {}),
+      // Whatever the job did, its guest's agent may answer otherwise now.
+      guest: sql<never>`guest - 'agent_at'`,
       updated_at: sql<Date>`clock_timestamp()`,
     })
     .where("organisation_id", "=", server.organisation_id)

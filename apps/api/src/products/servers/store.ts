@@ -34,6 +34,8 @@ export type Ages = {
   readonly observed: number | null;
   /** Since its region's agent last reported its health. */
   readonly report: number | null;
+  /** Since its guest's agent was last asked. */
+  readonly agent: number | null;
   /** How often that agent looks. */
   readonly every: number;
 };
@@ -88,6 +90,7 @@ const drift = sql<DriftOfServer | null>`(
 const ages = sql<Ages>`(
   select json_build_object('observed', extract(epoch from clock_timestamp() - server.observed_at),
                            'report', extract(epoch from clock_timestamp() - region.health_at),
+                           'agent', extract(epoch from clock_timestamp() - (server.guest ->> 'agent_at')::timestamptz),
                            'every', coalesce(region_inventory.every_seconds, 30))
     from region left join region_inventory on region_inventory.region = region.slug
    where region.slug = server.region and server.organisation_id is not null)`;

@@ -16,7 +16,7 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
   const image = viewImage(row.image);
   const openJob = row.job_kind === null ? null : { kind: row.job_kind, action: row.job_action };
   const actions = Object.fromEntries(
-    Object.entries(actionsOf(stateOf(row, openJob))).map(([action, decision]) => [
+    Object.entries(actionsOf(stateOf(row, openJob, row.ages))).map(([action, decision]) => [
       action,
       viewAction(decision),
     ]),
@@ -133,7 +133,9 @@ function viewAction(decision: ActionDecision): Schemas["ActionState"] {
 }
 
 function viewGuest(guest: StoredGuest | null): Schemas["Server"]["guest"] {
-  return guest === null ? null : { ...guest, addresses: [...guest.addresses] };
+  if (guest === null) return null;
+  const { agent_at: _, ...shown } = guest;
+  return { ...shown, addresses: [...shown.addresses] };
 }
 
 function viewDriftOf(drift: DriftOfServer | null): Schemas["Server"]["drift"] {

@@ -8,14 +8,16 @@ import type { ShowPageProps } from "./show-page.tsx";
 export function PasswordPanel({ view, server, idempotencyKey }: ShowPageProps) {
   const texts = view.messages.operations;
   const why = whyNot(view, server, "password_reset", "server:password_reset");
-  const when = server.status === "running" ? "now" : "next_boot";
+  const now = server.actions.password_reset_now;
+  const when = now.allowed ? "now" : "next_boot";
+  const isRunning = server.status === "running";
   return (
     <section class="panel" id="password-reset" aria-labelledby="password-title">
       <form class="danger-row" method="post" action={`/servers/${server.id}/password-reset`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-password`} />
         <div>
           <h2 id="password-title">{texts.passwordTitle}</h2>
-          <p class="hint">{texts.passwordHints[when]}</p>
+          <p class="hint">{texts.passwordHints[isRunning && when === "next_boot" ? "no_agent" : when]}</p>
           {why === null && when === "now" && server.guest?.agent === false ? (
             <p class="hint">{texts.agentSilent}</p>
           ) : null}
