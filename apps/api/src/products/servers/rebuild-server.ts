@@ -7,7 +7,7 @@ import { agentKeyUnknown } from "@kule/rules/servers/password-reset";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { type ErrorCode, fieldError, NotFound } from "../../platform/errors.ts";
+import { type ErrorCode, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
@@ -17,7 +17,7 @@ import { checkImage, checkSshKeys } from "./placement.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { keepNewPassword, wipeSecret } from "./server-secret.ts";
 import { lockedState } from "./server-state.ts";
-import { findAgentKey, lockServer, type ServerDetails } from "./store.ts";
+import { findAgentKey, lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 import { diskOf } from "./view.ts";
 
 type Request = ApiRequest<"rebuildServer">;
@@ -35,19 +35,32 @@ export async function checkRebuildServer(
     errors.push(fieldError(pointer, code, message));
   };
   const image = checkImage(body, refuse);
-  const plan = findPackage(found.package);
-  if (image !== null && plan !== undefined) {
-    const misfit = packageMisfit({ ...plan, diskGb: diskOf(found) }, image);
-    if (misfit !== null) refuse("/image", "os_plan_mismatch", misfit);
-  }
   const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
-  if (body.confirm_name !== undefined && body.confirm_name !== found.name)
-    refuse(
-      "/confirm_name",
-      "conflicts_with",
-      "is not the server's name; everything on its disk would be lost",
-    );
+  errors.push(...misfits(body.confirm_name, image, found));
   if (errors.length === 0 && image !== null) findings.set(request, { image, sshPublicKeys });
+  return errors;
+}
+
+/** What of the server itself speaks against it. A job that ends meanwhile may change its name and its size. */
+function misfits(
+  confirmName: string | undefined,
+  image: Image | null,
+  server: Pick<ServerRow, "name" | "package" | "disk_gb">,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const plan = findPackage(server.package);
+  if (image !== null && plan !== undefined) {
+    const misfit = packageMisfit({ ...plan, diskGb: diskOf(server) }, image);
+    if (misfit !== null) errors.push(fieldError("/image", "os_plan_mismatch", misfit));
+  }
+  if (confirmName !== undefined && confirmName !== server.name)
+    errors.push(
+      fieldError(
+        "/confirm_name",
+        "conflicts_with",
+        "is not the server's name; everything on its disk would be lost",
+      ),
+    );
   return errors;
 }
 
@@ -59,6 +72,8 @@ export async function rebuildServer(request: Request, tx: Tx, found: ServerDetai
   const checked = findings.get(request);
   if (checked === undefined) throw new Error("the request was not checked");
   const { image } = checked;
+  const changed = misfits(request.body.confirm_name, image, server);
+  if (changed.length > 0) throw new Invalid(changed);
   const isWindows = image.osFamily === "windows";
   const agentKey = await findAgentKey(tx, server.region);
   const { state } = await lockedState(tx, server);

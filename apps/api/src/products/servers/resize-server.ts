@@ -8,7 +8,7 @@ import { decideServerAction } from "@kule/rules/servers/preconditions";
 import { decideResize, diskAfterResize, noRoomToGrow, resizeMisfit } from "@kule/rules/servers/resize";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { type ErrorCode, fieldError, NotFound } from "../../platform/errors.ts";
+import { type ErrorCode, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { giveBackGrowth, takeRoomToGrow } from "../inventory/index.ts";
 import { quotaRefusals } from "../quotas/index.ts";
@@ -23,8 +23,12 @@ export function checkResizeServer(
   body: Partial<RequestBody<"resizeServer">>,
   found: ServerDetails,
 ): FieldError[] {
-  if (body.package === undefined) return [];
-  const plan = findPackage(body.package);
+  return body.package === undefined ? [] : misfits(body.package, found);
+}
+
+/** What of the server speaks against the package. A job that ends meanwhile may change its image and its disk. */
+function misfits(slug: string, found: Pick<ServerRow, "image" | "package" | "disk_gb">): FieldError[] {
+  const plan = findPackage(slug);
   if (plan === undefined)
     return [
       fieldError("/package", "not_one_of", `must be one of: ${packages.map((each) => each.slug).join(", ")}`),
@@ -48,6 +52,8 @@ export async function resizeServer(
   const server = await lockServer(tx, found.organisation_id, found.id);
   if (server === null || server.status === "deleted") throw new NotFound();
   request.checkGeneration(server);
+  const changedMeanwhile = misfits(body.package, server);
+  if (changedMeanwhile.length > 0) throw new Invalid(changedMeanwhile);
   const to = planOf(body.package);
   const growDisk = body.grow_disk ?? true;
   const { state } = await lockedState(tx, server);
