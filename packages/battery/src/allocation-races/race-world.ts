@@ -31,6 +31,11 @@ export class RaceWorld {
     return new RaceWorld(servers, (await servers.world.addReplica(settings)).app);
   }
 
+  /** The other replica: what races through it meets the first one only in the database. */
+  get secondApp(): ApiCaller["app"] {
+    return this.#second;
+  }
+
   nextName(): string {
     this.#made += 1;
     return `race-${this.#made}`;

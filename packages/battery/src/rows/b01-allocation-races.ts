@@ -1,3 +1,4 @@
+import { attachRaces, publicIpRace } from "../allocation-races/public-ip-races.ts";
 import { clients, RaceWorld } from "../allocation-races/race-world.ts";
 import {
   addressRace,
@@ -78,6 +79,38 @@ export const row: Row = {
       ],
       expects: /server names: \d+ were accepted for/,
     },
+    {
+      name: "no-public-address-lock",
+      removes: "the lock on the free public address that is taken",
+      patches: [
+        {
+          file: "apps/api/src/products/public-ips/allocation.ts",
+          find: '    .forUpdate("public_address");',
+          replace: ";",
+        },
+        {
+          file: "apps/api/src/products/public-ips/allocation.ts",
+          find: "if (skipsLocked) free = free.skipLocked();",
+          replace: "if (skipsLocked && wish.version === 5) free = free.skipLocked();",
+        },
+      ],
+      expects: /public IPv[46] addresses: answers that nothing explains: .*500|public address of .* twice/,
+    },
+    {
+      name: "no-public-ip-lock",
+      removes: "the lock on an address that is attached or given back",
+      patches: [
+        {
+          file: "apps/api/src/products/public-ips/store.ts",
+          find: `    .forUpdate()
+    .executeTakeFirst();
+  return locked === undefined`,
+          replace: `    .executeTakeFirst();
+  return locked === undefined`,
+        },
+      ],
+      expects: /an address (attached to two servers|given back while it is attached)/,
+    },
   ],
 
   async run(run: RowRun) {
@@ -97,6 +130,9 @@ export const row: Row = {
           () => vlanRace(world, full ? 60 : 24, 16),
           () => nameRace(world, full ? 12 : 4, 16),
           () => firstServersRace(world, clients),
+          () => publicIpRace(world, 4, full ? 100 : 40, 24),
+          () => publicIpRace(world, 6, full ? 60 : 20, 12),
+          () => attachRaces(world, full ? 8 : 3),
         ];
         for (const race of shuffled(races, run.random)) await race();
         run.progress(`round ${rounds}: ${world.allocations} given out`);
