@@ -48,10 +48,25 @@ export class LinuxEdge {
     return names.flatMap((name) => networkOfNamespace(name) ?? []);
   }
 
-  /** Takes a network away with its links; nothing when it is not there. */
+  /**
+   * Takes a network away with its links; nothing when it is not there. The links go first: those of a namespace that is
+   * deleted go some time after it, and until then nobody else can have their VLANs.
+   */
   async remove(networkId: string, signal?: AbortSignal): Promise<void> {
     const namespace = namespaceOf(networkId);
-    if (!(await listNamespaces(this.#runner, signal)).includes(namespace)) return;
+    const seen = await observeNetwork(
+      this.#runner,
+      networkId,
+      await observeMachine(this.#runner, signal),
+      signal,
+    );
+    if (seen === null) return;
+    const lines = seen.links.map(({ name }) => `link del dev ${name}\n`);
+    await output(
+      this.#runner,
+      { words: ["ip", "-n", namespace, "-batch", "-"], input: lines.join("") },
+      signal,
+    );
     await output(this.#runner, { words: ["ip", "netns", "del", namespace] }, signal);
   }
 
