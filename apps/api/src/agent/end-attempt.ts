@@ -61,7 +61,8 @@ async function finish(
   const { public_network: publicNetwork = null } = (more.result ?? {}) as {
     public_network?: "applied" | "next_boot";
   };
-  const end: JobEnd = { status, power, publicNetwork, message: error?.message ?? defaultMessages[status] };
+  const message = error?.message ?? defaultMessages[status];
+  const end: JobEnd = { status, power, publicNetwork, message, code: error?.code ?? null };
   await handlerOf(handlers, job).settle(tx, job, end, settings);
 }
 

@@ -10,6 +10,8 @@ export type JobEnd = {
   readonly status: "succeeded" | "failed" | "cancelled";
   /** For the user: why it did not succeed. */
   readonly message: string;
+  /** Of the error of a job that failed. */
+  readonly code: string | null;
   readonly power: PowerState | null;
   /** Whether the guest has its public addresses now, as far as the job was about them. */
   readonly publicNetwork?: "applied" | "next_boot" | null;

@@ -276,3 +276,26 @@ describe("every job, whatever the server came to meanwhile", () => {
     );
   });
 });
+
+test("a rebuild that broke off leaves nothing that runs, and what is asked of it then does not make it usable", () => {
+  const broken = settleServer(
+    "ServerRebuild",
+    { ...facts("rebuilding", { ...made, runIsCounted: true }), powerState: "on", isIrreversible: true },
+    { ...outcome("failed"), code: "region_capacity" },
+  );
+  expect(broken).toMatchObject({ status: "error", powerState: "off", usage: ["server.stopped"] });
+  for (const code of ["vm_missing", "vm_incomplete"])
+    expect(
+      settleServer(
+        "ServerPower",
+        { ...facts("starting", made), powerState: "off" },
+        { ...outcome("failed"), code },
+      ),
+    ).toMatchObject({
+      status: "error",
+      reason: { code: code === "vm_missing" ? "vm_missing" : "power_failed" },
+    });
+  expect(
+    settleServer("ServerPower", { ...facts("starting", made), powerState: "off" }, outcome("failed")),
+  ).toMatchObject({ status: "stopped", reason: { code: "power_failed" } });
+});

@@ -43,6 +43,8 @@ export type SettleFacts = {
 export type FinalOutcome = {
   readonly status: "succeeded" | "failed" | "cancelled";
   readonly power: PowerState | null;
+  /** The error's, of a job that failed. */
+  readonly code?: string | null;
   /** For the server's status_reason; the job keeps its own error. */
   readonly message: string;
 };
@@ -165,6 +167,9 @@ function notRestored(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   return { ...seen, status: "error", reason: { code, message: outcome.message } };
 }
 
+/** What a job found instead of a VM that it could have worked on. A later look that sees the VM takes `vm_missing` back. */
+const unusable: ReadonlySet<string> = new Set(["vm_missing", "vm_incomplete"]);
+
 /**
  * A job that left the server where it can be used, however it ended: on or off, as the region last said. One that
  * failed says why, and what it was to do is not done.
@@ -178,15 +183,19 @@ function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): S
     isApplied: succeeded,
   };
   if (onItsWayOut(facts.status) || facts.hasSuccessor) return seen;
+  const { status, message, code = null } = outcome;
   const steady = powerState === "on" ? "running" : powerState === "off" ? "stopped" : "error";
-  const reason = outcome.status === "failed" ? { code: failure, message: outcome.message } : null;
-  return { ...seen, status: steady, reason };
+  if (status === "failed" && unusable.has(code ?? ""))
+    return { ...seen, status: "error", reason: { code: code === "vm_missing" ? code : failure, message } };
+  return { ...seen, status: steady, reason: status === "failed" ? { code: failure, message } : null };
 }
 
 /** A server whose disk is gone, or half made, is of no use until the job that does it has succeeded. */
 function rebuilt(facts: SettleFacts, outcome: FinalOutcome): Settlement {
-  const ended = operated(facts, outcome, "rebuild_failed");
   const isBroken = outcome.status !== "succeeded" && facts.isIrreversible;
+  // It was switched off before it was destroyed; only what is seen to run does, and a VM that is gone is not seen.
+  const power = isBroken ? (outcome.power ?? "off") : outcome.power;
+  const ended = operated(facts, { ...outcome, power }, "rebuild_failed");
   if (!isBroken) return { ...ended, wipesSecret: true };
   if (onItsWayOut(facts.status) || facts.hasSuccessor) return ended;
   return { ...ended, status: "error", reason: { code: "rebuild_failed", message: outcome.message } };

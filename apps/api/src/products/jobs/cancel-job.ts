@@ -27,7 +27,7 @@ export async function cancelJob(
     });
   if (job.status === "queued") {
     await cancelQueuedJob(tx, job, "cancelled", message);
-    const end = { status: "cancelled", message, power: null } as const;
+    const end = { status: "cancelled", message, code: null, power: null } as const;
     await handlerOf(handlers, job).settle(tx, job, end, request.deps.settings);
   } else await askToStop(tx, job);
   return { reply: reply(202, await viewWrittenJob(tx, job, request.caller)), resource: job.id };
