@@ -29,6 +29,7 @@ export type Counts = Record<
   | "sleeps"
   | "lateChanges"
   | "lateDrift"
+  | "lateDestroys"
   | "exhausted"
   | "permanentFailures",
   number
@@ -49,6 +50,7 @@ export function noCounts(): Counts {
     sleeps: 0,
     lateChanges: 0,
     lateDrift: 0,
+    lateDestroys: 0,
     exhausted: 0,
     permanentFailures: 0,
   };
@@ -104,6 +106,7 @@ export class Simulation {
       removalBufferSeconds: this.plan.removalBufferSeconds,
       vmidRange: { first: 20_000, last: 20_099 },
       addresses: 50,
+      publicIps: 2,
     };
     const chance = this.dice.fork();
     this.model = new ControlPlaneModel(this.settings, () => this.clock.now(), chance.random);
