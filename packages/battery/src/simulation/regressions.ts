@@ -16,6 +16,7 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly found: stri
   },
   {
     seed: 3_567_502_103,
-    found: "a server whose rebuild had destroyed its VM and made no other was taken for running, and for usable",
+    found:
+      "a server whose rebuild had destroyed its VM and made no other was taken for running, and for usable",
   },
 ];
