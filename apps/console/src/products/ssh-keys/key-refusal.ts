@@ -7,7 +7,8 @@ const kinds = [
   ["several", /[\r\n]/],
   ["dsa", /^ssh-dss\s/],
   ["certificate", /^\S+-cert-v0[01]@openssh\.com\s/],
-  ["options", /^\S+\s+.*?\b(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+|sk-\S+)\s+AAAA/],
+  // Something stands before the kind.
+  ["options", /\s(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+|sk-\S+)\s+AAAA/],
   ["unknownType", /^(?!(ssh-ed25519|ssh-rsa|ecdsa-sha2-|sk-))/],
 ] as const;
 

@@ -19,10 +19,11 @@ export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> =
     if (wasNeverOurs(job)) return lookForMarks(job, world, effect);
     const seen = await observeExisting(job, world, effect);
     if (seen.state === "present") return seen;
-    return {
-      state: "absent",
-      leftovers: await world.hypervisor.leftoverVolumes(job.payload.vmid, effect.signal),
-    };
+    const leftovers = await world.hypervisor.leftoverVolumes(job.payload.vmid, effect.signal);
+    if (leftovers.length === 0) return { state: "absent", leftovers };
+    // A clone that was sent long before may have arrived meanwhile: then they are no leftovers.
+    const again = await observeExisting(job, world, effect);
+    return again.state === "present" ? again : { state: "absent", leftovers };
   },
 
   plan: (_, seen) => planDestroy(seen),

@@ -28,14 +28,17 @@ export const rebuildServer: Program<"ServerRebuild", SeenRebuild, RebuildStep> =
     const want = desiredVm(asCreate(job), world);
     const { hypervisor } = world;
     const { signal } = effect;
-    const sighting = await settledSighting(world, want.vmid, want.owner, want.templateVmid, effect);
+    const look = () => settledSighting(world, want.vmid, want.owner, want.templateVmid, effect);
+    let sighting = await look();
     if (sighting.state === "absent") {
       const [template, poolExists, leftovers] = await Promise.all([
         hypervisor.findTemplate(want.templateVmid, signal),
         hypervisor.poolExists(want.pool, signal),
         hypervisor.leftoverVolumes(want.vmid, signal),
       ]);
-      return { state: "absent", template, poolExists, leftovers };
+      // What a clone has made that arrived meanwhile is no leftover.
+      if (leftovers.length > 0) sighting = await look();
+      if (sighting.state === "absent") return { state: "absent", template, poolExists, leftovers };
     }
     if (sighting.state !== "present") return sighting;
     const { vm } = sighting;
