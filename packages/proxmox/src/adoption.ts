@@ -2,7 +2,7 @@
 // after looking again that nobody else's marker is there.
 
 import { firstWorking } from "./clone-task.ts";
-import { ProxmoxNotFound, ProxmoxNotOurs } from "./errors.ts";
+import { ProxmoxLocked, ProxmoxNotFound, ProxmoxNotOurs } from "./errors.ts";
 import type { Owner } from "./hypervisor.ts";
 import { readBoolean } from "./lenient.ts";
 import { parseMarker } from "./marker.ts";
@@ -88,11 +88,14 @@ export async function lookForAdoption(
   }
 }
 
-/** Throws ProxmoxNotOurs unless the VM may be marked for the owner at this moment. */
+/** Throws ProxmoxNotOurs unless the VM may be marked for the owner; ProxmoxLocked when it may be in a moment. */
 export function requireAdoptable(sighting: AdoptionSighting, vmid: number): Adoptable {
   if (sighting.state === "adoptable") return sighting.vm;
+  const call = `look before marking VM ${vmid}`;
+  if (sighting.state === "busy")
+    throw new ProxmoxLocked({ call, status: null, text: sighting.why, outcome: "retryable", fix: null });
   throw new ProxmoxNotOurs({
-    call: `look before marking VM ${vmid}`,
+    call,
     status: null,
     text: sighting.state === "absent" ? `no node has VM ${vmid}` : sighting.why,
     outcome: "permanent",
