@@ -3,8 +3,7 @@
 import { parseMarker } from "@kule/proxmox/marker";
 import { isDone } from "@kule/rules/jobs/actions";
 import { hasAttemptsLeft } from "@kule/rules/jobs/retry";
-import { checkMachine, checkMadeByHand, checkPublicIps, wasTakenOver } from "./machine-checks.ts";
-import type { ModelJob, ModelServer } from "./model-state.ts";
+import type { ModelServer } from "./model-state.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** Job errors that a permanent fault of the hypervisor may lead to, if there was one. */
@@ -16,28 +15,13 @@ const PERMANENT_CODES = new Set([
   "volumes_left",
 ]);
 
-/** What comes of a VM that a rebuild has left half made. */
-const BROKEN_OFF_CODES = new Set(["vm_missing", "vm_incomplete"]);
-
 /** A job that was called off is not given another VM number; it ends with what was wrong with its own. */
 const VMID_CODES = new Set(["vmid_taken", "vmid_quarantined"]);
-
-/** A job takes a server there and away again. */
-const ON_ITS_WAY = new Set<string>([
-  "creating",
-  "starting",
-  "stopping",
-  "rebooting",
-  "resizing",
-  "rebuilding",
-]);
 
 export function checkEnd(simulation: Simulation): void {
   checkJobs(simulation);
   for (const server of simulation.model.state.servers.values()) checkServer(simulation, server);
   checkAllocations(simulation);
-  checkPublicIps(simulation);
-  checkMadeByHand(simulation);
   checkVms(simulation);
   checkUsage(simulation);
 }
@@ -62,10 +46,6 @@ function checkJobs(simulation: Simulation): void {
     // Somebody else's VM under the server's number is for operators.
     if (job.cancelRequested && VMID_CODES.has(job.errorCode ?? "")) continue;
     if (job.errorCode === "vm_not_ours" && hasStranger(simulation, job.serverId)) continue;
-    // Somebody's machine has no agent of ours in it.
-    if (job.errorCode === "guest_agent_unavailable" && isMadeByHand(simulation, job)) continue;
-    if (job.errorCode !== null && BROKEN_OFF_CODES.has(job.errorCode) && wasBrokenOff(simulation, job))
-      continue;
     const isAllowed = PERMANENT_CODES.has(job.errorCode ?? "") && permanent > 0;
     if (isAllowed) permanent -= 1;
     else
@@ -80,20 +60,6 @@ function checkJobs(simulation: Simulation): void {
       !simulation.deadClones.has(vmid)
     )
       simulation.violation(`VM number ${vmid} was given up although nothing was wrong with it`);
-}
-
-function isMadeByHand({ model, witness }: Simulation, job: ModelJob): boolean {
-  return [...witness.madeByHand.keys()].some(
-    (vmid) => model.state.vmids.get(vmid)?.serverId === job.serverId,
-  );
-}
-
-/** A rebuild had begun to replace its VM, and gave way to a removal that was taken back, or failed. */
-function wasBrokenOff({ model }: Simulation, { serverId, kind }: ModelJob): boolean {
-  if (kind === "ServerRebuild") return false;
-  return model.state.jobs.some(
-    (job) => job.serverId === serverId && job.kind === "ServerRebuild" && job.status !== "succeeded",
-  );
 }
 
 function hasStranger({ model, witness }: Simulation, serverId: string): boolean {
@@ -111,7 +77,8 @@ function checkServer(simulation: Simulation, server: ModelServer): void {
       (job) => job.serverId === server.id && job.kind === kind && job.status === "failed",
     );
   if (running === null && queued === null) {
-    if (ON_ITS_WAY.has(server.status)) note("I5: a server on its way has no job that takes it there");
+    if (["creating", "starting", "stopping"].includes(server.status))
+      note("I5: a server on its way has no job that takes it there");
     if (server.status === "deleting" && !hasFailed("ServerDestroy"))
       note("I5: a server is being destroyed by no job");
   }
@@ -130,7 +97,15 @@ function checkServer(simulation: Simulation, server: ModelServer): void {
     note("I3: a server that is there has no VM");
     return;
   }
-  checkMachine(simulation, server, vm, note);
+  const payload = model.state.jobs.find((job) => job.serverId === server.id && job.kind === "ServerCreate");
+  if (payload !== undefined) {
+    const wanted = model.state.payloadOf(payload);
+    const nic = wanted.kind === "ServerCreate" ? wanted.interfaces[0] : undefined;
+    if (nic !== undefined) {
+      if (!vm.config.net0?.toLowerCase().includes(nic.mac)) note("I3: the VM has another MAC");
+      if (!vm.config.ipconfig0?.includes(`ip=${nic.address}/`)) note("I3: the VM has another address");
+    }
+  }
   const drift: string[] = [];
   if (vm.config.tags?.includes("kule-removing")) drift.push("I3: a kept server's VM is marked for removal");
   const isOn = vm.process !== null;
@@ -164,8 +139,6 @@ function checkVms(simulation: Simulation): void {
     if (marker === null || witness.strangers.has(vm.vmid) || allocation?.state === "quarantined") continue;
     vmsOf.set(marker.serverId, (vmsOf.get(marker.serverId) ?? 0) + 1);
     const server = model.state.servers.get(marker.serverId);
-    // Marked, and called off before that was said: it is somebody's, marks and all.
-    if (witness.madeByHand.has(vm.vmid) && !wasTakenOver(model.state, marker.serverId)) continue;
     if (server === undefined || server.status === "deleted")
       simulation.violation(`I2: VM ${vm.vmid} of ${marker.serverId} has no server`);
     else if (allocation?.serverId !== marker.serverId)
@@ -197,9 +170,6 @@ function checkUsage(simulation: Simulation): void {
       }
       if (isOpen && server.status === "deleted")
         simulation.violation(`I9: ${server.id} is gone and ${opens} is not closed`);
-      // As above: a request that came too late may have switched it off, and the next job has seen that.
-      const vmid = simulation.model.state.vmidOf(server.id);
-      if (vmid !== null && simulation.witness.lateChanges.has(vmid)) continue;
       if (opens === "server.started" && server.status === "running" && !isOpen)
         simulation.violation(`I9: ${server.id} runs and is not counted`);
     }

@@ -70,11 +70,7 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
       const fate = simulation.isTroubled ? drawFate(faults, dice) : "through";
       if (fate !== "through") simulation.counts.hypervisorFaults += 1;
       const latency = () => dice.between(...faults.latency);
-      let arrivals = 0;
       const arrive = (reply: (outgoing: Outgoing) => void) => {
-        arrivals += 1;
-        if (call.method === "DELETE" && vmid !== null && (isOver || arrivals > 1))
-          simulation.witness.destroyArrivesLate(vmid);
         if (isChange) {
           simulation.mark(`pve ${agent.name}`, `${call.method} ${call.url.pathname.slice(10)} ${fate}`);
           if (run !== null) simulation.witness.changeArrives(run);

@@ -19,7 +19,7 @@ export const REGION_SETTINGS: RegionSettings = {
   diskStorage: "ceph-vm",
   fullClone: true,
   bridge: "vmbr1",
-  publicNetwork: { bridge: "vmbr0", vlan: 10 },
+  publicNetwork: null,
   templates: { "ubuntu-24.04": { vmid: TEMPLATE } },
   targetNodes: null,
 };

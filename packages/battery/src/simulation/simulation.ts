@@ -29,7 +29,6 @@ export type Counts = Record<
   | "sleeps"
   | "lateChanges"
   | "lateDrift"
-  | "lateDestroys"
   | "exhausted"
   | "permanentFailures",
   number
@@ -50,7 +49,6 @@ export function noCounts(): Counts {
     sleeps: 0,
     lateChanges: 0,
     lateDrift: 0,
-    lateDestroys: 0,
     exhausted: 0,
     permanentFailures: 0,
   };
@@ -106,7 +104,6 @@ export class Simulation {
       removalBufferSeconds: this.plan.removalBufferSeconds,
       vmidRange: { first: 20_000, last: 20_099 },
       addresses: 50,
-      publicIps: 2,
     };
     const chance = this.dice.fork();
     this.model = new ControlPlaneModel(this.settings, () => this.clock.now(), chance.random);

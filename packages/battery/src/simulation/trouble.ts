@@ -11,16 +11,7 @@ const TRANSIENT_TASK_ERRORS = [
   "cfs-lock 'storage-ceph-vm' error: got lock request timeout",
 ] as const;
 const PERMANENT_TASK_ERROR = "clone failed: no space left on device";
-const TASK_TYPES = [
-  "qmclone",
-  "qmconfig",
-  "resize",
-  "qmstart",
-  "qmshutdown",
-  "qmdestroy",
-  "qmstop",
-  "qmreset",
-] as const;
+const TASK_TYPES = ["qmclone", "qmconfig", "resize", "qmstart", "qmshutdown", "qmdestroy"] as const;
 const LONGEST_SLEEP_MILLISECONDS = 135_000;
 
 export function startTrouble(simulation: Simulation): void {

@@ -3,7 +3,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Effect } from "@kule/lab/journal";
 import { parseMarker } from "@kule/proxmox/marker";
-import { wasTakenOver } from "./machine-checks.ts";
 import type { SeenRun, SimulatedAgent } from "./simulated-agent.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -22,13 +21,8 @@ export class Witness {
   readonly strangers = new Set<number>();
   /** VMs whose power somebody without a lease, or with a copy of a request, may have changed. */
   readonly lateChanges = new Set<number>();
-  /** VMs that were there before their servers, with what of their configs must stay. */
-  readonly madeByHand = new Map<number, { readonly net0: string; readonly scsi0: string }>();
   readonly #clones = new Map<string, number>();
-  readonly #destroyed = new Map<string, number>();
-  /** VMs that a request to destroy them has reached when its sender waited for its answer no more, or knew of none. */
-  readonly #copies = new Set<number>();
-  readonly #lateDestroys = new Map<number, number>();
+  readonly destroyed = new Map<number, number>();
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
@@ -111,11 +105,6 @@ export class Witness {
     this.lateChanges.add(vmid);
   }
 
-  /** A request to destroy a VM arrives without anybody who waits for what comes of it. */
-  destroyArrivesLate(vmid: number): void {
-    this.#copies.add(vmid);
-  }
-
   /** Something was really done in the region. */
   effect(effect: Effect): void {
     const { op, vmid } = effect;
@@ -129,7 +118,7 @@ export class Witness {
     else if (op === "clone-finished") this.#cloneFinished(effect);
     else if (this.strangers.has(vmid) && op !== "clone-rolled-back")
       this.#simulation.violation(`I2: a stranger's VM was changed: ${op}, VM ${vmid}`);
-    if (op === "vm-destroyed") this.#vmDestroyed(effect);
+    if (op === "vm-destroyed") this.#destroyed(effect);
   }
 
   #cloneStarted(vmid: number): void {
@@ -151,47 +140,25 @@ export class Witness {
 
   #cloneFinished({ vmid = 0, detail }: Effect): void {
     const marker = parseMarker(String(detail?.description ?? ""));
-    // A server is made once, and once again by each rebuild.
-    const key = `${marker?.serverId} ${vmid} ${marker?.jobId}`;
+    const key = `${marker?.serverId} ${vmid}`;
     const count = (this.#clones.get(key) ?? 0) + 1;
     this.#clones.set(key, count);
-    if (count > 1 + (this.#lateDestroys.get(vmid) ?? 0))
-      this.#simulation.violation(`I8: VM ${vmid} was cloned ${count} times for one job`);
+    if (count > 1) this.#simulation.violation(`I8: VM ${vmid} was cloned ${count} times for one server`);
   }
 
-  #vmDestroyed({ vmid = 0, detail }: Effect): void {
+  #destroyed({ vmid = 0, detail }: Effect): void {
     const { model, clock } = this.#simulation;
-    const note = (text: string) => this.#simulation.violation(text);
     const marker = parseMarker(String(detail?.description ?? ""));
     const server = marker === null ? undefined : model.state.servers.get(marker.serverId);
-    const key = `${vmid} ${marker?.jobId}`;
-    const count = (this.#destroyed.get(key) ?? 0) + 1;
-    this.#destroyed.set(key, count);
-    if (count > 1) note(`I8: VM ${vmid} was destroyed twice`);
-    if (server === undefined || marker === null) {
-      note(`I2: a VM that is not ours was destroyed: ${vmid}`);
-      return;
-    }
-    if (this.madeByHand.has(vmid) && !wasTakenOver(model.state, server.id))
-      note(`I2: VM ${vmid} was destroyed although it was never taken over`);
-    const isOver =
-      (server.status === "deleting" || server.status === "deleted") &&
-      server.purgeAt !== null &&
-      server.purgeAt <= clock.now();
-    if (isOver) return;
-    // A rebuild destroys what another job has made, and never what itself has.
-    const rebuilds = model.state.jobs.some(
-      (job) => job.kind === "ServerRebuild" && job.serverId === server.id && job.status === "running",
-    );
-    const isItsOwn = model.state.job(marker.jobId)?.status === "running";
-    // A copy of the request that arrived when the VM had been made anew: no lease can stop it, and the hypervisor knows
-    // none. The job that made it is not over, and makes it once more.
-    if (rebuilds && isItsOwn && this.#copies.has(vmid)) {
-      this.#simulation.counts.lateDestroys += 1;
-      this.#destroyed.delete(key);
-      this.#lateDestroys.set(vmid, (this.#lateDestroys.get(vmid) ?? 0) + 1);
-      return;
-    }
-    if (!rebuilds || isItsOwn) note(`I13: VM ${vmid} was destroyed while its server is ${server.status}`);
+    const count = (this.destroyed.get(vmid) ?? 0) + 1;
+    this.destroyed.set(vmid, count);
+    if (count > 1) this.#simulation.violation(`I8: VM ${vmid} was destroyed twice`);
+    if (server === undefined) this.#simulation.violation(`I2: a VM that is not ours was destroyed: ${vmid}`);
+    else if (
+      (server.status !== "deleting" && server.status !== "deleted") ||
+      server.purgeAt === null ||
+      server.purgeAt > clock.now()
+    )
+      this.#simulation.violation(`I13: VM ${vmid} was destroyed while its server is ${server.status}`);
   }
 }
