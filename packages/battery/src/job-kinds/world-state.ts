@@ -41,7 +41,9 @@ export async function worldStateOf(scene: LocalScene, subject: Subject): Promise
   const tables = [];
   for (const [table, column] of Object.entries(ORDERED_BY)) {
     const { rows } = await scene.owner.query<{ row: object }>(
-      `select to_jsonb(t) as row from ${table} t where organisation_id = $1 order by to_jsonb(t) -> '${column}'`,
+      // A server's run and its disk begin at one moment.
+      `select to_jsonb(t) as row from ${table} t where organisation_id = $1
+        order by to_jsonb(t) -> '${column}', to_jsonb(t) ->> 'kind'`,
       [subject.organisation],
     );
     tables.push([table, rows.map(({ row }) => row)]);
