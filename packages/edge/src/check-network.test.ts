@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkNetwork } from "./check-network.ts";
+import { checkNetwork, checkWiring } from "./check-network.ts";
 import type { EdgeGateway, EdgeNetwork, EdgeSubnet } from "./edge-network.ts";
 import { namespaceOf, networkOfNamespace } from "./names.ts";
 import { renderRuleset } from "./render-ruleset.ts";
@@ -79,6 +79,15 @@ describe("a state of the edge", () => {
   ])("is refused with %s", (_, state, problem) => {
     expect(() => checkNetwork(state)).toThrow(problem);
   });
+});
+
+test("a trunk of bridges has a name that leaves room for its VLANs", () => {
+  const uplink = { interface: "eth0" };
+  expect(() => checkWiring({ uplink, trunk: { interface: "vmbr123456", mode: "bridge" } })).not.toThrow();
+  expect(() => checkWiring({ uplink, trunk: { interface: "vmbr1234567", mode: "vlan" } })).not.toThrow();
+  expect(() => checkWiring({ uplink, trunk: { interface: "vmbr1234567", mode: "bridge" } })).toThrow(
+    "longer than 10 characters",
+  );
 });
 
 test("only ids name namespaces", () => {

@@ -1,6 +1,6 @@
 import { type Cidr, containsAddress, overlaps, parseAddress, parseCidr } from "@kule/rules/networks/cidr";
 import { mayHaveEgress } from "@kule/rules/networks/tiers";
-import type { EdgeNetwork } from "./edge-network.ts";
+import type { EdgeNetwork, EdgeWiring } from "./edge-network.ts";
 
 /** A state that must not be rendered, whoever asked for it. The edge stays as it is. */
 export class BadEdgeState extends Error {
@@ -62,4 +62,15 @@ export function checkNetwork({ subnets, gateway, generation }: EdgeNetwork): voi
         `${listen} goes to ${targetAddress}, which is in no subnet that ${gateway.gatewayId} serves`,
       );
   }
+}
+
+/** The kernel's names have 15 characters, and `v4094` comes behind that of the trunk. */
+const longestTrunkName = 10;
+
+/** @throws BadEdgeState */
+export function checkWiring({ trunk }: EdgeWiring): void {
+  if (trunk.mode === "bridge" && trunk.interface.length > longestTrunkName)
+    throw new BadEdgeState(
+      `edge.trunk.interface ${trunk.interface} is longer than ${longestTrunkName} characters: the bridges of its VLANs could not be named after it`,
+    );
 }

@@ -1,5 +1,5 @@
 import { applyStep, nftFromInput, type StepContext } from "./apply.ts";
-import { checkNetwork } from "./check-network.ts";
+import { checkNetwork, checkWiring } from "./check-network.ts";
 import type { EdgeNetwork, EdgeWiring } from "./edge-network.ts";
 import { namespaceOf, networkOfNamespace } from "./names.ts";
 import { listNamespaces, observeMachine, observeNetwork, rulesetOf } from "./observe.ts";
@@ -12,7 +12,9 @@ export class LinuxEdge {
   readonly #runner: Runner;
   readonly #wiring: EdgeWiring;
 
+  /** @throws BadEdgeState for an interface whose name leaves no room for its bridges' names */
   constructor(runner: Runner, wiring: EdgeWiring) {
+    checkWiring(wiring);
     this.#runner = runner;
     this.#wiring = wiring;
   }
