@@ -117,7 +117,8 @@ async function jobViolations(
   if (job?.status !== "failed") return [job === null ? "no job" : `the job ${describeJob(job)}, not failed`];
   const found: string[] = [];
   // Whoever tries again looks first: a look that fails for good is named as the first one of the last attempt.
-  const named = step === "verify" && failure.isRetried ? "observe" : step;
+  const repeated = step === "verify" ? "observe" : SCENARIOS[kind].failed.repeatsFirst?.[step];
+  const named = failure.isRetried ? (repeated ?? step) : step;
   if (job.error?.step !== named) found.push(`the job names ${job.error?.step} as the step that failed`);
   if (job.error?.code !== failure.code(step))
     found.push(`the job's error is ${job.error?.code}, not ${failure.code(step)}`);

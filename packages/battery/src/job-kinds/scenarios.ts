@@ -21,6 +21,8 @@ export type KindScenario = {
     readonly status: string;
     readonly reason: string;
     readonly statusAt?: { readonly [step: string]: string };
+    /** Steps that another attempt does not come to before it has repeated this one, which then fails in their place. */
+    readonly repeatsFirst?: { readonly [step: string]: string };
   };
   /**
    * What an owner asks for after such a failure where the job itself is not tried again, by the status that the server is
@@ -117,7 +119,12 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     after: "ServerCreate",
     cause: (_, subject) => resetPassword(subject, "now"),
     succeeded: { status: "running", vm: "running" },
-    failed: { status: "running", reason: "password_reset_failed" },
+    failed: {
+      status: "running",
+      reason: "password_reset_failed",
+      // Without its note nobody knows that the guest was told.
+      repeatsFirst: { note: "tell-guest" },
+    },
     askedAnew: { running: (_, subject) => resetPassword(subject, "now") },
   },
   ServerUpdate: {
