@@ -4,8 +4,9 @@
 import fc from "fast-check";
 import { type Command, command, type Ref, refs, sides } from "./command.ts";
 import { compareServer } from "./compare.ts";
-import { applyDelete, expectCancelDeletion, expectDelete, LONGEST_HELD } from "./model-servers.ts";
+import { applyDelete, expectAction, expectCancelDeletion, LONGEST_HELD } from "./model-servers.ts";
 import {
+  addJob,
   allJobs,
   type Expected,
   type JobKind,
@@ -14,7 +15,7 @@ import {
   type Side,
 } from "./model-state.ts";
 import { ask, type Real, same } from "./real-world.ts";
-import { addJob, onServer } from "./server-commands.ts";
+import { onServer } from "./targets.ts";
 
 export function deliveryCommands(): fc.Arbitrary<Command>[] {
   const serverRef = { side: sides, ref: refs };
@@ -22,13 +23,13 @@ export function deliveryCommands(): fc.Arbitrary<Command>[] {
     fc
       .record(serverRef)
       .map(({ side, ref }) =>
-        onServer("would deleteServer", side, ref, (real, server) =>
+        onServer("would deleteServer", side, ref, (_state, real, server) =>
           askWhatWouldHappen(
             real,
             side,
             "DELETE",
             `/servers/${server.id}`,
-            expectDelete(server, side),
+            expectAction("delete", server, side),
             "ServerStop",
           ),
         ),
@@ -36,13 +37,13 @@ export function deliveryCommands(): fc.Arbitrary<Command>[] {
     fc
       .record(serverRef)
       .map(({ side, ref }) =>
-        onServer("would cancelServerDeletion", side, ref, (real, server) =>
+        onServer("would cancelServerDeletion", side, ref, (state, real, server) =>
           askWhatWouldHappen(
             real,
             side,
             "POST",
             `/servers/${server.id}/cancel-deletion`,
-            expectCancelDeletion(server, side),
+            expectCancelDeletion(state, server, side),
             "ServerRestore",
           ),
         ),
@@ -50,7 +51,9 @@ export function deliveryCommands(): fc.Arbitrary<Command>[] {
     fc
       .record(serverRef)
       .map(({ side, ref }) =>
-        onServer("deleteServer, said twice", side, ref, (real, server) => deleteTwice(real, side, server)),
+        onServer("deleteServer, said twice", side, ref, (_state, real, server) =>
+          deleteTwice(real, side, server),
+        ),
       ),
     refs.map((ref) => command(`the lease of ${ref} passes`, (state, real) => takeOver(state, real, ref))),
   ];
@@ -79,7 +82,7 @@ let keys = 0;
 
 /** The second time is answered as the first was, and makes no second job; the key is nobody else's. */
 async function deleteTwice(real: Real, side: Side, server: ModelServer): Promise<void> {
-  const expected = expectDelete(server, side);
+  const expected = expectAction("delete", server, side);
   const path = `/servers/${server.id}`;
   keys += 1;
   const headers = { "Idempotency-Key": `model-${keys}` };
@@ -99,7 +102,7 @@ async function takeOver(state: ModelState, real: Real, ref: Ref): Promise<void> 
   const id = ids[ref % Math.max(1, ids.length)];
   const former = id === undefined ? undefined : real.held.get(id);
   const job = allJobs(state).find((each) => each.id === id);
-  if (former === undefined || job === undefined || job.claims >= LONGEST_HELD) return;
+  if (id === undefined || former === undefined || job === undefined || job.claims >= LONGEST_HELD) return;
   await real.owner.query(
     "update job set lease_until = clock_timestamp() - interval '1 hour' where id = $1 and status = 'running'",
     [job.id],
@@ -109,9 +112,9 @@ async function takeOver(state: ModelState, real: Real, ref: Ref): Promise<void> 
   same("the job that is taken over", [claimed?.id, claimed?.epoch], [job.id, former.epoch + 1]);
   if (claimed === null) return;
   job.claims += 1;
-  real.held.set(job.id, claimed);
+  real.held.set(id, claimed);
   const late = await real.agent.report(former, { phase: "verify", outcome: { status: "succeeded" } });
   real.counted.answers += 2;
   same(`the report of a former holder of ${job.kind}`, [late.status, late.body?.code], [409, "stale_lease"]);
-  await compareServer(real, job.server);
+  await compareServer(real, state, job.server);
 }

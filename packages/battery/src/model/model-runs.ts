@@ -4,14 +4,10 @@ import fc from "fast-check";
 import pg from "pg";
 import type { Command } from "./command.ts";
 import { compareAll } from "./compare.ts";
-import { deliveryCommands } from "./delivery-commands.ts";
 import { emptyState, type Room } from "./model-state.ts";
-import { openReal } from "./real-world.ts";
-import { accessCommands, networkCommands, resourceCommands, smallSubnet } from "./resource-commands.ts";
-import { agentCommands, createServers, lifeCommands, serverCommands } from "./server-commands.ts";
-
-const LEAST_COMMANDS = 30;
-const MOST_COMMANDS = 50;
+import { openReal, type Real } from "./real-world.ts";
+import { type Sequence, sequences } from "./sequences.ts";
+import { shorten } from "./shorten.ts";
 
 export type ModelRuns = {
   readonly runs: number;
@@ -22,11 +18,14 @@ export type ModelRuns = {
   readonly violations: readonly string[];
 };
 
+/** So long a failing sequence is made shorter. */
+const shortenSeconds = 120;
+
 /** So many sequences of commands, each with organisations and a region of its own, in one world. */
 export async function runModel(
   runs: number,
   seed: number,
-  shrinks: boolean,
+  shortens: boolean,
   progress: (done: number) => void,
 ): Promise<ModelRuns> {
   const world = await ApiWorld.open();
@@ -36,29 +35,23 @@ export async function runModel(
   let done = 0;
   try {
     const property = fc.asyncProperty(sequences(), async ({ room, commands }) => {
-      const state = emptyState(room);
-      const real = await openReal(world, owner, room, counted);
-      try {
-        await fc.asyncModelRun(() => ({ model: state, real }), commands);
-        await compareAll(real, state);
-      } catch (error) {
-        throw new Error(`${describe(error)}; what had happened: ${real.trace.join("; ")}`);
-      }
+      await runSequence(world, owner, room, commands, counted);
       done += 1;
       if (done % 20 === 0) progress(done);
     });
-    const check = await fc.check(property, {
-      numRuns: runs,
-      seed,
-      endOnFailure: !shrinks,
-      // Shrinking a sequence may take longer than all the runs; what there is by then says enough.
-      ...(shrinks ? { interruptAfterTimeLimit: 240_000, markInterruptAsFailure: false } : {}),
-    });
+    // What fast-check makes smaller it makes so within the shape that it drew, which has a least length.
+    const check = await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
     const violations: string[] = [];
-    if (check.failed)
+    const failed = check.counterexample?.[0] as Sequence | undefined;
+    if (check.failed && failed !== undefined) {
+      const text = describe(check.errorInstance);
+      const { commands, failure } = shortens
+        ? await shortest(world, owner, failed, text)
+        : { commands: failed.commands, failure: text };
       violations.push(
-        `${describe(check.errorInstance)} (seed ${check.seed}, path ${check.counterexamplePath})`,
+        `${failure} (seed ${check.seed}, path ${check.counterexamplePath}; ${commands.length} of ${failed.commands.length} commands: ${commands.join("; ")})`,
       );
+    } else if (check.failed) violations.push(describe(check.errorInstance));
     const broken = await worldCheck({ ownerUrl: world.database.ownerUrl });
     violations.push(
       ...broken.map(({ invariant, check: name, subject }) => `${invariant} ${name}: ${subject}`),
@@ -70,51 +63,42 @@ export async function runModel(
   }
 }
 
-type Sequence = { readonly room: Room; readonly commands: Command[] };
-type Weighted = { readonly weight: number; readonly arbitrary: fc.Arbitrary<Command> };
+async function runSequence(
+  world: ApiWorld,
+  owner: pg.Pool,
+  room: Room,
+  commands: Iterable<Command>,
+  counted: Real["counted"],
+): Promise<void> {
+  const real = await openReal(world, owner, room, counted);
+  const state = emptyState(room, real.addresses);
+  try {
+    await fc.asyncModelRun(() => ({ model: state, real }), commands);
+    await compareAll(real, state);
+  } catch (error) {
+    throw new Error(`${describe(error)}; what had happened: ${real.trace.join("; ")}`);
+  }
+}
 
-/**
- * Mostly what happens to servers, since most can go wrong there; but a sequence of everything comes deep into nothing,
- * so each has its theme.
- */
-function sequences(): fc.Arbitrary<Sequence> {
-  const all = (weight: number, arbitraries: readonly fc.Arbitrary<Command>[]): Weighted[] =>
-    arbitraries.map((arbitrary) => ({ weight, arbitrary }));
-  const some = (minLength: number, maxLength: number, ...commands: Weighted[]) =>
-    fc.array(fc.oneof(...commands), { minLength, maxLength, size: "max" });
-  const theme = (...commands: Weighted[]) => some(LEAST_COMMANDS, MOST_COMMANDS, ...commands);
-  const agent = all(4, agentCommands());
-  // Few servers, and much that happens to each of them.
-  const lives = fc
-    .tuple(
-      createServers(),
-      createServers(),
-      theme(
-        ...all(2, lifeCommands()),
-        ...all(1, deliveryCommands()),
-        ...all(1, [createServers()]),
-        ...all(6, agentCommands()),
+async function shortest(
+  world: ApiWorld,
+  owner: pg.Pool,
+  { room, commands }: Sequence,
+  text: string,
+): Promise<{ readonly commands: readonly Command[]; readonly failure: string }> {
+  const until = performance.now() + shortenSeconds * 1000;
+  const apart = { answers: 0, commands: 0, outcomes: new Map<string, number>() };
+  const found = await shorten(
+    commands,
+    text,
+    (part) =>
+      runSequence(world, owner, room, part, apart).then(
+        () => null,
+        (error: unknown) => describe(error),
       ),
-    )
-    .map(([one, other, rest]) => [one, other, ...rest]);
-  // More servers than a small subnet has addresses.
-  const crowd = fc
-    .tuple(some(12, 20, ...all(1, [createServers(11)])), some(10, 20, ...all(1, lifeCommands()), ...agent))
-    .map(([creates, rest]) => [...smallSubnet(), ...creates, ...rest]);
-  const commands = fc.oneof(
-    { weight: 4, arbitrary: lives },
-    { weight: 2, arbitrary: theme(...all(2, serverCommands()), ...agent, ...all(1, resourceCommands())) },
-    { weight: 2, arbitrary: theme(...all(2, [createServers()]), ...all(2, networkCommands()), ...agent) },
-    { weight: 3, arbitrary: theme(...all(1, accessCommands())) },
+    () => performance.now() > until,
   );
-  const room = fc.record({
-    vmids: fc.oneof(fc.constant(12), fc.integer({ min: 1, max: 5 })),
-    vlans: fc.oneof(fc.constant(6), fc.integer({ min: 1, max: 3 })),
-  });
-  return fc.oneof(
-    { weight: 11, arbitrary: fc.record({ room, commands }) },
-    { weight: 1, arbitrary: fc.record({ room: fc.constant({ vmids: 20, vlans: 6 }), commands: crowd }) },
-  );
+  return { commands: found.sequence, failure: found.failure };
 }
 
 function describe(error: unknown): string {

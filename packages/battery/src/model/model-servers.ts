@@ -1,15 +1,23 @@
+import { refusalOf, type ServerAction } from "./model-actions.ts";
+import { settleIps, takeableAddress, tryIpsAgain } from "./model-public-ips.ts";
+import { fullFor, takenByResize, takenByRestore, takenByServer } from "./model-quotas.ts";
 import {
   absent,
   type Expected,
+  giveWay,
+  hasOpenJob,
+  isLeaving,
   liveNetworks,
   liveSubnets,
+  type ModelIp,
   type ModelJob,
   type ModelServer,
   type ModelState,
   type ModelSubnet,
   openJob,
+  type Power,
+  packageOf,
   refused,
-  type ServerStatus,
   type Side,
 } from "./model-state.ts";
 
@@ -32,64 +40,132 @@ export function placeFor(state: ModelState, side: Side, named: ModelSubnet | nul
   return liveNetworks(state, side).length > 0 ? { kind: "nowhere" } : { kind: "new default network" };
 }
 
-export function expectCreate(state: ModelState, side: Side, name: string, place: Place): Expected {
+/** What a new server is to be, beside where. */
+export type Wish = {
+  readonly name: string;
+  readonly slug: string;
+  readonly key: { readonly side: Side; readonly isGone: boolean } | null;
+  /** "auto" takes an address; null asks for none. */
+  readonly publicIp: "auto" | ModelIp | null;
+};
+
+export function expectCreate(state: ModelState, side: Side, wish: Wish, place: Place): Expected {
+  const { key, publicIp } = wish;
   if (place.kind === "nowhere") return { status: 422 };
-  const isTaken = state.servers.some(
-    (server) => server.side === side && server.name === name && server.status !== "deleted",
-  );
-  if (isTaken) return refused("name_taken");
-  if (place.kind === "new default network" && state.vlansLeft === 0) return refused("vlan_exhausted");
+  if (key !== null && (key.side !== side || key.isGone)) return { status: 422 };
+  if (publicIp !== null && publicIp !== "auto" && (publicIp.side !== side || publicIp.isGone))
+    return { status: 422 };
+  if (isNameTaken(state, side, wish.name)) return refused("name_taken");
+  const isFirst = place.kind === "new default network";
+  if (isFirst && state.vlansLeft === 0) return refused("vlan_exhausted");
   if (state.vmidsLeft === 0) return refused("vmid_exhausted");
+  const full = fullFor(state, side, {
+    ...takenByServer(wish.slug),
+    ...(isFirst ? { networks: 1, subnets: 1 } : {}),
+    ...(publicIp === "auto" ? { public_ips: 1 } : {}),
+  });
+  if (full !== null) return full;
   if (place.kind === "subnet" && place.subnet.given >= place.subnet.capacity)
     return refused("subnet_exhausted");
-  return { status: 202 };
+  if (publicIp === null) return { status: 202 };
+  if (place.kind === "subnet" && place.subnet.tier === "data") return refused("tier_forbids_egress");
+  if (publicIp === "auto")
+    return takeableAddress(state, side, 4) === null ? refused("no_public_ip_available") : { status: 202 };
+  const isFree = publicIp.wantedBy === null && publicIp.heldBy === null;
+  return isFree ? { status: 202 } : refused("already_attached");
 }
 
-const isLeaving = (status: ServerStatus) => status === "pending_deletion" || status === "deleting";
+export function isNameTaken(state: ModelState, side: Side, name: string): boolean {
+  return state.servers.some(
+    (server) => server.side === side && server.name === name && server.status !== "deleted",
+  );
+}
 
 /** Another organisation's server is as absent as one that was destroyed. */
-function isAbsent(server: ModelServer, side: Side): boolean {
+export function isAbsent(server: ModelServer, side: Side): boolean {
   return server.side !== side || server.status === "deleted";
 }
 
-export function expectUpdate(server: ModelServer, side: Side): Expected {
+/** What the API says to an act on a server that needs nothing but its state. */
+export function expectAction(action: ServerAction, server: ModelServer, side: Side): Expected {
   if (isAbsent(server, side)) return absent;
-  return isLeaving(server.status) ? refused("resource_deleting") : { status: 200 };
+  const code = refusalOf(action, server);
+  return code === null ? { status: 202 } : refused(code);
 }
 
-export function expectDelete(server: ModelServer, side: Side): Expected {
+export type Changes = {
+  readonly name?: string;
+  readonly labels?: Readonly<Record<string, string | null>>;
+  readonly protection?: { readonly delete?: boolean; readonly rebuild?: boolean };
+};
+
+export function expectUpdate(state: ModelState, server: ModelServer, side: Side, changes: Changes): Expected {
   if (isAbsent(server, side)) return absent;
-  if (isLeaving(server.status)) return refused("resource_deleting");
-  return server.isProtected ? refused("protected") : { status: 202 };
+  const isRenamed = changes.name !== undefined && changes.name !== server.name;
+  const code = refusalOf("update", server) ?? (isRenamed ? refusalOf("rename", server) : null);
+  if (code !== null) return refused(code);
+  if (!isRenamed) return { status: 200 };
+  return isNameTaken(state, side, changes.name ?? "") ? refused("name_taken") : { status: 202 };
 }
 
+export function applyUpdate(server: ModelServer, { name, labels = {}, protection }: Changes): void {
+  server.labels = Object.fromEntries(
+    Object.entries({ ...server.labels, ...labels }).flatMap(([key, value]) =>
+      value === null ? [] : [[key, value] as const],
+    ),
+  );
+  server.name = name ?? server.name;
+  server.isProtected = protection?.delete ?? server.isProtected;
+  server.isRebuildProtected = protection?.rebuild ?? server.isRebuildProtected;
+}
+
+/** Marks it for removal: what waits gives way, and what runs is asked to end. */
 export function applyDelete(server: ModelServer): void {
-  const running = openJob(server, "running");
-  const queued = openJob(server, "queued");
-  if (queued !== undefined) queued.status = "cancelled";
-  if (running !== undefined && running.kind !== "ServerStop") running.cancelRequested = true;
+  stopOthers(server);
   server.restoresTo = restoredState(server);
   server.status = "pending_deletion";
 }
 
-function restoredState(server: ModelServer): "running" | "stopped" | "error" {
-  if (!server.wasCreated) return "error";
-  if (server.status === "running" || server.status === "starting") return "running";
-  if (server.status === "stopped") return "stopped";
-  return server.power === "on" ? "running" : "stopped";
+/** Without a removal buffer, or out of it before its time. */
+export function applyPurge(server: ModelServer): void {
+  stopOthers(server);
+  if (server.status !== "pending_deletion") server.restoresTo = restoredState(server);
+  server.status = "deleting";
 }
 
-export function expectCancelDeletion(server: ModelServer, side: Side): Expected {
-  if (isAbsent(server, side)) return absent;
-  if (server.status === "pending_deletion") return { status: 202 };
-  return refused(server.status === "deleting" ? "resource_deleting" : "invalid_state");
+function stopOthers(server: ModelServer): void {
+  const running = openJob(server, "running");
+  const queued = openJob(server, "queued");
+  if (queued !== undefined) giveWay(queued);
+  if (running !== undefined && running.kind !== "ServerStop") running.cancelRequested = true;
+}
+
+function restoredState(server: ModelServer): "running" | "stopped" | "error" {
+  if (!server.wasCreated) return "error";
+  switch (server.status) {
+    case "running":
+    case "starting":
+    case "rebooting":
+      return "running";
+    case "stopped":
+    case "stopping":
+      return "stopped";
+    default:
+      return server.power === "on" ? "running" : "stopped";
+  }
+}
+
+export function expectCancelDeletion(state: ModelState, server: ModelServer, side: Side): Expected {
+  const expected = expectAction("cancel_deletion", server, side);
+  if (expected.status !== 202) return expected;
+  return fullFor(state, side, takenByRestore(server)) ?? expected;
 }
 
 /** @returns whether the job that restores it is over at once, because there is nothing to restore */
 export function applyCancelDeletion(server: ModelServer): boolean {
   const running = openJob(server, "running");
   const queued = openJob(server, "queued");
-  if (queued !== undefined) queued.status = "cancelled";
+  if (queued !== undefined) giveWay(queued);
   if (running?.kind === "ServerStop") running.cancelRequested = true;
   const to = server.restoresTo ?? "error";
   if (to === "error") server.status = running?.kind === "ServerCreate" ? "creating" : "error";
@@ -97,102 +173,194 @@ export function applyCancelDeletion(server: ModelServer): boolean {
   return to === "error";
 }
 
+export type ResizeWish = {
+  readonly slug: string;
+  readonly growDisk: boolean;
+  readonly allowRestart: boolean;
+};
+
+export const diskAfter = (server: ModelServer, { slug, growDisk }: ResizeWish): number =>
+  growDisk ? Math.max(server.diskGb, packageOf(slug).diskGb) : server.diskGb;
+
+export function expectResize(state: ModelState, server: ModelServer, side: Side, wish: ResizeWish): Expected {
+  const expected = expectAction("resize", server, side);
+  if (expected.status !== 202) return expected;
+  const [has, comes] = [packageOf(server.package), packageOf(wish.slug)];
+  if (wish.growDisk && comes.diskGb < server.diskGb) return refused("disk_shrink_forbidden");
+  const restarts = has.vcpu !== comes.vcpu || has.memoryMb !== comes.memoryMb;
+  if (server.status === "running" && restarts && !wish.allowRestart) return refused("invalid_state");
+  return fullFor(state, side, takenByResize(server, wish.slug, diskAfter(server, wish))) ?? expected;
+}
+
 export function expectCancelJob(job: ModelJob, side: Side): Expected {
   if (job.server.side !== side) return absent;
   return isCancellable(job) ? { status: 202 } : refused("invalid_state");
 }
 
+/** Acts on a server that is there: given up while they wait, and carried to their end once they have begun. */
+const acts: ReadonlySet<string> = new Set([
+  "ServerPower",
+  "ServerResize",
+  "ServerRebuild",
+  "ServerPasswordReset",
+]);
+
 export function isCancellable(job: ModelJob): boolean {
-  return job.kind === "ServerCreate" && (job.status === "queued" || job.status === "running");
+  if (acts.has(job.kind)) return job.status === "queued";
+  if (job.kind !== "ServerCreate") return false;
+  return job.status === "queued" || (job.status === "running" && !job.isIrreversible);
 }
 
-export function applyCancelJob(job: ModelJob): void {
+export function applyCancelJob(state: ModelState, job: ModelJob): void {
   if (job.status === "running") job.cancelRequested = true;
   else {
     job.status = "cancelled";
-    settle(job, null);
+    settle(state, job, nothingSeen);
   }
 }
 
-export function expectRetry(job: ModelJob, side: Side): Expected {
+export function expectRetry(state: ModelState, job: ModelJob, side: Side): Expected {
   if (job.server.side !== side) return absent;
-  return isRetryable(job) ? { status: 202 } : refused("invalid_state");
+  if (!isRetryable(job)) return refused("invalid_state");
+  const { resize } = job.order;
+  const full =
+    resize === undefined ? null : fullFor(state, side, takenByResize(job.server, resize.slug, resize.diskGb));
+  return full ?? { status: 202 };
 }
 
 export function isRetryable(job: ModelJob): boolean {
   if (job.status !== "failed" && job.status !== "cancelled") return false;
   const { server, kind } = job;
-  if (openJob(server, "running") !== undefined || openJob(server, "queued") !== undefined) return false;
+  if (server.isLocked || hasOpenJob(server)) return false;
   if (server.jobs.findLast((each) => each.kind === kind) !== job) return false;
+  const { status, wasCreated } = server;
+  const isSteady = status === "running" || status === "stopped";
   switch (kind) {
     case "ServerCreate":
-      return server.status === "error" && !server.wasCreated;
+      return status === "error" && !wasCreated;
     case "ServerRestore":
-      return server.status === "error" && server.wasCreated;
+    case "ServerRebuild":
+      return status === "error" && wasCreated;
     case "ServerStop":
-      return server.status === "pending_deletion";
+      return status === "pending_deletion";
     case "ServerDestroy":
-      return server.status === "deleting";
+      return status === "deleting";
+    case "ServerResize":
+      return (isSteady || status === "error") && wasCreated;
+    case "ServerUpdate":
+      return isSteady && wasCreated;
+    case "PublicIpAttach":
+      return isSteady;
+    case "PublicIpDetach":
+      return isSteady || status === "error" || status === "pending_deletion";
+    // Quickly asked for again; and nobody knows the password any more.
+    case "ServerPower":
+    case "ServerPasswordReset":
+      return false;
   }
 }
 
 /** A job that was held too long this often is failed by the next who holds it too long; the model stays below. */
 export const LONGEST_HELD = 5;
 
-export function applyRetry(job: ModelJob): void {
+export function applyRetry(state: ModelState, job: ModelJob): void {
   job.status = "queued";
   job.claims = 0;
   job.cancelRequested = false;
+  job.isIrreversible = false;
+  job.waits = false;
   const { server } = job;
+  tryIpsAgain(state, server);
   if (job.kind === "ServerCreate") server.status = "creating";
+  if (job.kind === "ServerRebuild") server.status = "rebuilding";
   if (job.kind === "ServerRestore") server.status = server.restoresTo === "running" ? "starting" : "stopped";
+  if (job.order.resize !== undefined) {
+    server.status = "resizing";
+    server.growsTo = job.order.resize;
+  }
 }
 
 /** Jobs that the region's agent may be given: one at a time for each server. */
 export function claimable(state: ModelState): ModelJob[] {
   return state.servers.flatMap((server) => {
     const queued = openJob(server, "queued");
-    return queued === undefined || openJob(server, "running") !== undefined ? [] : [queued];
+    const isNext = queued !== undefined && !queued.waits && openJob(server, "running") === undefined;
+    return isNext ? [queued] : [];
   });
 }
 
 /** The agent gives the job back: it waits again, unless nobody wants it any more. */
-export function applyRelease(job: ModelJob): void {
+export function applyRelease(state: ModelState, job: ModelJob): void {
   const isWanted = !job.cancelRequested && openJob(job.server, "queued") === undefined;
   job.status = isWanted ? "queued" : "cancelled";
   job.claims -= 1;
-  if (!isWanted) settle(job, null);
+  if (!isWanted) settle(state, job, nothingSeen);
 }
 
+/** What the agent said at the end of a job. */
+export type Seen = {
+  readonly power: "on" | "off" | null;
+  readonly code: string | null;
+  /** Its guest takes the change of its addresses up when it boots. */
+  readonly atNextBoot: boolean;
+};
+
+const nothingSeen: Seen = { power: null, code: null, atNextBoot: false };
+
 export function applyEnd(
+  state: ModelState,
   job: ModelJob,
   status: "succeeded" | "failed" | "cancelled",
-  power: "on" | "off" | null,
+  seen: Seen,
 ): void {
   // What nobody asked to stop has not been cancelled.
   job.status = status === "cancelled" && !job.cancelRequested ? "failed" : status;
-  settle(job, power);
+  settle(state, job, seen);
 }
 
-function settle(job: ModelJob, power: "on" | "off" | null): void {
+/** What the end of a job means for its server, and then for the server's addresses. */
+function settle(state: ModelState, job: ModelJob, seen: Seen): void {
   const { server } = job;
   const succeeded = job.status === "succeeded";
   switch (job.kind) {
     case "ServerCreate":
     case "ServerRestore":
-      if (succeeded) present(job, power ?? "on");
-      else if (job.kind === "ServerCreate" ? server.status === "creating" : !isLeaving(server.status))
-        server.status = "error";
-      return;
+      if (succeeded) present(job, seen.power ?? (wantsRunning(job) ? "on" : "off"));
+      else {
+        server.power = seen.power ?? server.power;
+        const isIts = job.kind === "ServerCreate" ? server.status === "creating" : !isLeaving(server.status);
+        if (isIts) server.status = "error";
+      }
+      break;
     case "ServerStop":
-      if (succeeded) server.power = "off";
-      return;
+      server.power = succeeded ? "off" : (seen.power ?? server.power);
+      break;
     case "ServerDestroy":
+      server.power = succeeded ? "off" : (seen.power ?? server.power);
       if (succeeded) server.status = "deleted";
+      break;
+    case "PublicIpAttach":
+    case "PublicIpDetach":
+      server.power = seen.power ?? server.power;
+      break;
+    case "ServerRebuild":
+      rebuilt(job, seen);
+      break;
+    default:
+      operated(job, seen);
   }
+  if (job.kind === "ServerResize") {
+    server.growsTo = null;
+    if (succeeded && job.order.resize !== undefined) {
+      server.package = job.order.resize.slug;
+      server.diskGb = job.order.resize.diskGb;
+    }
+  }
+  settleIps(state, job, seen.atNextBoot);
 }
 
-function present({ server, kind }: ModelJob, power: "on" | "off"): void {
+function present(job: ModelJob, power: "on" | "off"): void {
+  const { server, kind } = job;
   const steady = power === "on" ? "running" : "stopped";
   server.power = power;
   server.wasCreated = true;
@@ -201,9 +369,53 @@ function present({ server, kind }: ModelJob, power: "on" | "off"): void {
   if (!isLeaving(server.status)) server.status = steady;
 }
 
+/** Whether the server runs once the job has done what it was asked to, if the region does not say. */
+function wantsRunning({ kind, order, server }: ModelJob): boolean {
+  switch (kind) {
+    case "ServerCreate":
+      return server.starts;
+    case "ServerPower":
+      return order.action !== "shutdown" && order.action !== "stop";
+    case "ServerResize":
+      return order.resize?.run === true;
+    case "ServerRebuild":
+      return true;
+    case "ServerRestore":
+      return server.restoresTo === "running";
+    default:
+      return server.power === "on";
+  }
+}
+
+/** A job that leaves the server on or off; and in error when there was no VM that it could have worked on. */
+function operated(job: ModelJob, seen: Seen): void {
+  const { server } = job;
+  const succeeded = job.status === "succeeded";
+  const asked: Power = succeeded ? (wantsRunning(job) ? "on" : "off") : server.power;
+  server.power = seen.power ?? asked;
+  if (isLeaving(server.status) || openJob(server, "queued") !== undefined) return;
+  const isGone = job.status === "failed" && seen.code === "vm_missing";
+  const steady = server.power === "on" ? "running" : server.power === "off" ? "stopped" : "error";
+  server.status = isGone ? "error" : steady;
+}
+
+/** A server whose disk is gone, or half made, is of no use until the job that makes it has succeeded. */
+function rebuilt(job: ModelJob, seen: Seen): void {
+  const { server, order } = job;
+  const succeeded = job.status === "succeeded";
+  const isBroken = !succeeded && job.isIrreversible;
+  operated(job, isBroken ? { ...seen, power: seen.power ?? "off" } : seen);
+  const isOthers = isLeaving(server.status) || openJob(server, "queued") !== undefined;
+  if (isBroken && !isOthers) server.status = "error";
+  if (succeeded && order.rebuild !== undefined) {
+    server.image = order.rebuild.image;
+    server.keys = order.rebuild.keys;
+  }
+}
+
 /** The removal buffer ends: from here on the server cannot be taken back. */
 export function applyExpiry(server: ModelServer): void {
   const queued = openJob(server, "queued");
-  if (queued !== undefined) queued.status = "cancelled";
+  if (queued !== undefined) giveWay(queued);
   server.status = "deleting";
 }

@@ -85,7 +85,7 @@ export const row: Row = {
     const results: ModelRuns[] = [];
     for (let world = 0; world < worlds; world += 1) {
       results.push(
-        await runModel(runs, run.seed + world * 7_919, run.scale === "full" && run.mutant === null, (done) =>
+        await runModel(runs, run.seed + world * 7_919, run.mutant === null, (done) =>
           run.progress(`${world * runs + done} of ${worlds * runs} sequences`),
         ),
       );

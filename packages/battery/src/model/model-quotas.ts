@@ -1,0 +1,88 @@
+import {
+  type Amounts,
+  type Expected,
+  isLeaving,
+  liveNetworks,
+  liveSubnets,
+  type ModelServer,
+  type ModelState,
+  packageOf,
+  type QuotaName,
+  refused,
+  type Side,
+} from "./model-state.ts";
+
+/** In the order in which a refusal names them. */
+export const QUOTAS: readonly QuotaName[] = [
+  "servers",
+  "vcpu",
+  "memory_mb",
+  "disk_gb",
+  "networks",
+  "subnets",
+  "ssh_keys",
+  "public_ips",
+];
+
+/** How much the organisation has. A server on its way out keeps its place and its disk, and gives up the rest. */
+export function usedBy(state: ModelState, side: Side): { readonly [name in QuotaName]: number } {
+  const servers = state.servers.filter((each) => each.side === side && each.status !== "deleted");
+  const staying = servers.filter(({ status }) => !isLeaving(status));
+  const sum = (list: readonly ModelServer[], of: "vcpu" | "memoryMb" | "diskGb") =>
+    list.reduce((total, server) => total + sizeOf(server)[of], 0);
+  const live = (list: readonly { readonly side: Side; readonly isGone: boolean }[]) =>
+    list.filter((each) => each.side === side && !each.isGone).length;
+  return {
+    servers: servers.length,
+    vcpu: sum(staying, "vcpu"),
+    memory_mb: sum(staying, "memoryMb"),
+    disk_gb: sum(servers, "diskGb"),
+    networks: liveNetworks(state, side).length,
+    subnets: liveSubnets(state, side).length,
+    ssh_keys: live(state.keys),
+    public_ips: live(state.ips),
+  };
+}
+
+/** While it is resized, of each the larger of what it has and what comes. */
+function sizeOf({ package: slug, diskGb, growsTo }: ModelServer) {
+  const has = { ...packageOf(slug), diskGb };
+  if (growsTo === null) return has;
+  const comes = { ...packageOf(growsTo.slug), diskGb: growsTo.diskGb };
+  return {
+    vcpu: Math.max(has.vcpu, comes.vcpu),
+    memoryMb: Math.max(has.memoryMb, comes.memoryMb),
+    diskGb: Math.max(has.diskGb, comes.diskGb),
+  };
+}
+
+/** The refusal of the first quota that has no room for it; null when all have. */
+export function fullFor(state: ModelState, side: Side, asked: Amounts): Expected | null {
+  const used = usedBy(state, side);
+  const limits = state.limits[side];
+  const full = QUOTAS.find((name) => {
+    const [limit, wanted = 0] = [limits.get(name), asked[name]];
+    return limit !== undefined && wanted > 0 && used[name] + wanted > limit;
+  });
+  return full === undefined ? null : refused("quota_exceeded", `quota_${full}`);
+}
+
+export function takenByServer(slug: string): Amounts {
+  const { vcpu, memoryMb, diskGb } = packageOf(slug);
+  return { servers: 1, vcpu, memory_mb: memoryMb, disk_gb: diskGb };
+}
+
+/** What a server in the removal buffer gave up, and takes again with its way back. */
+export function takenByRestore({ package: slug }: ModelServer): Amounts {
+  const { vcpu, memoryMb } = packageOf(slug);
+  return { vcpu, memory_mb: memoryMb };
+}
+
+export function takenByResize(server: ModelServer, slug: string, diskGb: number): Amounts {
+  const [has, comes] = [packageOf(server.package), packageOf(slug)];
+  return {
+    vcpu: Math.max(0, comes.vcpu - has.vcpu),
+    memory_mb: Math.max(0, comes.memoryMb - has.memoryMb),
+    disk_gb: Math.max(0, diskGb - server.diskGb),
+  };
+}

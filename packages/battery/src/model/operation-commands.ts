@@ -1,0 +1,328 @@
+// What can be done to a server that is there: power, resize, rebuild, another password, another name, and an operator's lock.
+
+import fc from "fast-check";
+import { type Command, refs, sides } from "./command.ts";
+import type { ServerAction } from "./model-actions.ts";
+import {
+  applyUpdate,
+  type Changes,
+  diskAfter,
+  expectAction,
+  expectResize,
+  expectUpdate,
+  isAbsent,
+  type ResizeWish,
+} from "./model-servers.ts";
+import {
+  absent,
+  addJob,
+  type Expected,
+  giveWay,
+  type JobKind,
+  type ModelServer,
+  type ModelState,
+  openJob,
+  type PowerAction,
+  refused,
+  type Side,
+} from "./model-state.ts";
+import { ask, askOperator, type Real, same } from "./real-world.ts";
+import { onServer, pick } from "./targets.ts";
+
+const serverRef = { side: sides, ref: refs };
+/** Asked for in vain now and then: what would happen must be what happens. */
+const dry = fc.constantFrom(false, false, false, false, false, true);
+
+export function operationCommands(): fc.Arbitrary<Command>[] {
+  return [
+    powerServers(),
+    powerServers(),
+    resizeServers(),
+    rebuildServers(),
+    resetPasswords(),
+    updateServers(),
+  ];
+}
+
+/**
+ * Asks for it, or what would become of it.
+ *
+ * @returns the answer's body if it was done
+ */
+async function askFor(
+  real: Real,
+  side: Side,
+  path: string,
+  body: object,
+  expected: Expected,
+  dryRunOf: JobKind | null,
+) {
+  if (dryRunOf === null) {
+    const answer = await ask(real, side, "POST", path, expected, body);
+    return expected.status === 202 ? answer : null;
+  }
+  const isTold = expected.status === 202 || expected.status === 409;
+  const said: Expected = isTold ? { status: 200 } : { status: expected.status };
+  const answer = await ask(real, side, "POST", `${path}?dry_run=true`, said, body);
+  if (isTold)
+    same(
+      `the dry run of ${path} ${JSON.stringify(body)}`,
+      [answer.blockers[0]?.code ?? null, answer.would?.job_kind ?? null],
+      expected.status === 202 ? [null, dryRunOf] : [expected.code, null],
+    );
+  return null;
+}
+
+export function powerServers(): fc.Arbitrary<Command> {
+  const action = fc.constantFrom<PowerAction>("start", "shutdown", "stop", "stop", "reboot", "reset");
+  return fc
+    .record({ ...serverRef, action, force: fc.constantFrom(false, false, true), dry })
+    .map(({ side, ref, action: what, force, dry: isDry }) =>
+      onServer(
+        `powerServer ${what}${force ? " by force" : ""}${isDry ? ", dry" : ""}`,
+        side,
+        ref,
+        (_, real, server) => power(real, side, server, what, force, isDry),
+      ),
+    );
+}
+
+const onTheWay = {
+  start: "starting",
+  shutdown: "stopping",
+  stop: "stopping",
+  reboot: "rebooting",
+  reset: "rebooting",
+} as const;
+
+async function power(
+  real: Real,
+  side: Side,
+  server: ModelServer,
+  action: PowerAction,
+  force: boolean,
+  isDry: boolean,
+): Promise<void> {
+  const asksGuest = action === "shutdown" || action === "reboot";
+  const state = expectAction(action, server, side);
+  const expected = state.status !== 404 && force && !asksGuest ? { status: 422 } : state;
+  const body = await askFor(
+    real,
+    side,
+    `/servers/${server.id}/power`,
+    { action, ...(force ? { force_after: true } : {}) },
+    expected,
+    isDry ? "ServerPower" : null,
+  );
+  if (body === null) return;
+  // A stop takes the place of what the guest was asked.
+  const [queued, running] = [openJob(server, "queued"), openJob(server, "running")];
+  if (queued !== undefined) giveWay(queued);
+  if (running !== undefined) running.cancelRequested = true;
+  server.status = onTheWay[action];
+  addJob(server, body.job.id, "ServerPower", "queued", { action });
+}
+
+export function resizeServers(): fc.Arbitrary<Command> {
+  return fc
+    .record({
+      ...serverRef,
+      slug: fc.constantFrom("s", "m", "m", "l"),
+      growDisk: fc.constantFrom(true, false),
+      allowRestart: fc.constantFrom(true, true, false),
+      dry,
+    })
+    .map(({ side, ref, dry: isDry, ...wish }) =>
+      onServer(
+        `resizeServer ${JSON.stringify(wish)}${isDry ? ", dry" : ""}`,
+        side,
+        ref,
+        (state, real, server) => resize(state, real, side, server, wish, isDry),
+      ),
+    );
+}
+
+async function resize(
+  state: ModelState,
+  real: Real,
+  side: Side,
+  server: ModelServer,
+  wish: ResizeWish,
+  isDry: boolean,
+): Promise<void> {
+  const body = await askFor(
+    real,
+    side,
+    `/servers/${server.id}/resize`,
+    { package: wish.slug, grow_disk: wish.growDisk, allow_restart: wish.allowRestart },
+    expectResize(state, server, side, wish),
+    isDry ? "ServerResize" : null,
+  );
+  if (body === null) return;
+  const to = { slug: wish.slug, diskGb: diskAfter(server, wish), run: server.status === "running" };
+  server.status = "resizing";
+  server.growsTo = to;
+  addJob(server, body.job.id, "ServerResize", "queued", { resize: to });
+}
+
+export function rebuildServers(): fc.Arbitrary<Command> {
+  return fc
+    .record({
+      ...serverRef,
+      image: fc.constantFrom("debian-13", "ubuntu-24.04", "ubuntu-24.04", "windows-2025", "no-image"),
+      key: fc.option(refs, { freq: 1 }),
+      confirms: fc.constantFrom(true, true, true, false),
+      dry,
+    })
+    .map(({ side, ref, image, key, confirms, dry: isDry }) =>
+      onServer(
+        `rebuildServer ${image} ${key} ${confirms}${isDry ? ", dry" : ""}`,
+        side,
+        ref,
+        (state, real, server) => {
+          const found = key === null ? null : (pick(state.keys, key) ?? null);
+          return rebuild(real, side, server, { image, key: found, confirms, isDry });
+        },
+      ),
+    );
+}
+
+type RebuildWish = {
+  readonly image: string;
+  readonly key: { readonly id: string; readonly side: Side; readonly isGone: boolean } | null;
+  readonly confirms: boolean;
+  readonly isDry: boolean;
+};
+
+function expectRebuild(server: ModelServer, side: Side, { image, key, confirms }: RebuildWish): Expected {
+  if (isAbsent(server, side)) return absent;
+  const isWindows = image === "windows-2025";
+  const hasNoKey = key !== null && (key.side !== side || key.isGone || isWindows);
+  // Windows takes neither keys nor the two smallest packages.
+  const isTooSmall = isWindows && server.package !== "l";
+  if (image === "no-image" || hasNoKey || isTooSmall || !confirms) return { status: 422 };
+  const expected = expectAction("rebuild", server, side);
+  // No agent of these regions has said what its passwords can be sealed with.
+  return expected.status === 202 && isWindows ? refused("region_unavailable") : expected;
+}
+
+async function rebuild(real: Real, side: Side, server: ModelServer, wish: RebuildWish): Promise<void> {
+  const { image, key, confirms, isDry } = wish;
+  const body = await askFor(
+    real,
+    side,
+    `/servers/${server.id}/rebuild`,
+    {
+      image,
+      confirm_name: confirms ? server.name : `${server.name}-not`,
+      ...(key === null ? {} : { ssh_key_ids: [key.id] }),
+    },
+    expectRebuild(server, side, wish),
+    isDry ? "ServerRebuild" : null,
+  );
+  if (body === null) return;
+  const keys = key === null ? server.keys : [key.id];
+  same("a password is shown", typeof body.console_password === "string", keys.length === 0);
+  server.status = "rebuilding";
+  addJob(server, body.job.id, "ServerRebuild", "queued", { rebuild: { image, keys } });
+}
+
+export function resetPasswords(): fc.Arbitrary<Command> {
+  return fc
+    .record({ ...serverRef, when: fc.constantFrom("now", "now", "next_boot"), dry })
+    .map(({ side, ref, when, dry: isDry }) =>
+      onServer(`resetServerPassword ${when}${isDry ? ", dry" : ""}`, side, ref, async (_, real, server) => {
+        const action: ServerAction = when === "now" ? "password_reset_now" : "password_reset";
+        const body = await askFor(
+          real,
+          side,
+          `/servers/${server.id}/password-reset`,
+          { when },
+          expectAction(action, server, side),
+          isDry ? "ServerPasswordReset" : null,
+        );
+        if (body === null) return;
+        same("a password is shown", typeof body.password, "string");
+        addJob(server, body.job.id, "ServerPasswordReset", "queued");
+      }),
+    );
+}
+
+/** Names, labels and protection: what is only written down is so at once, and a name goes to the region. */
+export function updateServers(): fc.Arbitrary<Command> {
+  const label = fc.constantFrom("red", "blue", null);
+  const changes = fc.record(
+    {
+      name: fc.nat({ max: 4 }).map((number) => `server-${number}`),
+      labels: fc.record({ colour: label, size: label }, { requiredKeys: [] }),
+      protection: fc.record({ delete: fc.boolean(), rebuild: fc.boolean() }, { requiredKeys: [] }),
+    },
+    { requiredKeys: [] },
+  );
+  return fc.record({ ...serverRef, changes }).map(({ side, ref, changes: wanted }) =>
+    onServer(`updateServer ${JSON.stringify(wanted)}`, side, ref, async (state, real, server) => {
+      if (Object.keys(wanted).length > 0) await update(state, real, side, server, wanted);
+    }),
+  );
+}
+
+/** Protection alone: without it nothing stands in the way of the end of a server. */
+export function protectServers(): fc.Arbitrary<Command> {
+  return fc
+    .record({ ...serverRef, protect: fc.boolean() })
+    .map(({ side, ref, protect }) =>
+      onServer(`updateServer protected ${protect}`, side, ref, (state, real, server) =>
+        update(state, real, side, server, { protection: { delete: protect } }),
+      ),
+    );
+}
+
+async function update(
+  state: ModelState,
+  real: Real,
+  side: Side,
+  server: ModelServer,
+  wanted: Changes,
+): Promise<void> {
+  const expected = expectUpdate(state, server, side, wanted);
+  const body = await ask(real, side, "PATCH", `/servers/${server.id}`, expected, wanted);
+  if (expected.status !== 200 && expected.status !== 202) return;
+  applyUpdate(server, wanted);
+  if (expected.status === 202) addJob(server, body.job.id, "ServerUpdate", "queued");
+}
+
+/** Only operators have it, and while it is there nobody changes anything. */
+export function lockServers(): fc.Arbitrary<Command> {
+  return fc
+    .record({
+      ...serverRef,
+      how: fc.constantFrom("lock", "lock", "unlock", "unlock", "unlock", "lock as owner"),
+    })
+    .map(({ side, ref, how }) =>
+      onServer(`${how}Server`, side, ref, async (_, real, server) => {
+        const body = { reason: "to be looked at" };
+        if (how === "lock as owner") {
+          await ask(
+            real,
+            side,
+            "POST",
+            `/servers/${server.id}/lock`,
+            { status: 403, code: "forbidden" },
+            body,
+          );
+          return;
+        }
+        const expected = isAbsent(server, side) ? absent : { status: 200 };
+        const isLock = how === "lock";
+        await askOperator(
+          real,
+          side,
+          "POST",
+          `/servers/${server.id}/${how}`,
+          expected,
+          isLock ? body : undefined,
+        );
+        if (expected.status === 200) server.isLocked = isLock;
+      }),
+    );
+}

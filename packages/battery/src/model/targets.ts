@@ -1,0 +1,46 @@
+import { type Command, command, type Ref } from "./command.ts";
+import { compareServer } from "./compare.ts";
+import type { ModelJob, ModelServer, ModelState, Side } from "./model-state.ts";
+import type { Real } from "./real-world.ts";
+
+/** On a server of any side, also one that is gone; afterwards its owner sees what the model says. */
+export function onServer(
+  name: string,
+  side: Side,
+  ref: Ref,
+  work: (state: ModelState, real: Real, server: ModelServer) => Promise<void>,
+): Command {
+  return command(`${name} ${ref} as ${side}`, async (state, real) => {
+    const server = preferOwn(state.servers, side, ref);
+    if (server === undefined) return;
+    await work(state, real, server);
+    await compareServer(real, state, server);
+  });
+}
+
+export function onJob(
+  name: string,
+  side: Side,
+  ref: Ref,
+  work: (state: ModelState, real: Real, job: ModelJob) => Promise<void>,
+): Command {
+  return onServer(name, side, ref, async (state, real, server) => {
+    // The newest ones are those with something left to decide.
+    const job = server.jobs.at(-1 - (Math.floor(ref / 16) % server.jobs.length));
+    if (job !== undefined) await work(state, real, job);
+  });
+}
+
+/** Mostly one's own, sometimes another's: whoever it is, the model knows the answer. */
+export function preferOwn<Item extends { readonly side: Side }>(
+  items: readonly Item[],
+  side: Side,
+  ref: Ref,
+): Item | undefined {
+  const own = items.filter((item) => item.side === side);
+  return pick(ref % 8 === 0 || own.length === 0 ? items : own, ref);
+}
+
+export function pick<Item>(list: readonly Item[], ref: Ref): Item | undefined {
+  return list[ref % Math.max(1, list.length)];
+}
