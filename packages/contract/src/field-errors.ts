@@ -11,12 +11,28 @@ export type FieldError = Schemas["FieldError"];
 export function fieldErrors(errors: readonly ValidatorError[]): FieldError[] {
   const found = new Map<string, FieldError>();
   for (const error of errors) {
+    if (isOnlyNotNull(error, errors)) continue;
     const field = toFieldError(error);
     if (field === null) continue;
     const key = `${field.pointer} ${field.code}`;
     if (!found.has(key)) found.set(key, field);
   }
   return [...found.values()];
+}
+
+/**
+ * Of a value that may also be null, that it is not null is no fault of its own: what the other branch says is. Beside it,
+ * "must be null" would read as if nothing could be given.
+ */
+function isOnlyNotNull(error: ValidatorError, errors: readonly ValidatorError[]): boolean {
+  if (error.keyword !== "type" || error.params.type !== "null") return false;
+  return errors.some(
+    (other) =>
+      other !== error &&
+      other.instancePath.startsWith(error.instancePath) &&
+      other.keyword !== "oneOf" &&
+      other.keyword !== "anyOf",
+  );
 }
 
 function toFieldError(error: ValidatorError): FieldError | null {

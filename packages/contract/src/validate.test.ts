@@ -34,3 +34,13 @@ test("a megabyte that is no e-mail is refused before anybody notices", () => {
   // Quadratic backtracking took minutes here, in a request that needs no token.
   expect(performance.now() - startedAt).toBeLessThan(1_000);
 });
+
+test("what may also be null is refused for what it is, and not for not being null", () => {
+  const codes = (ptr: unknown) => {
+    const checked = validateBody("updatePublicIp", { ptr });
+    return checked.ok ? [] : checked.errors.map(({ code, message }) => `${code}: ${message}`);
+  };
+  expect(codes("bad_name..")).toEqual(["invalid_format: does not have the required format"]);
+  expect(codes(7)).toEqual(["invalid_type: must be string"]);
+  expect(codes(null)).toEqual([]);
+});
