@@ -22,6 +22,9 @@ document.addEventListener("htmx:before:swap", (event) => {
   if (!isPoll(ctx.sourceElement)) return;
   setStale(status >= 500);
   if (status >= 400) event.preventDefault();
+  // What the page is about is no more, and would stand here for ever as it was seen last.
+  const { gone } = (ctx.sourceElement as HTMLElement).dataset;
+  if (status === 404 && gone !== undefined) location.assign(gone);
 });
 document.addEventListener("htmx:error", (event) => {
   const element = (event as RequestEvent).detail?.ctx?.sourceElement;

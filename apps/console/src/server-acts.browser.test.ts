@@ -102,6 +102,47 @@ describe.skipIf(part.missing)("a server's acts in a browser", { timeout: 180_000
     expect(complaintsBeyond(watched, 422)).toEqual([]);
   });
 
+  test("the power menu goes away when one turns to something else, and covers nothing on a phone", async () => {
+    await open();
+    const isOpen = () => page.evaluate(`document.getElementById("power").open`);
+    const press = () => page.click("#power > summary");
+    await press();
+    await page.click("#power-start");
+    expect(await isOpen()).toBe(true);
+    await page.click("h1");
+    expect(await isOpen()).toBe(false);
+    await press();
+    await page.keyboard.press("Escape");
+    expect(await isOpen()).toBe(false);
+    expect(await page.evaluate("document.activeElement.parentElement.id")).toBe("power");
+    await press();
+    await page.keyboard.press("Shift+Tab");
+    expect(await isOpen()).toBe(false);
+    // What the server does meanwhile does not close it.
+    await press();
+    world.api.state.changeServer(id, { labels: { env: "test" } });
+    await page.evaluate(`document.getElementById("server-live").dispatchEvent(new CustomEvent("refresh"))`);
+    await page.waitForSelector("#labels .tag >> text=env=test");
+    expect(await isOpen()).toBe(true);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const overlap = `(() => {
+      const menu = document.querySelector("#power .menu-body").getBoundingClientRect();
+      const rename = document.querySelector("#rename > summary").getBoundingClientRect();
+      return rename.top < menu.bottom && rename.bottom > menu.top;
+    })()`;
+    expect(await page.evaluate(overlap)).toBe(false);
+    await page.click("#rename > summary");
+    await page.waitForSelector("#rename input[name=name]");
+  });
+
+  test("a server that is gone does not stay on its page as it was seen last", async () => {
+    await open();
+    world.api.state.servers.splice(0);
+    await page.evaluate(`document.getElementById("server-live").dispatchEvent(new CustomEvent("refresh"))`);
+    await page.waitForURL("**/servers?notice=gone");
+    await page.waitForSelector("text=Nothing of it is left");
+  });
+
   test("without JavaScript and in Turkish every act is done by its form", async () => {
     await open({ javaScriptEnabled: false, locale: "tr-TR" });
     await page.click("#rename > summary");

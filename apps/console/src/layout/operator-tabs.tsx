@@ -6,6 +6,7 @@ const tabs = [
   ["import", "/operator/import"],
   ["ipPools", "/ip-pools"],
   ["organisations", "/organisations"],
+  ["invariants", "/operator/invariants"],
 ] as const;
 
 export type OperatorTab = (typeof tabs)[number][0];

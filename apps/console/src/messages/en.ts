@@ -1,3 +1,4 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { operatorEn } from "./en-operator.ts";
 
 /** English, and by its shape the list of everything the console can say. */
@@ -237,6 +238,7 @@ export const en = {
       renamed: "The server is renamed.",
       password: "A new password is on its way.",
       rebuilding: "The server is being rebuilt.",
+      gone: "The server is destroyed. Nothing of it is left.",
       purged: "The server is being destroyed.",
       restored: "The deletion is undone.",
       protected: "The server is protected.",
@@ -587,6 +589,7 @@ export const en = {
     job: "Job",
     kind: {
       ServerCreate: "Create server",
+      ServerAdopt: "Import VM",
       ServerStop: "Stop server",
       ServerRestore: "Restore server",
       ServerDestroy: "Destroy server",
@@ -595,7 +598,9 @@ export const en = {
       ServerRebuild: "Rebuild server",
       ServerPasswordReset: "Reset password",
       ServerUpdate: "Rename server",
-    } as Readonly<Record<string, string>>,
+      PublicIpAttach: "Attach public IP",
+      PublicIpDetach: "Detach public IP",
+    } satisfies Record<Schemas["JobKind"], string> as Readonly<Record<string, string>>,
     status: {
       queued: "queued",
       running: "in progress",

@@ -1,5 +1,24 @@
+import type { Schemas } from "@kule/contract/schemas";
 import type { Messages } from "./messages.ts";
 import { operatorTr } from "./tr-operator.ts";
+
+/** What a request can be refused for although it is right: each is said in the page's language. */
+type ConflictCode = Exclude<
+  Schemas["ErrorCode"],
+  | "malformed_json"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "validation_failed"
+  | "unsupported_media_type"
+  | "payload_too_large"
+  | "precondition_failed"
+  | "rate_limited"
+  | "stale_lease"
+  | "unavailable"
+  | "internal_error"
+>;
 
 export const tr = {
   locale: "tr",
@@ -211,7 +230,7 @@ export const tr = {
       withheld: "Parola ilk yanıtla birlikte gösterildi. Hiçbir yerde saklanmaz ve yeniden gösterilemez.",
     },
     reasons: {
-      locked: "Sunucu bir operatör tarafından kilitlendi.",
+      locked: "Sunucuyu bir işletmen kilitledi.",
       invalid_state: "Sunucu bu durumdayken yapılamaz.",
       protected: "Sunucu silmeye karşı korumalı.",
       resource_deleting: "Sunucu kaldırılıyor.",
@@ -224,6 +243,7 @@ export const tr = {
       renamed: "Sunucunun adı değişti.",
       password: "Yeni parola yolda.",
       rebuilding: "Sunucu yeniden kuruluyor.",
+      gone: "Sunucu yok edildi. Ondan geriye bir şey kalmadı.",
       purged: "Sunucu yok ediliyor.",
       deleted: "Sunucu silinmek üzere işaretlendi.",
       restored: "Silme geri alındı.",
@@ -275,7 +295,7 @@ export const tr = {
     confirmMismatch: "Sunucunun adı bu değil. Hiçbir şey yapılmadı.",
     purge: "Şimdi yok et",
     purgeHint: "Sürenin dolmasını beklemez. Diskler, ad ve adresler geri gelmemek üzere gider.",
-    locked: (reason: string) => `Bir operatör kilitledi: ${reason}`,
+    locked: (reason: string) => `Bir işletmen kilitledi: ${reason}`,
     notWhile: (status: string) => `Sunucunun durumu “${status}” iken yapılamaz.`,
     openJob: "Sunucunun süren başka bir işi var; önce o bitmeli.",
   },
@@ -427,7 +447,7 @@ export const tr = {
     title: "Genel IP'ler",
     lead: "İnternetin ulaşabildiği adresler. Adres sunucunun kendisindedir: arada çeviri yoktur.",
     empty: "Henüz genel IP yok",
-    emptyHint: "Operatörün kuruluşunuza ayırdığı adreslerden birini alın.",
+    emptyHint: "İşletmenin kuruluşunuza ayırdığı adreslerden birini alın.",
     take: "Adres al",
     takeHint: "Hiç kullanılmamış en küçük adres; yoksa en uzun süredir dinlenen.",
     address: "Adres",
@@ -572,6 +592,7 @@ export const tr = {
     job: "İş",
     kind: {
       ServerCreate: "Sunucu kurma",
+      ServerAdopt: "Makine devralma",
       ServerStop: "Sunucu durdurma",
       ServerRestore: "Sunucu geri alma",
       ServerDestroy: "Sunucu yok etme",
@@ -580,7 +601,9 @@ export const tr = {
       ServerRebuild: "Sunucuyu yeniden kurma",
       ServerPasswordReset: "Parola sıfırlama",
       ServerUpdate: "Sunucuyu yeniden adlandırma",
-    },
+      PublicIpAttach: "Genel IP bağlama",
+      PublicIpDetach: "Genel IP ayırma",
+    } satisfies Record<Schemas["JobKind"], string>,
     status: {
       queued: "sırada",
       running: "işleniyor",
@@ -674,6 +697,14 @@ export const tr = {
     already_attached: "Zaten bağlı.",
     not_attached: "Hiçbir sunucuya bağlı değil.",
     region_mismatch: "Adres ile sunucu aynı bölgede değil.",
+    locked: "Sunucuyu bir işletmen kilitledi; gerekçesi sunucunun sayfasında.",
+    disk_shrink_forbidden: "Disk küçültülemez.",
+    guest_agent_unavailable: "Konuk aracısı yanıt vermiyor.",
+    idempotency_key_reused:
+      "Bu istek başka içerikle daha önce gönderildi. Sayfayı yenileyip yeniden deneyin.",
+    idempotency_in_progress: "Aynı istek şu anda işleniyor. Birazdan sayfayı yenileyin.",
+    already_member: "Bu kişi zaten üye.",
+    last_owner: "Kuruluşun son sahibi çıkarılamaz.",
     tier_forbids_egress: "Veri alt ağındaki bir sunucunun genel adresi olamaz.",
-  },
+  } satisfies Record<ConflictCode, string>,
 } satisfies Messages;

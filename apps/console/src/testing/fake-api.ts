@@ -171,8 +171,8 @@ export type Operation = <Body>(
 /** A replay never repeats a secret. */
 function withoutSecret(answer: Answer): Answer {
   const headers = { ...answer.headers, "idempotency-replayed": "true" };
-  const body = answer.body as { console_password?: string | null; password?: string | null } | undefined;
-  for (const secret of ["console_password", "password"] as const)
+  const body = answer.body as { [name: string]: unknown } | undefined;
+  for (const secret of ["console_password", "password", "secret"] as const)
     if (typeof body?.[secret] === "string")
       return { ...answer, headers, body: { ...body, [secret]: null, secret_withheld: true } };
   return { ...answer, headers };

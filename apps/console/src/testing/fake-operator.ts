@@ -2,12 +2,14 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
 import { page } from "./fake-page.ts";
 import { fakeId, fakeJob, fakeServer } from "./fake-records.ts";
+import { registerRegionAdmin } from "./fake-region-admin.ts";
 import { fakeCapacity } from "./fake-regions.ts";
 import type { FakeState } from "./fake-state.ts";
 
 /** Room for seven of each; imports and locks of whatever is there. */
 export function registerOperator(operation: Operation, state: FakeState): void {
   registerRegions(operation, state);
+  registerRegionAdmin(operation, state);
   registerOrganisations(operation, state);
   registerOperatorsServers(operation, state);
 }

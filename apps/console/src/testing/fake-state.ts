@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { fakeActions, fakeId } from "./fake-records.ts";
+import { fakeInvariants } from "./fake-region-admin.ts";
 import { fakeRegion } from "./fake-regions.ts";
 
 type Job = Schemas["Job"];
@@ -101,6 +102,7 @@ export class FakeState {
       permissions: [
         ...member,
         "operator:drift",
+        "operator:invariants",
         "operator:ip_pools",
         "operator:organisations",
         "operator:regions",
@@ -116,6 +118,10 @@ export class FakeState {
   readonly subnets: Schemas["Subnet"][] = [];
   readonly drift: Schemas["Drift"][] = [];
   readonly regions: Schemas["Region"][] = [{ ...fakeRegion }];
+  readonly agentTokens: Schemas["Token"][] = [];
+  invariants: Schemas["InvariantReport"] = fakeInvariants();
+  /** Nobody looks at the invariants when asked to. */
+  workerIsAway = false;
   readonly organisations: Schemas["Organisation"][] = [fakeOrganisation(acme)];
   /** Limits that were set, in the API's units; quotas that are not here have none. */
   readonly limits = new Map<Schemas["QuotaName"], number | null>();

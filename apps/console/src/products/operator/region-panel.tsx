@@ -253,6 +253,13 @@ function Maintenance({ view, region, idempotencyKey }: Props) {
     <form class="panel-foot" method="post" action={`/operator/regions/${region.slug}/maintenance`}>
       <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${region.slug}`} />
       <span class="hint">{operator.maintenanceHint}</span>
+      <a
+        class="button push"
+        href={`/operator/regions/${region.slug}`}
+        aria-label={view.messages.regionAdmin.manageNamed(region.name)}
+      >
+        {view.messages.regionAdmin.manage}
+      </a>
       <button
         type="submit"
         class="button"

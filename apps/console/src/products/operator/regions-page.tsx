@@ -1,4 +1,5 @@
 import { apiCall } from "../../api-call.ts";
+import { Icon } from "../../layout/icons.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { Banner, CallExample, EmptyState, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -20,7 +21,12 @@ export function RegionsPage(props: RegionsPageProps) {
   return (
     <Shell view={view} title={operator.title} section="operator">
       <OperatorTabs view={view} current="regions" />
-      <PageHead title={operator.title} lead={operator.lead} />
+      <PageHead title={operator.title} lead={operator.lead}>
+        <a class="button" href="/operator/regions/new">
+          <Icon name="plus" size={17} />
+          {view.messages.regionAdmin.create}
+        </a>
+      </PageHead>
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
       <div
         id="regions-live"

@@ -14,7 +14,9 @@ import { type PageBanner, refuseForm } from "../../refused-form.ts";
 import { DriftPage, driftKinds } from "./drift-page.tsx";
 import type { FitsProps } from "./fits.tsx";
 import { importRoutes } from "./import-routes.tsx";
+import { invariantsRoutes } from "./invariants-routes.tsx";
 import { lockRoutes } from "./lock-routes.tsx";
+import { regionRoutes } from "./region-routes.tsx";
 import { RegionsPage } from "./regions-page.tsx";
 
 /** Pages of the installation and not of an organisation: the API refuses them to everybody else. */
@@ -79,6 +81,8 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   });
 
   routes.route("/operator/import", importRoutes(services));
+  routes.route("/operator/invariants", invariantsRoutes());
+  routes.route("/operator/regions", regionRoutes(services));
   routes.route("/operator/servers", lockRoutes());
   return routes;
 }

@@ -115,6 +115,7 @@ function whyNoAddress({ view, server, networks }: ShowPageProps): string | null 
   const { messages, session } = view;
   if (session !== null && !may(session, "public_ip:update"))
     return messages.common.notAllowed("public_ip:update");
+  if (server.locked !== null) return messages.operations.locked(server.locked.reason);
   const isInDataTier = server.interfaces.some(({ primary, network_id, subnet_id }) => {
     const subnets = networks.find(({ id }) => id === network_id)?.subnets ?? [];
     return primary && subnets.find(({ id }) => id === subnet_id)?.tier === "data";

@@ -48,6 +48,7 @@ export function ShowPage(props: ShowPageProps) {
         id="server-live"
         class="stack"
         data-poll=""
+        data-gone="/servers?notice=gone"
         hx-get={`/servers/${server.id}`}
         hx-trigger="every 10s, refresh, job-done from:body"
         hx-select="#server-live"

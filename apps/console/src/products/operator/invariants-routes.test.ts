@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { fakeInvariants } from "../../testing/fake-region-admin.ts";
+import { Visitor } from "../../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let grace: Visitor;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+test("what holds is told with what was looked at, and what nobody looked at", async () => {
+  const page = await grace.page("/operator/invariants");
+  for (const text of [
+    "All 4 checks hold",
+    "in order",
+    "Organisations never meet",
+    "the addresses of a subnet",
+  ])
+    expect(page).toContain(text);
+  expect(page).toContain("the trail is not chained yet");
+  expect(page).not.toContain("What is broken");
+});
+
+test("a broken promise is told with where and since when", async () => {
+  world.api.state.invariants = fakeInvariants([
+    {
+      invariant: "I4",
+      check: "no address is given out twice",
+      subject: "10.0.0.4 <b>",
+      since: new Date(Date.now() - 3600_000).toISOString(),
+    },
+  ]);
+  const page = await grace.page("/operator/invariants");
+  for (const text of ["1 broken", "10.0.0.4 &lt;b&gt;", "1 hour ago"]) expect(page).toContain(text);
+  expect(page).toMatch(/id="promise-I4" open/);
+  expect(page).not.toMatch(/id="promise-I11" open/);
+});
+
+test("an old report is not taken for a good one, and none at all is not either", async () => {
+  world.api.state.invariants = { ...fakeInvariants(), stale: true };
+  const old = await grace.page("/operator/invariants");
+  expect(old).toContain("The last look is too old");
+  expect(old).not.toContain("checks hold");
+  world.api.state.invariants = { ...fakeInvariants(), checked_at: null, stale: true, checked: [] };
+  expect(await grace.page("/operator/invariants")).toContain("The worker has not looked yet");
+});
+
+test("a look is asked for; when nobody answers, the last one stays and the page says so", async () => {
+  expect(await grace.page("/operator/invariants?fresh=true")).toContain("All 4 checks hold");
+  expect(world.api.calls).toContain("GET /operator/invariants?fresh=true");
+  world.api.state.workerIsAway = true;
+  const answer = await grace.get("/operator/invariants?fresh=true");
+  expect(answer.status).toBe(503);
+  const page = await answer.text();
+  expect(page).toContain("No worker has answered yet");
+  expect(page).toContain("All 4 checks hold");
+});

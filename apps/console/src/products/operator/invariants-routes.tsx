@@ -1,0 +1,33 @@
+import { Hono } from "hono";
+import { attempt, read } from "../../api.ts";
+import type { ConsoleEnv } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { InvariantsPage } from "./invariants-page.tsx";
+
+/** What the worker found last; with `?fresh=true` it is asked to look now, which takes it up to half a minute. */
+export function invariantsRoutes(): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/", async (context) => {
+    const api = context.get("api");
+    const last = () => read(api.GET("/operator/invariants"));
+    if (context.req.query("fresh") !== "true")
+      return context.html(
+        renderPage(<InvariantsPage view={context.get("view")} report={await last()} isUnanswered={false} />),
+      );
+    const fresh = await attempt(api.GET("/operator/invariants", { params: { query: { fresh: true } } }));
+    const isUnanswered = fresh.kind !== "done";
+    return context.html(
+      renderPage(
+        <InvariantsPage
+          view={context.get("view")}
+          report={fresh.kind === "done" ? fresh.data : await last()}
+          isUnanswered={isUnanswered}
+        />,
+      ),
+      isUnanswered ? 503 : 200,
+    );
+  });
+
+  return routes;
+}

@@ -1,0 +1,72 @@
+import { apiCall } from "../../api-call.ts";
+import { noProblems, TextField } from "../../layout/fields.tsx";
+import { OperatorTabs } from "../../layout/operator-tabs.tsx";
+import { Banner, CallExample, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import { RegionFields } from "./region-fields.tsx";
+import { type RegionValues, toCreateBody } from "./region-form.ts";
+
+export type RegionCreatePageProps = {
+  readonly view: View;
+  readonly values: RegionValues;
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+const modes = ["agent", "direct"] as const;
+
+/** The first of three steps to a region of one's own; the page that comes next has the other two. */
+export function RegionCreatePage({ view, values, form, banner, idempotencyKey }: RegionCreatePageProps) {
+  const text = view.messages.regionAdmin;
+  const problems = form?.problems ?? noProblems;
+  return (
+    <Shell view={view} title={text.create} section="operator">
+      <OperatorTabs view={view} current="regions" />
+      <PageHead title={text.create} lead={text.createLead} />
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <section class="panel">
+        <form class="form" data-wide="" method="post" action="/operator/regions">
+          <FormSeal view={view} idempotencyKey={idempotencyKey} />
+          <TextField
+            view={view}
+            name="slug"
+            label={text.slug}
+            value={values.slug}
+            hint={text.slugHint}
+            problems={problems}
+            required
+            mono
+            maxlength={63}
+            attributes={{ placeholder: "ist1" }}
+          />
+          <RegionFields view={view} values={values} problems={problems} />
+          <fieldset class="choice">
+            <legend>{text.mode}</legend>
+            <div class="checks">
+              {modes.map((mode) => (
+                <label class="check">
+                  <input type="radio" name="mode" value={mode} checked={values.mode === mode} />
+                  <span>
+                    {text.modes[mode]}
+                    <small>{text.modeHints[mode]}</small>
+                  </span>
+                </label>
+              ))}
+            </div>
+          </fieldset>
+          <button type="submit" class="button" data-kind="primary">
+            {text.create}
+          </button>
+        </form>
+      </section>
+      <CallExample
+        view={view}
+        id="region-call"
+        call={apiCall({ apiUrl: view.apiUrl, method: "POST", path: "/regions", body: toCreateBody(values) })}
+      />
+    </Shell>
+  );
+}

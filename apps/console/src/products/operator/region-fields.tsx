@@ -1,0 +1,112 @@
+import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
+import type { View } from "../../layout/view.ts";
+import type { RegionValues } from "./region-form.ts";
+
+type Props = {
+  readonly view: View;
+  readonly values: RegionValues;
+  readonly problems: FieldProblems;
+};
+
+/** What a region can be changed in later: its name, its country and the numbers that it may give out. */
+export function RegionFields({ view, values, problems }: Props) {
+  const { messages } = view;
+  const text = messages.regionAdmin;
+  return (
+    <>
+      <div class="form-row">
+        <TextField
+          view={view}
+          name="name"
+          label={messages.common.name}
+          value={values.name}
+          problems={problems}
+          required
+          maxlength={100}
+          attributes={{ placeholder: "Istanbul 1" }}
+        />
+        <TextField
+          view={view}
+          name="country"
+          label={text.country}
+          value={values.country}
+          hint={text.countryHint}
+          problems={problems}
+          optional
+          mono
+          maxlength={2}
+          attributes={{ placeholder: "TR" }}
+        />
+      </div>
+      <div class="form-row">
+        <RangeField
+          of="vmid"
+          label={text.vmidRange}
+          hint={text.vmidRangeHint}
+          first={values.vmid_first}
+          last={values.vmid_last}
+          view={view}
+          problems={problems}
+        />
+        <RangeField
+          of="vlan"
+          label={text.vlanRange}
+          hint={text.vlanRangeHint}
+          first={values.vlan_first}
+          last={values.vlan_last}
+          view={view}
+          problems={problems}
+        />
+      </div>
+    </>
+  );
+}
+
+/** First and last of a range of numbers, which are right or wrong together. */
+function RangeField(props: {
+  readonly view: View;
+  readonly of: "vmid" | "vlan";
+  readonly label: string;
+  readonly hint: string;
+  readonly first: string;
+  readonly last: string;
+  readonly problems: FieldProblems;
+}) {
+  const { of, first, last } = props;
+  const text = props.view.messages.regionAdmin;
+  const name = `${of}_range`;
+  const problems = props.problems[name];
+  const described = problems === undefined ? `${name}-hint` : `${name}-problem ${name}-hint`;
+  return (
+    <fieldset class="field range" data-invalid={problems === undefined ? undefined : "true"}>
+      <legend>{props.label}</legend>
+      <div class="range-ends">
+        {(
+          [
+            ["first", first, text.first],
+            ["last", last, text.last],
+          ] as const
+        ).map(([end, value, label]) => (
+          <input
+            type="text"
+            id={`field-${of}_${end}`}
+            name={`${of}_${end}`}
+            class="mono"
+            value={value}
+            required
+            maxlength={9}
+            inputmode="numeric"
+            autocomplete="off"
+            aria-label={`${props.label}: ${label}`}
+            aria-describedby={described}
+            aria-invalid={problems === undefined ? undefined : "true"}
+          />
+        ))}
+      </div>
+      <Problem name={name} problems={problems} />
+      <p class="hint" id={`${name}-hint`}>
+        {props.hint}
+      </p>
+    </fieldset>
+  );
+}

@@ -1,0 +1,75 @@
+import type { RequestBody, Schemas } from "@kule/contract/schemas";
+import { typedNumber } from "../../posted-form.ts";
+
+/** The fields of a region as they are typed. */
+export const regionFields = [
+  "slug",
+  "name",
+  "country",
+  "mode",
+  "vmid_first",
+  "vmid_last",
+  "vlan_first",
+  "vlan_last",
+] as const;
+
+export type RegionValues = Readonly<Record<(typeof regionFields)[number], string>>;
+
+/** Beside which field a refusal stands: a range is one thing with two ends. */
+export const besideRegion = {
+  fields: ["slug", "name", "country", "mode", "vmid_range", "vlan_range", "restricted_to"],
+  conflicts: { name_taken: "slug" },
+} as const;
+
+/** What is common: ten thousand numbers, above those that people give by hand. */
+export const usualRegion: RegionValues = {
+  slug: "",
+  name: "",
+  country: "",
+  mode: "agent",
+  vmid_first: "20000",
+  vmid_last: "29999",
+  vlan_first: "100",
+  vlan_last: "999",
+};
+
+export function valuesOf(region: Schemas["Region"]): RegionValues {
+  return {
+    slug: region.slug,
+    name: region.name,
+    country: region.country ?? "",
+    mode: region.mode,
+    vmid_first: String(region.vmid_range.first),
+    vmid_last: String(region.vmid_range.last),
+    vlan_first: String(region.vlan_range.first),
+    vlan_last: String(region.vlan_range.last),
+  };
+}
+
+const ranges = (values: RegionValues) => ({
+  vmid_range: { first: typedNumber(values.vmid_first), last: typedNumber(values.vmid_last) },
+  vlan_range: { first: typedNumber(values.vlan_first), last: typedNumber(values.vlan_last) },
+});
+
+export function toCreateBody(values: RegionValues): RequestBody<"createRegion"> {
+  return {
+    slug: values.slug,
+    name: values.name,
+    mode: values.mode === "direct" ? "direct" : "agent",
+    ...(values.country === "" ? {} : { country: values.country.toUpperCase() }),
+    ...ranges(values),
+  };
+}
+
+/** @param restrictedTo the organisations that were ticked; none means all of them */
+export function toUpdateBody(
+  values: RegionValues,
+  restrictedTo: readonly string[],
+): RequestBody<"updateRegion"> {
+  return {
+    name: values.name,
+    country: values.country === "" ? null : values.country.toUpperCase(),
+    restricted_to: restrictedTo.length === 0 ? null : [...restrictedTo],
+    ...ranges(values),
+  };
+}

@@ -1,0 +1,105 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { noProblems, Problem } from "../../layout/fields.tsx";
+import { OperatorTabs } from "../../layout/operator-tabs.tsx";
+import { Banner, CallExample, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
+import { AgentTokens, TokenSecret } from "./agent-tokens.tsx";
+import { RegionFields } from "./region-fields.tsx";
+import { type RegionValues, valuesOf } from "./region-form.ts";
+import { regionTones } from "./region-panel.tsx";
+
+export type RegionPageProps = {
+  readonly view: View;
+  readonly region: Schemas["Region"];
+  readonly tokens: readonly Schemas["Token"][];
+  readonly organisations: readonly Schemas["Organisation"][];
+  /** Of a token that was just minted. */
+  readonly secret: string | null;
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+/** One region's tokens and settings; how it is stands on the page of all regions. */
+export function RegionPage(props: RegionPageProps) {
+  const { view, region, banner, secret } = props;
+  const { operator, regionAdmin: text } = view.messages;
+  return (
+    <Shell view={view} title={region.name} section="operator">
+      <OperatorTabs view={view} current="regions" />
+      <p class="crumbs">
+        <a href="/operator">{operator.title}</a>
+      </p>
+      <PageHead title={region.name} lead={`${region.slug} · ${text.modes[region.mode]}`}>
+        <Status tone={regionTones[region.status]}>{operator.status[region.status]}</Status>
+      </PageHead>
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      {secret === null ? null : <TokenSecret view={view} secret={secret} />}
+      {region.agent === null && region.mode === "agent" ? <NextSteps view={view} /> : null}
+      <AgentTokens {...props} />
+      <Settings {...props} />
+      <CallExample
+        view={view}
+        id="region-call"
+        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/regions/${region.slug}` })}
+      />
+    </Shell>
+  );
+}
+
+function NextSteps({ view }: { readonly view: View }) {
+  const text = view.messages.regionAdmin;
+  return (
+    <section class="panel" aria-labelledby="next-title">
+      <div class="panel-head">
+        <h2 id="next-title">{text.next}</h2>
+      </div>
+      <ol class="steps-told">
+        {text.nextSteps.map((step) => (
+          <li>{step}</li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Settings(props: RegionPageProps) {
+  const { view, region, organisations, idempotencyKey } = props;
+  const text = view.messages.regionAdmin;
+  const form = refusedForm(props.form, "settings");
+  const problems = form?.problems ?? noProblems;
+  const values = form === null ? valuesOf(region) : ({ ...valuesOf(region), ...form.values } as RegionValues);
+  const ticked = form === null ? (region.restricted_to ?? []) : (form.values.restricted_to ?? "").split(" ");
+  return (
+    <section class="panel" id="settings" aria-labelledby="settings-title">
+      <div class="panel-head">
+        <h2 id="settings-title">{text.settings}</h2>
+      </div>
+      <form class="form" data-wide="" method="post" action={`/operator/regions/${region.slug}/settings`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
+        <RegionFields view={view} values={values} problems={problems} />
+        <fieldset class="choice" data-invalid={problems.restricted_to === undefined ? undefined : "true"}>
+          <legend>{text.restrict}</legend>
+          <p class="hint">{text.restrictHint}</p>
+          <Problem name="restricted_to" problems={problems.restricted_to} />
+          <div class="checks">
+            {organisations.map(({ id, name, slug }) => (
+              <label class="check">
+                <input type="checkbox" name="restricted_to" value={id} checked={ticked.includes(id)} />
+                <span>
+                  {name} <small class="mono">{slug}</small>
+                </span>
+              </label>
+            ))}
+          </div>
+        </fieldset>
+        <button type="submit" class="button">
+          {text.save}
+        </button>
+      </form>
+    </section>
+  );
+}

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { Visitor } from "../../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let grace: Visitor;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+const typed = {
+  slug: "ank1",
+  name: "Ankara 1",
+  country: "tr",
+  mode: "agent",
+  vmid_first: "40000",
+  vmid_last: "49999",
+  vlan_first: "100",
+  vlan_last: "199",
+};
+const region = (slug: string) => world.api.state.regions.find((each) => each.slug === slug);
+
+test("a region is registered, and its page says what comes next", async () => {
+  expect(await grace.page("/operator")).toContain('href="/operator/regions/new"');
+  const answer = await grace.submit("/operator/regions/new", "/operator/regions", typed);
+  expect(answer.headers.get("location")).toBe("/operator/regions/ank1?notice=created");
+  expect(region("ank1")).toMatchObject({
+    country: "TR",
+    mode: "agent",
+    vmid_range: { first: 40_000, last: 49_999 },
+  });
+  const page = await grace.page("/operator/regions/ank1?notice=created");
+  for (const text of ["The region is registered.", "Mint a token below", "No token yet."])
+    expect(page).toContain(text);
+});
+
+test("what is wrong of a region stands beside its field, and what was typed stays", async () => {
+  const wrong = { ...typed, slug: "ist1", vmid_first: "many" };
+  const answer = await grace.submit("/operator/regions/new", "/operator/regions", wrong);
+  expect(answer.status).toBe(422);
+  const page = await answer.text();
+  expect(page).toContain('id="vmid_range-problem"');
+  expect(page).toContain('value="many"');
+  const taken = await grace.submit("/operator/regions/new", "/operator/regions", { ...typed, slug: "ist1" });
+  expect(taken.status).toBe(409);
+  expect(await taken.text()).toContain('id="slug-problem"');
+});
+
+test("a region is renamed, widened and kept to some organisations, and opened again", async () => {
+  const [organisation] = world.api.state.organisations;
+  const save = (more: Record<string, string | readonly string[]>) =>
+    grace.submit("/operator/regions/ist1", "/operator/regions/ist1/settings", { ...typed, ...more });
+  await save({ restricted_to: [organisation?.id ?? ""] });
+  expect(region("ist1")).toMatchObject({ name: "Ankara 1", restricted_to: [organisation?.id] });
+  expect(await grace.page("/operator/regions/ist1")).toMatch(/name="restricted_to"[^>]*checked/);
+  const refused = await save({ vlan_last: "5000", restricted_to: [organisation?.id ?? ""] });
+  expect(refused.status).toBe(422);
+  const page = await refused.text();
+  expect(page).toContain('id="vlan_range-problem"');
+  expect(page).toMatch(/name="restricted_to"[^>]*checked/);
+  await save({ country: "" });
+  expect(region("ist1")).toMatchObject({ country: null, restricted_to: null });
+});
+
+test("an agent's token is shown once, replaced with an overlap, and revoked", async () => {
+  const path = "/operator/regions/ist1";
+  const minted = await grace.submit(path, `${path}/tokens`, { token_name: "agent-1" });
+  expect(minted.headers.get("location")).toBe(`${path}?notice=minted`);
+  expect(await grace.page(`${path}?notice=minted`)).toContain("Boğaz-7c1e");
+  expect(await grace.page(`${path}?notice=minted`)).not.toContain("Boğaz-7c1e");
+
+  const [first] = world.api.state.agentTokens;
+  await grace.submit(path, `${path}/tokens/${first?.id}/rotate`, {});
+  expect(world.api.state.agentTokens).toHaveLength(2);
+  const page = await grace.page(`${path}?notice=rotated`);
+  expect(page).toContain("Boğaz-7c1e");
+  expect(page).toContain("works for ten more minutes");
+  expect(page).toContain(">ends ");
+
+  const second = world.api.state.agentTokens[1];
+  await grace.submit(path, `${path}/tokens/${second?.id}/revoke`, {});
+  expect(second?.revoked_at).not.toBeNull();
+  expect(await grace.page(path)).toContain("revoked");
+});
+
+test("a token's secret does not come back when its form is sent twice", async () => {
+  const path = "/operator/regions/ist1";
+  const form = { token_name: "agent-1", idempotency_key: crypto.randomUUID() };
+  await grace.submit(path, `${path}/tokens`, form);
+  await grace.page(path);
+  const again = await grace.submit(path, `${path}/tokens`, form);
+  expect(again.headers.get("location")).toBe(`${path}?notice=withheld`);
+  expect(await grace.page(`${path}?notice=withheld`)).toContain("cannot be shown again");
+  expect(world.api.state.agentTokens).toHaveLength(1);
+});
+
+test("a name that is no name is refused beside its field", async () => {
+  const path = "/operator/regions/ist1";
+  const answer = await grace.submit(path, `${path}/tokens`, { token_name: "" });
+  expect(answer.status).toBe(422);
+  expect(await answer.text()).toContain('id="token_name-problem"');
+});
+
+test("others do not get there", async () => {
+  const ada = await new Visitor(world).signIn();
+  for (const path of ["/operator/regions/ist1", "/operator/invariants"])
+    expect((await ada.get(path)).status, path).toBe(403);
+});

@@ -1,0 +1,185 @@
+import { Hono } from "hono";
+import { attempt, type Outcome, read } from "../../api.ts";
+import {
+  type ConsoleContext,
+  type ConsoleEnv,
+  type ConsoleServices,
+  noticeOf,
+} from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { RegionCreatePage } from "./region-create-page.tsx";
+import { besideRegion, regionFields, toCreateBody, toUpdateBody, usualRegion } from "./region-form.ts";
+import { RegionPage } from "./region-page.tsx";
+
+/** `/operator/regions`: one is registered, given tokens, and changed. */
+export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/", (context) => context.redirect("/operator", 303));
+
+  routes.get("/new", (context) =>
+    context.html(
+      renderPage(
+        <RegionCreatePage
+          view={context.get("view")}
+          values={usualRegion}
+          form={null}
+          banner={null}
+          idempotencyKey={crypto.randomUUID()}
+        />,
+      ),
+    ),
+  );
+
+  routes.post("/", async (context) => {
+    const values = postedValues(context, regionFields);
+    const outcome = await attempt(
+      context.get("api").POST("/regions", {
+        params: { header: { "Idempotency-Key": postedKey(context) } },
+        body: toCreateBody(values),
+      }),
+    );
+    if (outcome.kind === "done")
+      return context.redirect(`/operator/regions/${outcome.data.slug}?notice=created`, 303);
+    const { form, banner, status } = refuseForm(context, outcome, "create", values, besideRegion);
+    return context.html(
+      renderPage(
+        <RegionCreatePage
+          view={context.get("view")}
+          values={values}
+          form={form}
+          banner={banner}
+          idempotencyKey={crypto.randomUUID()}
+        />,
+      ),
+      status,
+    );
+  });
+
+  routes.get("/:region", async (context) => {
+    const text = noticeOf(context, context.get("view").messages.regionAdmin.notices);
+    const secret = await cookies.takeOnce(context, subjectOf(context));
+    return showRegion(context, text === null ? null : { kind: "notice", text }, null, 200, secret);
+  });
+  // Where a refused form was sent to, asked for again: the page that it is on.
+  routes.get("/:region/*", (context) => context.redirect(`/operator/regions/${regionOf(context)}`, 303));
+
+  routes.post("/:region/settings", async (context) => {
+    const values = postedValues(context, regionFields);
+    const restrictedTo = context.get("form").getAll("restricted_to");
+    const outcome = await attempt(
+      context.get("api").PATCH("/regions/{region}", {
+        ...options(context),
+        body: toUpdateBody(values, restrictedTo),
+      }),
+    );
+    if (outcome.kind === "done")
+      return context.redirect(`/operator/regions/${regionOf(context)}?notice=saved`, 303);
+    const typed = { ...values, restricted_to: restrictedTo.join(" ") };
+    const { form, banner, status } = refuseForm(context, outcome, "settings", typed, besideRegion);
+    return showRegion(context, banner, form, status, null);
+  });
+
+  routes.post("/:region/tokens", async (context) => {
+    const values = postedValues(context, ["token_name"]);
+    const outcome = await attempt(
+      context.get("api").POST("/regions/{region}/agent-tokens", {
+        ...options(context),
+        body: { name: values.token_name },
+      }),
+    );
+    if (outcome.kind === "done") return passOn(context, outcome.data.secret, "minted");
+    const { form, banner, status } = refuseForm(context, outcome, "mint", values, {
+      everything: "token_name",
+    });
+    return showRegion(context, banner, form, status, null);
+  });
+
+  routes.post("/:region/tokens/:token/rotate", async (context) => {
+    const { params } = options(context);
+    const outcome = await attempt(
+      context.get("api").POST("/regions/{region}/agent-tokens/{token_id}/rotate", {
+        params: { ...params, path: { ...params.path, token_id: context.req.param("token") } },
+        body: {},
+      }),
+    );
+    if (outcome.kind === "done") return passOn(context, outcome.data.secret, "rotated");
+    return refused(context, outcome);
+  });
+
+  routes.post("/:region/tokens/:token/revoke", async (context) => {
+    const { params } = options(context);
+    const outcome = await attempt(
+      context.get("api").DELETE("/regions/{region}/agent-tokens/{token_id}", {
+        params: { ...params, path: { ...params.path, token_id: context.req.param("token") } },
+      }),
+    );
+    if (outcome.kind === "done")
+      return context.redirect(`/operator/regions/${regionOf(context)}?notice=revoked`, 303);
+    return refused(context, outcome);
+  });
+
+  /** The secret to the page that comes next. An answer that is a repeat holds none. */
+  async function passOn(context: ConsoleContext, secret: string | null, notice: string) {
+    if (secret !== null) await cookies.writeOnce(context, subjectOf(context), secret);
+    const name = secret === null ? "withheld" : notice;
+    return context.redirect(`/operator/regions/${regionOf(context)}?notice=${name}`, 303);
+  }
+
+  return routes;
+}
+
+const regionOf = (context: ConsoleContext) => encodeURIComponent(context.req.param("region") ?? "");
+
+/** What a secret in a cookie is about. */
+const subjectOf = (context: ConsoleContext) => `agent token of ${context.req.param("region")}`;
+
+function options(context: ConsoleContext) {
+  return {
+    params: {
+      path: { region: context.req.param("region") ?? "" },
+      header: { "Idempotency-Key": postedKey(context) },
+    },
+  };
+}
+
+function refused(
+  context: ConsoleContext,
+  outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>,
+): Promise<Response> {
+  const { banner, status } = refuseForm(context, outcome, "token", {}, {});
+  return showRegion(context, banner, null, status, null);
+}
+
+async function showRegion(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+  secret: string | null,
+): Promise<Response> {
+  const api = context.get("api");
+  const path = { region: context.req.param("region") ?? "" };
+  const [region, tokens, organisations] = await Promise.all([
+    read(api.GET("/regions/{region}", { params: { path } })),
+    read(api.GET("/regions/{region}/agent-tokens", { params: { path, query: { limit: 50 } } })),
+    read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
+  ]);
+  return context.html(
+    renderPage(
+      <RegionPage
+        view={context.get("view")}
+        region={region}
+        tokens={tokens.items}
+        organisations={organisations.items}
+        secret={secret}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
