@@ -76,18 +76,18 @@ function busy(server: ModelServer): string | null {
 }
 
 /**
- * The VM that is still to give it up has a job under way: whoever asks for it now would have to wait for two. Nobody
- * does: the address is refused until that job is over.
+ * It was to go from one server to another, and the VM of the first has still to give it up: that one's word counts, too.
+ * One job of it can wait, and no second one.
  */
-function lastHolderIsBusy(ip: ModelIp): boolean {
-  return ip.heldBy !== null && ip.heldBy !== holderOf(ip) && hasOpenJob(ip.heldBy);
+function stuckAtKeeper(ip: ModelIp): string | null {
+  return ip.heldBy === null || ip.heldBy === holderOf(ip) ? null : stuckAt(ip.heldBy);
 }
 
 /** What its place alone says about attaching it, moving included; which server it is to go to is not known yet. */
 export function attachedSomewhere(ip: ModelIp): string | null {
   const holder = holderOf(ip);
   if (holder === null) return null;
-  return stuckAt(holder) ?? (lastHolderIsBusy(ip) ? "invalid_state" : null);
+  return stuckAt(holder) ?? stuckAtKeeper(ip);
 }
 
 export function expectAttach(
@@ -107,13 +107,12 @@ function attachRefusal(state: ModelState, ip: ModelIp, target: ModelServer, forc
   if (target.subnet.tier === "data") return "tier_forbids_egress";
   if (isLeaving(target.status)) return "resource_deleting";
   if (target.status !== "running" && target.status !== "stopped") return "invalid_state";
-  const place = placeRefusal(ip, target, force);
-  if (place !== null) return place;
-  const blocked = busy(target);
+  const blocked =
+    placeRefusal(ip, target, force) ?? (ip.heldBy === target ? null : stuckAtKeeper(ip)) ?? busy(target);
   if (blocked !== null) return blocked;
   const others = state.ips.filter((each) => each !== ip && !each.isGone && each.wantedBy === target);
-  if (others.some((each) => each.address.version === ip.address.version)) return "already_attached";
-  return ip.heldBy !== target && lastHolderIsBusy(ip) ? "invalid_state" : null;
+  const isFull = others.some((each) => each.address.version === ip.address.version);
+  return isFull ? "already_attached" : null;
 }
 
 function placeRefusal(ip: ModelIp, target: ModelServer, force: boolean): string | null {

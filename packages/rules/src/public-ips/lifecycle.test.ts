@@ -22,9 +22,11 @@ const free: PublicIpFacts = {
   heldBy: null,
   isApplied: false,
   holder: null,
+  keeper: null,
 };
 const attached: PublicIpFacts = { ...free, serverId: "srv_a", heldBy: "srv_a", isApplied: true, holder };
 const target: AttachTarget = { ...holder, id: "srv_b", others: [] };
+const refusalOf = ({ code }: { readonly code: string }) => ({ allowed: false, code });
 const codes = (found: readonly { readonly code: string }[]) => found.map(({ code }) => code);
 
 it.each([
@@ -47,6 +49,21 @@ describe("attaching", () => {
       else expect(found).toEqual(["invalid_state"]);
     }
     expect(codes(decideAttach(free, { ...target, hasOpenJob: true }, false))).toEqual(["invalid_state"]);
+  });
+
+  it("waits until the server that still has the address has given it up", () => {
+    const waiting = { ...attached, heldBy: "srv_c", keeper: { ...holder, id: "srv_c", hasOpenJob: true } };
+    const refusal = { code: "invalid_state", resource: "srv_c" };
+    expect(decideAttach(waiting, target, true)).toMatchObject([refusal]);
+    expect(decideAttach({ ...waiting, isApplied: false }, { ...target, id: "srv_a" }, false)).toMatchObject([
+      refusal,
+    ]);
+    expect(decideDetach(waiting)).toMatchObject([refusal]);
+    expect(publicIpActions(waiting)).toMatchObject({
+      attach: refusalOf(refusal),
+      detach: refusalOf(refusal),
+    });
+    expect(decideDetach({ ...waiting, keeper: { ...holder, id: "srv_c" } })).toEqual([]);
   });
 
   it("takes an address from another server only by force, and only when that one has no job under way", () => {

@@ -43,6 +43,8 @@ export type PublicIpFacts = PublicIpPlace & {
   readonly isProtected: boolean;
   /** The server of `serverId` or, on its way off one, of `heldBy`. */
   readonly holder: Holder | null;
+  /** The server of `heldBy` while another one waits for the address: its VM has still to give it up. */
+  readonly keeper: Holder | null;
 };
 
 /** The server an address is to go to, and the other addresses that it has or is to have. */
@@ -116,7 +118,8 @@ export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boo
     );
   else if (!attachable.has(target.status))
     found.push(refusal("server_steady", "invalid_state", `The server is ${target.status}`, target.id));
-  found.push(...[placeRefusal(ip, target, force), busy(target)].flatMap((each) => each ?? []));
+  const places = [placeRefusal(ip, target, force), keeperRefusal(ip, target), busy(target)];
+  found.push(...places.flatMap((each) => each ?? []));
   found.push(...companyRefusals(ip, target));
   return found;
 }
@@ -138,6 +141,14 @@ function placeRefusal(ip: PublicIpFacts, target: AttachTarget, force: boolean): 
       `POST /public-ips/${ip.id}/attach {"server_id":"${target.id}","force":true} to move it`,
     );
   return detachRefusal(holder);
+}
+
+/**
+ * It was to go from one server to another, and that one goes itself before the first has given it up. Only one job of the
+ * first can wait: whoever wants the address now waits until it has left.
+ */
+function keeperRefusal({ keeper }: PublicIpFacts, target?: AttachTarget): Refusal<PublicIpCode> | null {
+  return keeper === null || keeper.id === target?.id ? null : detachRefusal(keeper);
 }
 
 /** What the server has beside it: both versions are on one interface, in one VLAN. */
@@ -169,8 +180,7 @@ function companyRefusals(ip: PublicIpFacts, target: AttachTarget): Decision {
 export function decideDetach(ip: PublicIpFacts): Decision {
   if (ip.holder === null)
     return [refusal("public_ip_attached", "not_attached", "The address is attached to no server", ip.id)];
-  const found = detachRefusal(ip.holder);
-  return found === null ? [] : [found];
+  return [detachRefusal(ip.holder), keeperRefusal(ip)].flatMap((each) => each ?? []);
 }
 
 /** What stands in the way of giving the address back. */
@@ -214,7 +224,7 @@ export function publicIpActions(ip: PublicIpFacts): {
     first === undefined
       ? { allowed: true, code: null, reason: null }
       : { allowed: false, code: first.code, reason: first.message };
-  const leaving = ip.holder === null ? null : detachRefusal(ip.holder);
+  const leaving = ip.holder === null ? null : (detachRefusal(ip.holder) ?? keeperRefusal(ip));
   return {
     attach: state(leaving === null ? [] : [leaving]),
     detach: state(decideDetach(ip)),

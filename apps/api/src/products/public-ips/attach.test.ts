@@ -357,6 +357,37 @@ describe("A server's removal", () => {
     expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: to.id } });
   });
 
+  it("is moved once more only when the server that has it has given it up", async () => {
+    const { server: from, address } = await withAddress();
+    const to = await servers.createRunning({});
+    const third = await servers.createRunning({});
+    await attach(address.id, to.id, { force: true });
+    // The one that waits for it goes, and nothing of it is under way any more; the first still has the address.
+    await servers.owned.delete(`/servers/${to.id}`);
+    const claims = [await servers.agent.claim(), await servers.agent.claim()];
+    const stop = claims.find((job) => job?.kind === "ServerStop");
+    const away = claims.find((job) => job?.kind === "PublicIpDetach");
+    if (stop == null || away == null) throw new Error("the jobs are others");
+    await servers.agent.succeed(stop, "off");
+    await servers.agent.end(away, { status: "released" });
+    const again = await attach(address.id, third.id, { force: true });
+    expect([again.status, again.body.code, again.body.precondition?.resource]).toEqual([
+      409,
+      "invalid_state",
+      from,
+    ]);
+    const off = await detach(address.id);
+    expect([off.status, off.body.code]).toEqual([409, "invalid_state"]);
+    expect((await ip(address.id)).actions).toMatchObject({
+      attach: { allowed: false, code: "invalid_state" },
+      detach: { allowed: false, code: "invalid_state" },
+    });
+    await servers.agent.work();
+    expect((await attach(address.id, third.id, { force: true })).status).toBe(202);
+    await servers.agent.work();
+    expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: third.id } });
+  });
+
   it("can be moved away from in the buffer", async () => {
     const { server: from, address } = await withAddress();
     await servers.owned.delete(`/servers/${from}`);

@@ -19,12 +19,22 @@ type HolderRow = {
   readonly holder_locked_reason: string | null;
 };
 
-export type PublicIpDetails = PublicIpRow &
-  HolderRow & { readonly gateway: string; readonly prefix_length: number; readonly vlan: number | null };
+/** The server of `held_by` while the address is to go to another one. */
+type KeeperRow = {
+  readonly keeper_region: string | null;
+  readonly keeper_status: string | null;
+  readonly keeper_job_id: string | null;
+  readonly keeper_locked_reason: string | null;
+};
 
-const holderJob = sql<string | null>`(
+export type PublicIpDetails = PublicIpRow &
+  HolderRow &
+  KeeperRow & { readonly gateway: string; readonly prefix_length: number; readonly vlan: number | null };
+
+/** The open job of the server that is joined under this name. */
+const jobOf = (server: "server" | "keeper") => sql<string | null>`(
   select job.id from job
-   where job.organisation_id = public_ip.organisation_id and job.resource_id = server.id
+   where job.organisation_id = public_ip.organisation_id and job.resource_id = ${sql.ref(`${server}.id`)}
      and job.status in ('queued', 'running')
    order by job.created_at desc limit 1)`;
 
@@ -37,6 +47,12 @@ function details(db: Database | Tx, organisationId: string) {
         .onRef("server.organisation_id", "=", "public_ip.organisation_id")
         .on("server.id", "=", sql`coalesce(public_ip.server_id, public_ip.held_by)`),
     )
+    .leftJoin("server as keeper", (join) =>
+      join
+        .onRef("keeper.organisation_id", "=", "public_ip.organisation_id")
+        .onRef("keeper.id", "=", "public_ip.held_by")
+        .onRef("public_ip.held_by", "<>", "public_ip.server_id"),
+    )
     .selectAll("public_ip")
     .select([
       sql<string>`host(public_ip.address)`.as("address"),
@@ -48,7 +64,11 @@ function details(db: Database | Tx, organisationId: string) {
       "server.region as holder_region",
       "server.status as holder_status",
       "server.locked_reason as holder_locked_reason",
-      holderJob.as("holder_job_id"),
+      jobOf("server").as("holder_job_id"),
+      "keeper.region as keeper_region",
+      "keeper.status as keeper_status",
+      "keeper.locked_reason as keeper_locked_reason",
+      jobOf("keeper").as("keeper_job_id"),
     ])
     .where("public_ip.organisation_id", "=", organisationId);
 }
@@ -101,6 +121,18 @@ export function factsOf(row: PublicIpDetails): PublicIpFacts {
     isApplied: row.is_applied,
     isProtected: row.protect_delete,
     holder: holderOf(row),
+    keeper: keeperOf(row),
+  };
+}
+
+function keeperOf(row: PublicIpDetails): Holder | null {
+  if (row.held_by === null || row.keeper_region === null) return null;
+  return {
+    id: row.held_by,
+    region: row.keeper_region,
+    status: row.keeper_status as ServerStatus,
+    hasOpenJob: row.keeper_job_id !== null,
+    lockedFor: row.keeper_locked_reason,
   };
 }
 

@@ -4,11 +4,12 @@ import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
-import { askToStop, cancelQueuedJob, queueJob } from "../../platform/jobs.ts";
+import { askToStop, cancelQueuedJob, type JobRow, queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { recordUsage } from "../usage/record.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
 import { queueServerJob } from "./queue-server-job.ts";
+import { dropResize } from "./resize-server.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
@@ -34,7 +35,13 @@ export async function deleteServer(
   const { running, queued } = jobs;
   if (queued !== null) await cancelQueuedJob(tx, queued, "superseded", "The server was deleted");
   if (running !== null && running.kind !== "ServerStop") await askToStop(tx, running);
-  if (isPurge) return purge(request, tx, server);
+  const job = isPurge ? await purge(request, tx, server) : await stop(request, tx, server);
+  if (queued?.kind === "ServerResize") await dropResize(tx, server, queued);
+  return changed(request, tx, server.id, job);
+}
+
+/** Into the removal buffer, with the job that stops it. */
+async function stop(request: ApiRequest<"deleteServer">, tx: Tx, server: ServerRow): Promise<JobRow> {
   await mark(request, tx, server);
   const job = await queueJob(tx, {
     kind: "ServerStop",
@@ -46,11 +53,11 @@ export async function deleteServer(
     requestId: request.id,
   });
   await recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job.id, "request"));
-  return changed(request, tx, server.id, job);
+  return job;
 }
 
 /** Without a removal buffer, or out of it before its time: the job that destroys it is written now. */
-async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: ServerRow): Promise<Outcome> {
+async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: ServerRow): Promise<JobRow> {
   const isMarked = server.status === "pending_deletion";
   const job = await queueServerJob(request, tx, server, {
     kind: "ServerDestroy",
@@ -72,7 +79,7 @@ async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: Server
     },
   });
   if (!isMarked) await recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job.id, "request"));
-  return changed(request, tx, server.id, job);
+  return job;
 }
 
 async function mark(request: ApiRequest, tx: Tx, server: ServerRow): Promise<void> {

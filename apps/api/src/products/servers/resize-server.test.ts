@@ -71,6 +71,21 @@ describe("POST /servers/{id}/resize", () => {
     expect((await usageOf(server.id)).slice(-2)).toEqual(["server.resized m 2 40", "server.resized m 2 80"]);
   });
 
+  test("takes nothing along any more when it gives way to the server's removal", async () => {
+    const server = await world.createRunning({ package: "s" });
+    expect((await resize(server.id, { package: "l", allow_restart: true })).status).toBe(202);
+    expect((await world.owned.delete(`/servers/${server.id}`)).status).toBe(202);
+    const [taken] = await world.rows("select resize_package, resize_disk_gb from server where id = $1", [
+      server.id,
+    ]);
+    expect(taken).toEqual({ resize_package: null, resize_disk_gb: null });
+    expect(await world.rows("select id from region_growth where server_id = $1", [server.id])).toEqual([]);
+    await world.agent.work();
+    expect((await world.owned.post(`/servers/${server.id}/cancel-deletion`)).status).toBe(202);
+    await world.agent.work();
+    expect(await world.server(server.id)).toMatchObject({ status: "running", package: { slug: "s" } });
+  });
+
   test("never makes a disk smaller: it is kept, or the resize is refused", async () => {
     const server = await world.createRunning({ package: "l", start: false });
     const refused = await resize(server.id, { package: "s" });

@@ -9,10 +9,12 @@ import { decideResize, diskAfterResize, noRoomToGrow, resizeMisfit } from "@kule
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { type ErrorCode, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
+import type { JobRow } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { giveBackGrowth, takeRoomToGrow } from "../inventory/index.ts";
 import { quotaRefusals } from "../quotas/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
+import type { ResizeParameters } from "./payload.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
@@ -106,6 +108,21 @@ export async function returnGrowth(
 ): Promise<void> {
   const has = { ...planOf(server.package), diskGb: diskOf(server) };
   await giveBackGrowth(tx, server, has, { ...to, diskGb });
+}
+
+/**
+ * A resize that waited gave way to another job: what it was to take is free. Call it after the usage is written: a look
+ * at the region takes the organisation's row before what grows.
+ */
+export async function dropResize(tx: Tx, server: ServerRow, job: JobRow): Promise<void> {
+  const { package: slug, disk_gb } = job.parameters as ResizeParameters;
+  await returnGrowth(tx, server, planOf(slug), disk_gb);
+  await tx
+    .updateTable("server")
+    .set({ resize_package: null, resize_disk_gb: null })
+    .where("organisation_id", "=", server.organisation_id)
+    .where("id", "=", server.id)
+    .execute();
 }
 
 /** What a resize takes along until it ends: read by quotas. */
