@@ -87,6 +87,11 @@ export interface GuestAddress {
   readonly "ip-address-type": "ipv4" | "ipv6";
   readonly prefix: number;
 }
+export interface GuestRoute {
+  /** In slash notation; "0.0.0.0/0" and "::/0" are everywhere. */
+  readonly to: string;
+  readonly via: string;
+}
 /** What the guest system inside remembers: a disk survives power cycles. */
 export interface GuestMemory {
   readonly bootedInstanceId: string | null;
@@ -100,6 +105,8 @@ export interface GuestMemory {
   readonly files?: Readonly<Record<string, string>>;
   /** The addresses that the interfaces were given when the network was last taken up, by MAC. */
   readonly addresses?: Readonly<Record<string, readonly GuestAddress[]>>;
+  /** The routes that were set with them; absent in data directories of before there were wires. */
+  readonly routes?: Readonly<Record<string, readonly GuestRoute[]>>;
   /** What the guest calls itself: from its cloud-init drive at a start, or as it was told since. */
   readonly hostname?: string;
 }

@@ -7,12 +7,16 @@ import { handlers } from "./handlers.ts";
 import { type HttpFaults, makeHttpFaults } from "./http/http-faults.ts";
 import { apiServer } from "./http/server.ts";
 import { type JournalEntry, readJournal } from "./journal.ts";
+import { PortTaken } from "./port-taken.ts";
 import { makeRegion, type Region } from "./region.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import type { ProxmoxVersion } from "./schema/api-schema.ts";
 import { AGENT_TOKEN, OPERATOR_TOKEN, refreshRoles, seedRegion } from "./seed.ts";
 import { openStore } from "./store.ts";
 import type { TaskFaults } from "./tasks/task-faults.ts";
+import { type EdgeMachine, startEdgeMachine } from "./wires/edge-machine.ts";
+import type { Internet } from "./wires/internet.ts";
+import { Wires } from "./wires/wires.ts";
 import { callWorld, makeWorld, type World } from "./world.ts";
 
 export interface LabOptions {
@@ -32,6 +36,13 @@ export interface LabOptions {
   readonly seed?: number;
   /** How far the region's clock is off; 0 when absent. */
   readonly clockSkewSeconds?: number;
+  /**
+   * Real packets: running machines become network namespaces, with this as their internet. Needs root; without it
+   * machines have no network at all.
+   */
+  readonly wires?: Internet;
+  /** Port of the edge's SSH on 127.0.0.1, where there are wires; any free one when absent. */
+  readonly edgePort?: number;
   /** Replaces clock and chance altogether. */
   readonly runtime?: Runtime;
 }
@@ -64,19 +75,14 @@ export interface Lab {
   };
   /** Faults between client and API, and of tasks to come. */
   readonly faults: HttpFaults & { readonly tasks: TaskFaults };
+  /** The network that the machines are plugged into, when there is one. */
+  readonly wires: Wires | undefined;
+  /** The machine that may route between its VLANs; there where there are wires. */
+  readonly edge: EdgeMachine | undefined;
   /** Every effect since the data directory was made, oldest first. */
   journal(): JournalEntry[];
   /** Stops serving. Tasks that run are cut off, as by a power failure; guests go on running. */
   stop(): Promise<void>;
-}
-
-/** A port somebody else has. The message names it. */
-export class PortTaken extends Error {
-  readonly port: number;
-  constructor(port: number) {
-    super(`port ${port} is taken`);
-    this.port = port;
-  }
 }
 
 async function listen(server: Server, port: number, host: string): Promise<number> {
@@ -106,7 +112,7 @@ function tokenSecret(region: Region, tokenid: string): string {
 /**
  * Starts a region on the state in `dataDir`, seeding it when it is empty.
  *
- * Throws {@link PortTaken} when a port is not free.
+ * Throws {@link PortTaken} when a port is not free, WiresFailed when wires are asked for where there can be none.
  */
 export async function startLab(options: LabOptions): Promise<Lab> {
   const { dataDir, port = 0, host = "127.0.0.1", timeScale = 0, version = "9.2", seed = 1 } = options;
@@ -128,10 +134,14 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const hosts = ["localhost", "127.0.0.1", "::1", "pve1", "pve2", ...(host === "127.0.0.1" ? [] : [host])];
   const identity = serverIdentity(dataDir, hosts, new Date(runtime.nowMs()));
   const api = apiServer(region, handlers, faults, (name, args) => callWorld(world, name, args), identity);
+  const wires = options.wires === undefined ? undefined : await Wires.lay(region, options.wires);
+  region.wires = wires ?? null;
   const control =
     options.controlPort === undefined ? undefined : controlServer(region, world, faults, dataDir);
   const closeAll = async (): Promise<void> => {
     region.rrd.stop();
+    await edge?.stop();
+    await wires?.end();
     for (const task of region.live.values()) task.kill();
     store.close();
     for (const server of [api, control]) {
@@ -140,11 +150,13 @@ export async function startLab(options: LabOptions): Promise<Lab> {
       await new Promise<void>((resolve) => server.close(() => resolve()));
     }
   };
+  let edge: EdgeMachine | undefined;
   let apiPort: number;
   let controlPort: number | undefined;
   try {
     apiPort = await listen(api, port, host);
     if (control !== undefined) controlPort = await listen(control, options.controlPort ?? 0, "127.0.0.1");
+    if (wires !== undefined) edge = await startEdgeMachine(wires, dataDir, options.edgePort);
   } catch (error) {
     await closeAll();
     throw error;
@@ -172,6 +184,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
       busyWorkers: (node) => region.daemons.get(node)?.busy ?? 0,
       settled,
     },
+    wires,
+    edge,
     faults: { ...faults, tasks: region.taskFaults },
     journal: () => readJournal(dataDir),
     stop: closeAll,

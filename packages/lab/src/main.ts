@@ -1,8 +1,12 @@
 /** The lab as a process of its own: `node src/main.ts`, configured by KULE_LAB_* variables. */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PortTaken, startLab } from "./lab.ts";
+import { startLab } from "./lab.ts";
+import { PortTaken } from "./port-taken.ts";
 import type { ProxmoxVersion } from "./schema/api-schema.ts";
+import type { EdgeMachine } from "./wires/edge-machine.ts";
+import { readInternet } from "./wires/internet.ts";
+import { probeWires } from "./wires/wires.ts";
 
 const VERSIONS: readonly ProxmoxVersion[] = ["8.2", "8.4", "9.0", "9.2"];
 
@@ -28,6 +32,18 @@ const seed = numberFrom("KULE_LAB_SEED", 1, Number.isInteger, "a whole number");
 const version = VERSIONS.find((known) => known === (process.env.KULE_LAB_VERSION ?? "9.2"));
 if (version === undefined) fail(`KULE_LAB_VERSION is one of ${VERSIONS.join(", ")}`);
 const host = process.env.KULE_LAB_HOST ?? "127.0.0.1";
+const edgePort = numberFrom("KULE_LAB_EDGE_PORT", 0, isPort, "a port is 0 to 65535");
+const wanted = process.env.KULE_LAB_WIRES ?? "off";
+if (!["on", "off", "auto"].includes(wanted)) fail(`KULE_LAB_WIRES=${wanted}: on, off, or auto`);
+const withoutWires = wanted === "off" ? "KULE_LAB_WIRES is off" : await probeWires();
+if (wanted === "on" && withoutWires !== undefined) fail(`KULE_LAB_WIRES=on: ${withoutWires}`);
+const internet = readInternet(process.env.KULE_LAB_INTERNET);
+if (typeof internet === "string") fail(`KULE_LAB_INTERNET: ${internet}`);
+
+/** Without secrets: the key is named by its file. */
+function shown({ host, port, user, hostKey, keyFile }: EdgeMachine): object {
+  return { host, port, user, host_key: hostKey, key_file: keyFile };
+}
 
 try {
   const lab = await startLab({
@@ -38,20 +54,22 @@ try {
     version,
     seed,
     ...(controlPort < 0 ? {} : { controlPort }),
+    ...(withoutWires === undefined ? { wires: internet, edgePort } : {}),
   });
   const file = join(dataDir, "lab.json");
   const token = { id: lab.tokenId, secret: lab.tokenSecret };
   const operatorToken = { id: lab.operatorTokenId, secret: lab.operatorTokenSecret };
   const { url, fingerprint256, controlUrl } = lab;
+  const edge = lab.edge === undefined ? {} : { edge: shown(lab.edge) };
   writeFileSync(
     `${file}.tmp`,
-    `${JSON.stringify({ url, fingerprint256, controlUrl, token: `${token.id}=${token.secret}`, operatorToken: `${operatorToken.id}=${operatorToken.secret}` }, null, 2)}\n`,
+    `${JSON.stringify({ url, fingerprint256, controlUrl, token: `${token.id}=${token.secret}`, operatorToken: `${operatorToken.id}=${operatorToken.secret}`, ...edge }, null, 2)}\n`,
     { mode: 0o600 },
   );
   renameSync(`${file}.tmp`, file);
   // The line on standard output holds no secret: it may end up in a log.
   process.stdout.write(
-    `${JSON.stringify({ ready: true, url, fingerprint256, controlUrl, version, file })}\n`,
+    `${JSON.stringify({ ready: true, url, fingerprint256, controlUrl, version, file, wires: withoutWires === undefined ? "on" : "off", ...(withoutWires === undefined ? {} : { without_wires: withoutWires }), ...edge })}\n`,
   );
   const end = (): void => {
     lab.stop().then(
@@ -63,7 +81,12 @@ try {
   process.once("SIGINT", end);
 } catch (error) {
   if (error instanceof PortTaken) {
-    const variable = error.port === port ? "KULE_LAB_PORT" : "KULE_LAB_CONTROL_PORT";
+    const variable =
+      [
+        [port, "KULE_LAB_PORT"] as const,
+        [controlPort, "KULE_LAB_CONTROL_PORT"] as const,
+        [edgePort, "KULE_LAB_EDGE_PORT"] as const,
+      ].find(([each]) => each === error.port)?.[1] ?? "KULE_LAB_PORT";
     fail(`port ${error.port} is taken; set ${variable} to another one`);
   }
   throw error;

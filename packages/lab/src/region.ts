@@ -8,6 +8,7 @@ import { type ApiSchema, apiSchema, type ProxmoxVersion } from "./schema/api-sch
 import type { Store } from "./store.ts";
 import { makeTaskFaults, type TaskFaults } from "./tasks/task-faults.ts";
 import type { LiveTask } from "./tasks/worker.ts";
+import type { Wires } from "./wires/wires.ts";
 
 /** The simulated cluster: state, rules and what is only in memory. Knows nothing of HTTP. */
 export interface Region {
@@ -23,6 +24,8 @@ export interface Region {
   readonly live: Map<string, LiveTask>;
   /** Worker slots in use per node daemon: three, as pvedaemon has. */
   readonly daemons: Map<string, { busy: number; readonly waiting: (() => void)[] }>;
+  /** The network between the machines; null in a lab that has none. Set once, when it has been laid. */
+  wires: Wires | null;
 }
 
 export function makeRegion(runtime: Runtime, store: Store, version: ProxmoxVersion): Region {
@@ -36,6 +39,7 @@ export function makeRegion(runtime: Runtime, store: Store, version: ProxmoxVersi
     rrd: makeRrd(runtime, store),
     taskFaults: makeTaskFaults(),
     live: new Map(),
+    wires: null,
     daemons: new Map(),
   };
 }

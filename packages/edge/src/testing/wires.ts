@@ -1,16 +1,11 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { PacketMachine } from "@kule/testing/packets/packet-machine";
 import type { EdgeWiring } from "../edge-network.ts";
 import { bridgeName } from "../names.ts";
-import type { Errand, ErrandResult, Outcome, Protocol } from "./errands.ts";
 
 const run = promisify(execFile);
-
-/** The port that every machine answers at, by TCP and UDP. */
-export const answeringPort = 80;
 
 /** Why packets cannot be tried here; undefined when they can. */
 export async function probeNamespaces(): Promise<string | undefined> {
@@ -105,13 +100,11 @@ async function bridge(name: string): Promise<void> {
   await run("ip", ["link", "set", "dev", name, "up"]);
 }
 
-export class Machine {
+export class Machine extends PacketMachine {
   readonly namespace: string;
-  readonly #waiting = new Map<number, (outcome: Outcome) => void>();
-  #process: ChildProcess | null = null;
-  #errands = 0;
 
   constructor(namespace: string) {
+    super(["ip", "netns", "exec", namespace]);
     this.namespace = namespace;
   }
 
@@ -120,67 +113,8 @@ export class Machine {
     await run("ip", ["-n", this.namespace, ...words]);
   }
 
-  async send(
-    protocol: Protocol,
-    to: string,
-    more: {
-      readonly port?: number;
-      readonly from?: string;
-      readonly bytes?: number;
-      readonly waitMs?: number;
-    } = {},
-  ): Promise<Outcome> {
-    const port = protocol === "icmp" ? {} : { port: more.port ?? answeringPort };
-    return this.#ask({ do: "send", protocol, to, waitMs: 3_000, ...more, ...port });
-  }
-
-  /** The sources of the datagrams that have come since it was last asked. */
-  async arrivals(): Promise<readonly string[]> {
-    const outcome = await this.#ask({ do: "arrivals" });
-    return typeof outcome === "object" && "arrivals" in outcome ? outcome.arrivals : [];
-  }
-
-  /** A TCP connection that stays: whether what is said over it is still answered. */
-  async connect(to: string, port = answeringPort): Promise<{ speak(waitMs?: number): Promise<Outcome> }> {
-    const connection = this.#errands + 1;
-    const outcome = await this.#ask({ do: "connect", to, port });
-    if (typeof outcome === "string") throw new Error(`no connection to ${to}`);
-    return { speak: (waitMs = 1_000) => this.#ask({ do: "speak", connection, waitMs }) };
-  }
-
-  async start(): Promise<void> {
-    const script = join(import.meta.dirname, "packet-agent.ts");
-    const child = spawn("ip", ["netns", "exec", this.namespace, process.execPath, script], {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    this.#process = child;
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      const { id, outcome } = JSON.parse(line) as ErrandResult;
-      this.#waiting.get(id)?.(outcome);
-      this.#waiting.delete(id);
-    });
-    await this.#ask({ do: "listen", protocol: "tcp", port: answeringPort });
-    await this.#ask({ do: "listen", protocol: "udp", port: answeringPort });
-  }
-
-  async end(): Promise<void> {
-    const child = this.#process;
-    if (child !== null && child.exitCode === null) {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGKILL");
-      await ended;
-    }
+  override async end(): Promise<void> {
+    await super.end();
     await run("ip", ["netns", "del", this.namespace]);
   }
-
-  #ask(errand: DistributiveOmit<Errand, "id">): Promise<Outcome> {
-    this.#errands += 1;
-    const id = this.#errands;
-    return new Promise((resolve) => {
-      this.#waiting.set(id, resolve);
-      this.#process?.stdin?.write(`${JSON.stringify({ id, ...errand })}\n`);
-    });
-  }
 }
-
-type DistributiveOmit<Type, Key extends PropertyKey> = Type extends unknown ? Omit<Type, Key> : never;

@@ -168,6 +168,14 @@ describe("a serial console", () => {
     expect(await signIn(opened)).toMatch(/Welcome to Ubuntu 24\.04[\s\S]*ubuntu@web-1:~\$ $/);
   });
 
+  test("says so when the lab has no network for its machines", async () => {
+    const lab = await newLab();
+    const opened = await openTerminal(lab, await runningVm(lab));
+    await signIn(opened);
+    const answer = await line(opened, "ping -c 1 10.20.1.1; echo $?", /\$ $/);
+    expect(answer).toMatch(/ping: the machines of this lab have no network\r\n2\r\n/);
+  });
+
   test("runs commands over what the machine really is", async () => {
     const lab = await newLab();
     const opened = await openTerminal(lab, await runningVm(lab));

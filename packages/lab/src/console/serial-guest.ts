@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import type { VmDocument } from "../documents.ts";
 import type { Region } from "../region.ts";
 import type { ConsoleClient } from "./console-client.ts";
@@ -201,12 +202,13 @@ export class SerialGuest {
   }
 
   /** Prints no faster than the other end reads, and not at all while there is none. */
-  async #printAll(output: Generator<Output, Afterwards>, stop: AbortSignal): Promise<Afterwards> {
+  async #printAll(output: Generator<Output, Afterwards, number>, stop: AbortSignal): Promise<Afterwards> {
     const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve()));
-    for (;;) {
-      const step = output.next();
+    for (let exitCode = 0; ; ) {
+      const step = output.next(exitCode);
       if (step.done === true) return step.value;
       if (typeof step.value === "string") this.#print(crlf(step.value));
+      else if ("onNetwork" in step.value) exitCode = await this.#runOnNetwork(step.value.onNetwork, stop);
       else await Promise.race([stopped, this.#region.runtime.wait(step.value.pauseSeconds)]);
       await Promise.race([stopped, this.#attached.promise]);
       const client = this.#clients[0];
@@ -217,6 +219,27 @@ export class SerialGuest {
       } else await this.#region.runtime.wait(0);
       if (stop.aborted) return "stay";
     }
+  }
+
+  /** Interrupted as Ctrl+C does it, so that it may say its last words. */
+  async #runOnNetwork(words: readonly string[], stop: AbortSignal): Promise<number> {
+    const { wires } = this.#region;
+    if (wires === null) {
+      this.#print(crlf(`${words[0]}: the machines of this lab have no network\n`));
+      return 2;
+    }
+    const [program = "", ...more] = [...wires.inMachine(this.#vmid), ...words];
+    const child = spawn(program, more, { stdio: ["ignore", "pipe", "pipe"] });
+    const interrupt = () => child.kill("SIGINT");
+    stop.addEventListener("abort", interrupt, { once: true });
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => this.#print(crlf(text)));
+    const exitCode = await new Promise<number>((resolve) => {
+      child.once("error", () => resolve(127));
+      child.once("close", (code) => resolve(code ?? 130));
+    });
+    stop.removeEventListener("abort", interrupt);
+    return exitCode;
   }
 
   async #afterwards(shell: Shell, next: Afterwards): Promise<void> {

@@ -1,9 +1,10 @@
+import { isIP } from "node:net";
 import type { VmDocument } from "../documents.ts";
 import { sshKeyLines } from "../vm/cloud-init.ts";
 import { type GuestFacts, guestFacts, ipAddressText, ipRouteText } from "./guest-facts.ts";
 
-/** What a command does next: print, or let time pass. */
-export type Output = string | { readonly pauseSeconds: number };
+/** What a command does next: print, let time pass, or run on the machine's network, which answers its exit code. */
+export type Output = string | { readonly pauseSeconds: number } | { readonly onNetwork: readonly string[] };
 
 /** What a shell needs of the machine it runs on. */
 export interface Machine {
@@ -16,8 +17,8 @@ export interface Machine {
 /** What a line meant beyond what it printed. */
 export type Afterwards = "stay" | "clear" | "logout" | "reboot" | "poweroff";
 
-const HELP = `Commands: cat cd clear cloud-init date df echo exit free head help history hostname id ip ls poweroff ps pwd
-          reboot seq shutdown sleep sudo true uname uptime whoami yes
+const HELP = `Commands: cat cd clear cloud-init date df echo exit free head help history hostname id ip ls ping poweroff ps
+          pwd reboot seq shutdown sleep sudo true uname uptime whoami yes
 `;
 
 /** A shell with a handful of commands: enough for a person to see that somebody is at home. */
@@ -38,7 +39,7 @@ export class Shell {
   }
 
   /** Runs what stands on a line; `;` and `&&` separate. */
-  *run(line: string, machine: Machine, history: readonly string[]): Generator<Output, Afterwards> {
+  *run(line: string, machine: Machine, history: readonly string[]): Generator<Output, Afterwards, number> {
     for (const part of line.split(/;|(?=&&)/)) {
       const needed = part.startsWith("&&");
       if (needed && this.#status !== 0) continue;
@@ -55,7 +56,7 @@ export class Shell {
     words: readonly string[],
     machine: Machine,
     history: readonly string[],
-  ): Generator<Output, Afterwards> {
+  ): Generator<Output, Afterwards, number> {
     const [name = "", ...args] = words[0] === "sudo" ? words.slice(1) : words;
     const facts = guestFacts(machine.vm);
     switch (name) {
@@ -83,6 +84,9 @@ export class Shell {
       }
       case "sleep":
         yield { pauseSeconds: Math.min(Number(args[0] ?? "0") || 0, 3600) };
+        return "stay";
+      case "ping":
+        this.#status = yield* ping(args);
         return "stay";
       case "history":
         yield history.map((line, index) => `${String(index + 1).padStart(5)}  ${line}\n`).join("");
@@ -211,6 +215,22 @@ export class Shell {
     }
     return `/${result.join("/")}`;
   }
+}
+
+/** Until it is interrupted, or as often as -c says. Answers its exit code. */
+function* ping(args: readonly string[]): Generator<Output, number, number> {
+  const counting = args.findIndex((each) => each.startsWith("-c"));
+  const count = args[counting]?.slice(2) || (args[counting + 1] ?? "");
+  const target = args.findLast((each) => !each.startsWith("-") && isIP(each) !== 0);
+  if (target === undefined) {
+    const name = args.findLast((each) => !each.startsWith("-") && !/^\d+$/.test(each));
+    yield name === undefined
+      ? "Usage: ping [-c count] address\n"
+      : `ping: ${name}: Temporary failure in name resolution\n`;
+    return 2;
+  }
+  const times = counting >= 0 && Number(count) > 0 ? ["-c", String(Math.min(Number(count), 10_000))] : [];
+  return yield { onNetwork: ["ping", "-n", "-W", "1", ...times, target] };
 }
 
 const home = (user: string): string => (user === "root" ? "/root" : `/home/${user}`);

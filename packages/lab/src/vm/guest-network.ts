@@ -1,4 +1,4 @@
-import type { GuestAddress, GuestMemory, VmDocument } from "../documents.ts";
+import type { GuestAddress, GuestMemory, GuestRoute, VmDocument } from "../documents.ts";
 import { hostnameOf, instanceIdOf, isWindows } from "./cloud-init.ts";
 import { parseNet } from "./networks.ts";
 
@@ -8,7 +8,11 @@ import { parseNet } from "./networks.ts";
  * when a command says so, and by no other way: an address in the VM's config means nothing to a guest that runs.
  */
 
-type Told = { readonly mac: string; readonly addresses: readonly GuestAddress[] };
+type Told = {
+  readonly mac: string;
+  readonly addresses: readonly GuestAddress[];
+  readonly routes: readonly GuestRoute[];
+};
 type Result = { readonly exitcode: number; readonly output: string; readonly guest?: GuestMemory };
 
 const NETPLAN = /^\/etc\/netplan\/[\w.-]+\.yaml$/;
@@ -36,11 +40,14 @@ function configured(vm: VmDocument, guest: GuestMemory): GuestMemory {
     ...Object.entries(guest.files ?? {}).flatMap(fromFile),
   ];
   const addresses: Record<string, readonly GuestAddress[]> = {};
+  const routes: Record<string, readonly GuestRoute[]> = {};
   for (const mac of macsOf(vm)) {
-    const own = told.filter((each) => each.mac === mac).flatMap((each) => each.addresses);
-    if (told.some((each) => each.mac === mac)) addresses[mac] = own;
+    const own = told.filter((each) => each.mac === mac);
+    if (own.length === 0) continue;
+    addresses[mac] = own.flatMap((each) => each.addresses);
+    routes[mac] = own.flatMap((each) => each.routes);
   }
-  return { ...guest, addresses };
+  return { ...guest, addresses, routes };
 }
 
 export function macsOf(vm: VmDocument): string[] {
@@ -64,6 +71,8 @@ function address(text: string, prefix: number): GuestAddress {
   };
 }
 
+const defaultRoute = (via: string): GuestRoute => ({ to: via.includes(":") ? "::/0" : "0.0.0.0/0", via });
+
 function fromCidr(text: string): GuestAddress {
   const [ip = "", prefix = ""] = text.split("/");
   return address(ip, Number(prefix));
@@ -85,17 +94,24 @@ function fromCloudInit(vm: VmDocument, text: string): Told[] {
             ...(v4 === null ? [] : [address(v4[1] ?? "", prefixOf(v4[2] ?? ""))]),
             ...(v6 === null ? [] : [fromCidr(v6[1] ?? "")]),
           ],
+          routes: [...part.matchAll(/gateway: '([^']+)'/g)].map(([, via = ""]) => defaultRoute(via)),
         };
       });
   }
-  return [...text.matchAll(/iface eth(\d+) inet6? static\n\s+address (\S+)\n\s+netmask (\S+)/g)].flatMap(
-    ([, index = "", ip = "", mask = ""]) => {
-      const device = vm.config[`net${index}`];
-      if (device === undefined) return [];
-      const mac = (parseNet(device).macaddr ?? "").toLowerCase();
-      return { mac, addresses: [address(ip, mask.includes(".") ? prefixOf(mask) : Number(mask))] };
-    },
-  );
+  return [
+    ...text.matchAll(
+      /iface eth(\d+) inet6? static\n\s+address (\S+)\n\s+netmask (\S+)(?:\n\s+gateway (\S+))?/g,
+    ),
+  ].flatMap(([, index = "", ip = "", mask = "", gateway]) => {
+    const device = vm.config[`net${index}`];
+    if (device === undefined) return [];
+    const mac = (parseNet(device).macaddr ?? "").toLowerCase();
+    return {
+      mac,
+      addresses: [address(ip, mask.includes(".") ? prefixOf(mask) : Number(mask))],
+      routes: gateway === undefined ? [] : [defaultRoute(gateway)],
+    };
+  });
 }
 
 function fromFile([path, content]: [string, string]): Told[] {
@@ -127,7 +143,11 @@ function fromNetplan(content: string): Told[] {
       throw new Error("address is missing /prefixlength");
     if (!routes.every(({ to, via }) => to !== undefined && via !== undefined))
       throw new Error("unicast route must include both a 'to' and 'via' IP");
-    return { mac: match?.macaddress?.toLowerCase() ?? "", addresses: addresses.map(fromCidr) };
+    return {
+      mac: match?.macaddress?.toLowerCase() ?? "",
+      addresses: addresses.map(fromCidr),
+      routes: routes.map(({ to = "", via = "" }) => (to === "default" ? defaultRoute(via) : { to, via })),
+    };
   });
 }
 
@@ -139,6 +159,9 @@ function fromKeyfile(content: string): Told[] {
       mac,
       addresses: [...content.matchAll(/^address\d*=([0-9a-f.:]+\/\d+)/gm)].map(([, text = ""]) =>
         fromCidr(text),
+      ),
+      routes: [...content.matchAll(/^route\d*=([0-9a-f.:]+\/\d+),([0-9a-f.:]+)/gm)].map(
+        ([, to = "", via = ""]) => ({ to, via }),
       ),
     },
   ];

@@ -36,7 +36,7 @@ export interface GuestInterface {
 }
 
 /** Link-local address from a MAC, as SLAAC makes it. */
-function linkLocal(mac: string): string {
+export function linkLocal(mac: string): string {
   const bytes = mac.split(":").map((part) => Number.parseInt(part, 16));
   const eui = [(bytes[0] ?? 0) ^ 2, bytes[1], bytes[2], 0xff, 0xfe, bytes[3], bytes[4], bytes[5]];
   const groups = [0, 2, 4, 6].map((at) => (((eui[at] ?? 0) << 8) | (eui[at + 1] ?? 0)).toString(16));

@@ -1,0 +1,8 @@
+/** A port somebody else has. The message names it. */
+export class PortTaken extends Error {
+  readonly port: number;
+  constructor(port: number) {
+    super(`port ${port} is taken`);
+    this.port = port;
+  }
+}

@@ -1,0 +1,153 @@
+import { firewallBridgeOf, tapOf } from "./firewall-rules.ts";
+import { bridgeOf, type Wire, type WiredMachine } from "./wired-machines.ts";
+
+/** A command for the holder's network: words, and what goes to its standard input. */
+export type WireCommand = { readonly words: readonly string[]; readonly input?: string };
+
+export const namespaceOf = (vmid: number): string => `vm${vmid}`;
+
+/** Where the wire comes out on its bridge: behind the firewall bridge, or the guest's own cable. */
+const portOf = (wire: Wire): string => (wire.firewall ? `fwpr${wire.vmid}p${wire.index}` : tapOf(wire));
+
+/**
+ * What is to be done to come from what is laid to what is wanted, in order: what goes, then the bridges, then what
+ * comes. A guest that has started again is made anew; one that goes on keeps what was done in it by hand.
+ */
+export function planWires(laid: readonly WiredMachine[], wanted: readonly WiredMachine[]): WireCommand[] {
+  const before = new Map(laid.map((machine) => [machine.vmid, machine]));
+  const after = new Map(wanted.map((machine) => [machine.vmid, machine]));
+  const stays = ({ vmid, boot }: WiredMachine) =>
+    before.get(vmid)?.boot === boot && after.get(vmid)?.boot === boot;
+  return [
+    ...laid.flatMap((machine) => (stays(machine) ? [] : takeAway(machine))),
+    ...bridges(laid, wanted),
+    ...wanted.flatMap((machine) => {
+      const old = stays(machine) ? before.get(machine.vmid) : undefined;
+      return old === undefined ? bringUp(machine) : change(old, machine);
+    }),
+  ];
+}
+
+const host = (...lines: readonly string[]): WireCommand => ({
+  words: ["ip", "-batch", "-"],
+  input: lines.map((line) => `${line}\n`).join(""),
+});
+
+/** Only what is said of its own interfaces, so that nothing of it reaches the host's. */
+const guest = (vmid: number, ...lines: readonly string[]): WireCommand => ({
+  words: ["ip", "-n", namespaceOf(vmid), "-batch", "-"],
+  input: lines.map((line) => `${line}\n`).join(""),
+});
+
+/** Takes a machine away with its cables. */
+export function takeAway({ vmid, wires }: WiredMachine): WireCommand[] {
+  return [...wires.flatMap(unplug), { words: ["ip", "netns", "del", namespaceOf(vmid)] }];
+}
+
+function unplug(wire: Wire): WireCommand[] {
+  return [
+    host(
+      `link del dev ${tapOf(wire)}`,
+      ...(wire.firewall ? [`link del dev ${portOf(wire)}`, `link del dev ${firewallBridgeOf(wire)}`] : []),
+    ),
+  ];
+}
+
+function bridges(laid: readonly WiredMachine[], wanted: readonly WiredMachine[]): WireCommand[] {
+  const names = (machines: readonly WiredMachine[]) =>
+    new Set(machines.flatMap(({ wires }) => wires.map(bridgeOf)));
+  return [...names(wanted).difference(names(laid))].map(makeBridge);
+}
+
+/** There already when something else hangs on it, or did. */
+export const makeBridge = (name: string): WireCommand => ({
+  words: [
+    "sh",
+    "-ec",
+    `ip link show dev ${name} >/dev/null 2>&1 || ip link add name ${name} type bridge; ip link set dev ${name} up`,
+  ],
+});
+
+function bringUp({ vmid, wires }: WiredMachine): WireCommand[] {
+  const namespace = namespaceOf(vmid);
+  return [
+    { words: ["ip", "netns", "add", namespace] },
+    {
+      words: [
+        "ip",
+        "netns",
+        "exec",
+        namespace,
+        "sh",
+        "-ec",
+        // Addresses that cloud-init gives are there at once, and nobody's advertisement gives more.
+        "cd /proc/sys/net/ipv6/conf; for each in all default; do echo 0 > $each/disable_ipv6; echo 0 > $each/accept_ra; echo 0 > $each/accept_dad; done",
+      ],
+    },
+    guest(vmid, "link set dev lo up"),
+    ...wires.flatMap(plug),
+  ];
+}
+
+function change(old: WiredMachine, machine: WiredMachine): WireCommand[] {
+  const oldWires = new Map(old.wires.map((wire) => [wire.index, wire]));
+  const kept = (wire: Wire) => {
+    const was = oldWires.get(wire.index);
+    return was !== undefined && device(was) === device(wire) ? was : undefined;
+  };
+  const newIndexes = new Set(machine.wires.filter(kept).map(({ index }) => index));
+  return [
+    ...old.wires.filter(({ index }) => !newIndexes.has(index)).flatMap(unplug),
+    ...machine.wires.flatMap((wire) => {
+      const was = kept(wire);
+      if (was === undefined) return plug(wire);
+      return [
+        ...(was.up === wire.up ? [] : [host(`link set dev ${tapOf(wire)} ${wire.up ? "up" : "down"}`)]),
+        ...(settings(was) === settings(wire) ? [] : [configure(wire)]),
+      ];
+    }),
+  ];
+}
+
+/** What makes it another cable. */
+const device = (wire: Wire): string => JSON.stringify([wire.mac, bridgeOf(wire), wire.firewall]);
+const settings = (wire: Wire): string => JSON.stringify([wire.addresses, wire.routes]);
+
+function plug(wire: Wire): WireCommand[] {
+  const { vmid, index, mac, firewall, up } = wire;
+  const [tap, port, bridge] = [tapOf(wire), portOf(wire), bridgeOf(wire)];
+  const [filter, link] = [firewallBridgeOf(wire), `fwln${vmid}i${index}`];
+  return [
+    host(
+      `link add name ${tap} type veth peer name eth${index} address ${mac} netns ${namespaceOf(vmid)}`,
+      ...(firewall
+        ? [
+            `link add name ${filter} type bridge`,
+            `link add name ${port} type veth peer name ${link}`,
+            `link set dev ${tap} master ${filter}`,
+            `link set dev ${link} master ${filter}`,
+            `link set dev ${link} up`,
+            `link set dev ${filter} up`,
+          ]
+        : []),
+      `link set dev ${port} master ${bridge}`,
+      `link set dev ${port} up`,
+      `link set dev ${tap} ${up ? "up" : "down"}`,
+    ),
+    configure(wire),
+  ];
+}
+
+/** The routes of one interface come after those of the ones before it. */
+function configure({ vmid, index, addresses, routes }: Wire): WireCommand {
+  const device = `eth${index}`;
+  return guest(
+    vmid,
+    `addr flush dev ${device} scope global`,
+    `link set dev ${device} ${addresses.length === 0 ? "down" : "up"}`,
+    ...addresses.map((address) => `addr add ${address} dev ${device}`),
+    ...routes.map(
+      ({ to, via }) => `route replace ${to} via ${via} dev ${device} metric ${100 + index} onlink`,
+    ),
+  );
+}

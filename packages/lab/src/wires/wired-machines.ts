@@ -1,0 +1,98 @@
+import type { FirewallDocument, GuestRoute, VmDocument } from "../documents.ts";
+import { seconds } from "../durations.ts";
+import { isWindows } from "../vm/cloud-init.ts";
+import { parseNet } from "../vm/networks.ts";
+
+/** A network device of a running machine, and what it is plugged into. */
+export type Wire = {
+  readonly vmid: number;
+  /** The 0 of net0; the guest calls it eth0. */
+  readonly index: number;
+  /** In lower case. */
+  readonly mac: string;
+  /** A bridge of the cluster, e.g. "vmbr1"; `vlan` of it. */
+  readonly bridge: string;
+  readonly vlan: number | null;
+  /** Whether the device is behind the VM's firewall. */
+  readonly firewall: boolean;
+  readonly up: boolean;
+  /** What the guest has configured; nothing until it has booted. */
+  readonly addresses: readonly string[];
+  readonly routes: readonly GuestRoute[];
+};
+
+export type WiredMachine = {
+  readonly vmid: number;
+  /** Another one after each start of the guest: it forgets what was set by hand. */
+  readonly boot: string;
+  readonly wires: readonly Wire[];
+};
+
+/** A Linux machine's name for an interface has 15 characters. */
+export const bridgeOf = ({ bridge, vlan }: Pick<Wire, "bridge" | "vlan">): string =>
+  vlan === null ? bridge : `${bridge}v${vlan}`;
+
+/** When the guest has booted far enough to have a network, in milliseconds since the epoch; null while it is off. */
+export function networkAtMs(vm: VmDocument, timeScale: number): number | null {
+  if (vm.process === null) return null;
+  const boot = isWindows(vm.config) ? seconds.agentBootWindows : seconds.agentBootLinux;
+  return vm.process.guestBootAt + boot * timeScale * 1000;
+}
+
+/** The machines that are on, as they are to be wired. A paused one keeps its wires: its guest is what does not answer. */
+export function wiredMachines(
+  vms: readonly VmDocument[],
+  now: { readonly nowMs: number; readonly timeScale: number },
+): WiredMachine[] {
+  return vms.flatMap((vm) => {
+    const upAtMs = networkAtMs(vm, now.timeScale);
+    if (vm.process === null || upAtMs === null) return [];
+    const boot = `${vm.process.startedAt}-${vm.process.guestBootAt}`;
+    return { vmid: vm.vmid, boot, wires: wiresOf(vm, now.nowMs >= upAtMs) };
+  });
+}
+
+function wiresOf(vm: VmDocument, hasBooted: boolean): Wire[] {
+  return Object.entries(vm.config)
+    .filter(([key]) => /^net\d+$/.test(key))
+    .flatMap(([key, value]): Wire[] => {
+      const net = parseNet(value);
+      if (net.bridge === undefined || net.macaddr === undefined) return [];
+      const mac = net.macaddr.toLowerCase();
+      return [
+        {
+          vmid: vm.vmid,
+          index: Number(key.slice(3)),
+          mac,
+          bridge: net.bridge,
+          vlan: net.tag === undefined ? null : Number(net.tag),
+          firewall: net.firewall === "1",
+          up: net.link_down !== "1",
+          addresses: hasBooted
+            ? (vm.guest.addresses?.[mac] ?? []).map((each) => `${each["ip-address"]}/${each.prefix}`)
+            : [],
+          routes: hasBooted ? (vm.guest.routes?.[mac] ?? []) : [],
+        },
+      ];
+    })
+    .sort((a, b) => a.index - b.index);
+}
+
+/** A wire behind a firewall that is on, with what the VM's firewall file says. */
+export type FilteredWire = Pick<Wire, "vmid" | "index" | "mac"> & { readonly firewall: FirewallDocument };
+
+/** The wires that the cluster's firewall looks at, running or not: its own switch, the VM's and the device's are on. */
+export function filteredWires(
+  vms: readonly VmDocument[],
+  isClusterOn: boolean,
+  firewallOf: (vmid: number) => FirewallDocument | undefined,
+): FilteredWire[] {
+  if (!isClusterOn) return [];
+  return vms.flatMap((vm) => {
+    const firewall = firewallOf(vm.vmid);
+    if (firewall?.options.enable !== "1") return [];
+    return wiresOf(vm, false)
+      .filter((wire) => wire.firewall)
+      .map(({ vmid, index, mac }) => ({ vmid, index, mac, firewall }));
+  });
+}

@@ -1,0 +1,174 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { clusterOf, type Region } from "../region.ts";
+import { firewallRules } from "./firewall-rules.ts";
+import { Holder } from "./holder.ts";
+import { type Internet, internetCommands, internetNamespace } from "./internet.ts";
+import { namespaceOf, planWires, takeAway, type WireCommand } from "./plan-wires.ts";
+import { filteredWires, networkAtMs, type WiredMachine, wiredMachines } from "./wired-machines.ts";
+
+const run = promisify(execFile);
+
+/** pve-firewall looks at its files this often, in simulated seconds: a rule that was answered is not yet in force. */
+const FIREWALL_SECONDS = 10;
+
+/** Why this machine cannot lay wires; undefined when it can. */
+export async function probeWires(): Promise<string | undefined> {
+  if (process.platform !== "linux") return "network namespaces need Linux";
+  if (process.getuid?.() !== 0) return "network namespaces need root";
+  try {
+    for (const [program, word] of [
+      ["ip", "-V"],
+      ["nft", "--version"],
+      ["nsenter", "--version"],
+    ] as const)
+      await run(program, [word]);
+    const holder = await Holder.start();
+    await holder.run(["nft", "-f", "-"], firewallRules([], true)).finally(() => holder.end());
+    return undefined;
+  } catch (error) {
+    return `${error instanceof Error ? error.message.split("\n")[0] : error}`;
+  }
+}
+
+/**
+ * Real packets for simulated machines: each that is on is a network namespace, plugged into the bridges that its
+ * config names, with the addresses that its guest has configured, behind the firewall that the cluster holds.
+ */
+export class Wires {
+  readonly #region: Region;
+  readonly #holder: Holder;
+  #laid: readonly WiredMachine[] = [];
+  #rules = "";
+  /** What is under way, or has been: the next look comes after it. */
+  #work: Promise<void> = Promise.resolve();
+  #isDue = false;
+  #isFirewallDue = false;
+  #isRoundDue = false;
+  #hasEnded = false;
+  readonly #timers = new Set<() => void>();
+
+  private constructor(region: Region, holder: Holder) {
+    this.#region = region;
+    this.#holder = holder;
+  }
+
+  /** @throws WiresFailed on a machine where {@link probeWires} has a reason */
+  static async lay(region: Region, internet: Internet): Promise<Wires> {
+    const holder = await Holder.start();
+    const wires = new Wires(region, holder);
+    try {
+      for (const command of internetCommands(internet)) await wires.#run(command);
+      wires.#isFirewallDue = true;
+      await wires.#look();
+    } catch (error) {
+      await holder.end();
+      throw error;
+    }
+    region.store.onCommit((changes) => {
+      const of = (...names: readonly string[]) => changes.some(([collection]) => names.includes(collection));
+      if (of("vm")) wires.#soon();
+      if (of("vm", "firewall", "cluster")) wires.#filterSoon();
+    });
+    return wires;
+  }
+
+  /** What goes before a command, to run it in a running machine's network. */
+  inMachine(vmid: number): readonly string[] {
+    return this.#holder.enter(namespaceOf(vmid));
+  }
+
+  /** What goes before a command, to run it somewhere beyond the region's public networks. */
+  inInternet(): readonly string[] {
+    return this.#holder.enter(internetNamespace);
+  }
+
+  /** What goes before a command, to run it where the bridges of all nodes are: the place for an edge. */
+  atBridges(): readonly string[] {
+    return this.#holder.enter();
+  }
+
+  /** Resolves when what the region is now has been laid, but for what waits for its time. @throws WiresFailed */
+  async settled(): Promise<void> {
+    for (let seen: Promise<void> | null = null; seen !== this.#work; ) {
+      seen = this.#work;
+      await seen;
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#hasEnded = true;
+    for (const cancel of this.#timers) cancel();
+    await this.#work.catch(() => {});
+    await this.#holder.end();
+  }
+
+  /** Commits come in bursts: one look follows all that have come by the time it begins. */
+  #soon(): void {
+    if (this.#isDue || this.#hasEnded) return;
+    this.#isDue = true;
+    this.#work = this.#work
+      .catch(() => {})
+      .then(() => {
+        this.#isDue = false;
+        return this.#hasEnded ? undefined : this.#look();
+      });
+    // Whoever asks for `settled` hears of it; the others read it where the lab speaks.
+    this.#work.catch((error: unknown) => process.stderr.write(`lab: ${String(error)}\n`));
+  }
+
+  /** As a daemon's loop would: a change waits for the next round, and starting a VM does not hurry it. */
+  #filterSoon(): void {
+    if (this.#isRoundDue) return;
+    this.#isRoundDue = true;
+    this.#after(FIREWALL_SECONDS * this.#region.runtime.timeScale * 1000, () => {
+      this.#isRoundDue = false;
+      this.#isFirewallDue = true;
+      this.#soon();
+    });
+  }
+
+  #after(milliseconds: number, then: () => void): void {
+    const cancel = this.#region.runtime.after(Math.max(0, milliseconds), () => {
+      this.#timers.delete(cancel);
+      then();
+    });
+    this.#timers.add(cancel);
+  }
+
+  async #look(): Promise<void> {
+    const { store, runtime } = this.#region;
+    const nowMs = runtime.nowMs();
+    const wanted = wiredMachines(store.all("vm"), { nowMs, timeScale: runtime.timeScale });
+    for (const vm of store.all("vm")) {
+      const upAtMs = networkAtMs(vm, runtime.timeScale);
+      if (upAtMs !== null && upAtMs > nowMs) this.#after(upAtMs - nowMs, () => this.#soon());
+    }
+    try {
+      if (this.#isFirewallDue) await this.#filter();
+      for (const command of planWires(this.#laid, wanted)) await this.#run(command);
+      this.#laid = wanted;
+    } catch (error) {
+      // How far it came is not known: all of it goes, and the next look lays it anew.
+      for (const command of [...this.#laid, ...wanted].flatMap(takeAway))
+        await this.#run(command).catch(() => {});
+      this.#laid = [];
+      throw error;
+    }
+  }
+
+  async #filter(): Promise<void> {
+    const { store } = this.#region;
+    this.#isFirewallDue = false;
+    const isClusterOn = clusterOf(this.#region).firewallOptions.enable === "1";
+    const wires = filteredWires(store.all("vm"), isClusterOn, (vmid) => store.get("firewall", String(vmid)));
+    const rules = firewallRules(wires, isClusterOn);
+    if (rules === this.#rules) return;
+    await this.#run({ words: ["nft", "-f", "-"], input: rules });
+    this.#rules = rules;
+  }
+
+  async #run({ words, input }: WireCommand): Promise<void> {
+    await this.#holder.run(words, input);
+  }
+}

@@ -1,0 +1,196 @@
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { probeWires } from "@kule/lab/wires/wires";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { requirePart } from "../parts.ts";
+import { vm, WiredLab } from "./wired-lab.ts";
+
+const part = await requirePart("wires", probeWires, import.meta.filename);
+const silent = { waitMs: 700 };
+const device = (tag: number, more = "") => `virtio,bridge=vmbr1,tag=${tag},firewall=1${more}`;
+
+describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
+  let lab: WiredLab;
+
+  beforeAll(async () => {
+    lab = await WiredLab.start({
+      networks: [{ bridge: "vmbr0", vlan: null, addresses: ["203.0.113.1/24", "2001:db8:7::1/64"] }],
+      beyond: ["198.18.0.1", "2001:db8:ffff::1"],
+    });
+  });
+  afterEach(() => lab?.leaveMachines());
+  afterAll(() => lab?.end());
+
+  const rule = (vmid: number, form: Record<string, string | number>) =>
+    lab.change(`POST ${vm(vmid)}/firewall/rules`, { enable: 1, ...form });
+
+  test("join the machines of a VLAN, and no others, whatever their addresses", async () => {
+    const one = await lab.running(31001, [{ net: device(301), ip: "ip=10.0.1.5/24,gw=10.0.1.1" }]);
+    await lab.running(31002, [{ net: device(301), ip: "ip=10.0.1.6/24" }]);
+    const other = await lab.running(31003, [{ net: device(302), ip: "ip=10.0.1.5/24" }]);
+    await lab.running(31004, [{ net: device(302), ip: "ip=10.0.1.7/24" }]);
+    expect(await one.send("icmp", "10.0.1.6")).toBe("passed");
+    expect(await one.send("tcp", "10.0.1.6")).toEqual({ seenAs: "10.0.1.5" });
+    expect(await one.send("udp", "10.0.1.6")).toEqual({ seenAs: "10.0.1.5" });
+    expect(await one.send("icmp", "10.0.1.6", { bytes: 4000 })).toBe("passed");
+    expect(await one.send("icmp", "10.0.1.7", silent)).toBe("silent");
+    expect(await other.send("icmp", "10.0.1.6", silent)).toBe("silent");
+    expect(await other.send("tcp", "10.0.1.7")).toEqual({ seenAs: "10.0.1.5" });
+    expect(lab.inside(31001, "ip", "route")).toContain("default via 10.0.1.1 dev eth0");
+  });
+
+  test("let a guest speak with its own MAC and its own addresses alone", async () => {
+    const guest = await lab.running(31011, [{ net: device(311), ip: "ip=10.0.1.5/24,ip6=2001:db8:1::5/64" }]);
+    const witness = await lab.running(31012, [
+      { net: device(311), ip: "ip=10.0.1.6/24,ip6=2001:db8:1::6/64" },
+    ]);
+    expect(await guest.send("icmp", "2001:db8:1::6")).toBe("passed");
+    expect(await witness.send("icmp", "10.0.1.5")).toBe("passed");
+    lab.inside(31011, "ip", "addr", "add", "10.0.1.66/24", "dev", "eth0");
+    lab.inside(31011, "ip", "addr", "add", "2001:db8:1::66/64", "dev", "eth0", "nodad");
+    expect(await guest.send("udp", "10.0.1.6", { from: "10.0.1.66", ...silent })).toBe("silent");
+    expect(await guest.send("icmp", "2001:db8:1::6", { from: "2001:db8:1::66", ...silent })).toBe("silent");
+    expect(await witness.arrivals()).toEqual([]);
+    // Nobody learns by ARP where an address is that is not the guest's.
+    expect(await witness.send("icmp", "10.0.1.66", silent)).toBe("silent");
+    expect(lab.inside(31012, "ip", "neigh", "show", "10.0.1.66")).not.toContain("lladdr");
+    lab.inside(31011, "ip", "addr", "flush", "dev", "eth0", "scope", "global");
+    lab.inside(31011, "ip", "link", "set", "dev", "eth0", "address", "02:00:00:00:00:66");
+    lab.inside(31011, "ip", "addr", "add", "10.0.1.5/24", "dev", "eth0");
+    expect(await guest.send("icmp", "10.0.1.6", silent)).toBe("silent");
+  });
+
+  test("ask the VM's rules from the top, then its policy, and let answers pass", async () => {
+    const client = await lab.running(31021, [{ net: device(321), ip: "ip=10.0.1.5/24" }]);
+    const server = await lab.running(31022, [{ net: device(321), ip: "ip=10.0.1.6/24" }], {
+      policy_in: "DROP",
+    });
+    expect(await client.send("tcp", "10.0.1.6", silent)).toBe("silent");
+    expect(await server.send("tcp", "10.0.1.5")).toEqual({ seenAs: "10.0.1.6" });
+    await rule(31022, {
+      type: "in",
+      action: "ACCEPT",
+      proto: "tcp",
+      dport: "22,80:90",
+      source: "10.0.1.0/24",
+    });
+    expect(await client.send("tcp", "10.0.1.6")).toEqual({ seenAs: "10.0.1.5" });
+    expect(await client.send("udp", "10.0.1.6", silent)).toBe("silent");
+    const talk = await client.connect("10.0.1.6");
+    await rule(31022, { type: "in", action: "REJECT", proto: "tcp", dport: "80", source: "10.0.1.5" });
+    expect(await client.send("tcp", "10.0.1.6")).toBe("refused");
+    expect(await talk.speak()).toBe("passed");
+    await lab.change(`DELETE ${vm(31022)}/firewall/rules/0`);
+    expect(await client.send("tcp", "10.0.1.6")).toEqual({ seenAs: "10.0.1.5" });
+    await rule(31022, { type: "out", action: "DROP", proto: "icmp", "icmp-type": "echo-request" });
+    expect(await server.send("icmp", "10.0.1.5", silent)).toBe("silent");
+    expect(await server.send("tcp", "10.0.1.5")).toEqual({ seenAs: "10.0.1.6" });
+  });
+
+  test("follow sets, and leave a guest whose set is empty nothing to say", async () => {
+    const client = await lab.running(31031, [{ net: device(331), ip: "ip=10.0.1.5/24" }]);
+    await lab.running(31032, [{ net: device(331), ip: "ip=10.0.1.6/24" }], { policy_in: "DROP" });
+    await lab.change(`POST ${vm(31032)}/firewall/ipset`, { name: "friends" });
+    await rule(31032, { type: "in", action: "ACCEPT", source: "+friends" });
+    expect(await client.send("tcp", "10.0.1.6", silent)).toBe("silent");
+    for (const cidr of ["10.0.1.0/24", "10.0.1.5"])
+      await lab.change(`POST ${vm(31032)}/firewall/ipset/friends`, { cidr });
+    expect(await client.send("tcp", "10.0.1.6")).toEqual({ seenAs: "10.0.1.5" });
+    await lab.change(`DELETE ${vm(31031)}/firewall/ipset/ipfilter-net0/10.0.1.5`);
+    expect(await client.send("udp", "10.0.1.6", silent)).toBe("silent");
+  });
+
+  test("come and go with the machine, its devices and their cables", async () => {
+    const witness = await lab.running(31041, [{ net: device(341), ip: "ip=10.0.1.5/24" }]);
+    await lab.running(31042, [{ net: device(341), ip: "ip=10.0.1.6/24" }]);
+    expect(await witness.send("icmp", "10.0.1.6")).toBe("passed");
+    const { net0 } = (await lab.call(`GET ${vm(31042)}/config`)).data as { net0: string };
+    const put = (form: Record<string, string>) => lab.change(`PUT ${vm(31042)}/config`, form);
+    await put({ net0: `${net0},link_down=1` });
+    expect(await witness.send("icmp", "10.0.1.6", silent)).toBe("silent");
+    await put({ net0 });
+    expect(await witness.send("icmp", "10.0.1.6")).toBe("passed");
+    await put({ net0: net0.replace("tag=341", "tag=342") });
+    expect(await witness.send("icmp", "10.0.1.6", silent)).toBe("silent");
+    await put({ net0 });
+    await put({ net0: `${net0},link_down=1` });
+    await lab.change(`POST ${vm(31042)}/status/stop`);
+    expect(await witness.send("icmp", "10.0.1.6", silent)).toBe("silent");
+    await lab.change(`POST ${vm(31042)}/status/start`);
+    expect(await witness.send("icmp", "10.0.1.6", silent)).toBe("silent");
+    await put({ net0 });
+    expect(await witness.send("icmp", "10.0.1.6")).toBe("passed");
+    await lab.change(`POST ${vm(31042)}/status/stop`);
+    await lab.change(`DELETE ${vm(31042)}?purge=1`);
+    expect(await witness.send("icmp", "10.0.1.6", silent)).toBe("silent");
+  });
+
+  test("lead a public address to the internet and back", async () => {
+    const guest = await lab.running(31051, [
+      { net: device(351), ip: "ip=10.0.1.5/24" },
+      {
+        net: "virtio,bridge=vmbr0,firewall=1",
+        ip: "ip=203.0.113.20/24,gw=203.0.113.1,ip6=2001:db8:7::20/64,gw6=2001:db8:7::1",
+      },
+    ]);
+    const internet = await lab.internet();
+    expect(await guest.send("tcp", "198.18.0.1")).toEqual({ seenAs: "203.0.113.20" });
+    expect(await guest.send("icmp", "2001:db8:ffff::1")).toBe("passed");
+    expect(await internet.send("tcp", "203.0.113.20")).toEqual({ seenAs: "203.0.113.1" });
+    expect(await internet.send("icmp", "10.0.1.5", silent)).toBe("silent");
+  });
+
+  test("are what a person at the serial line meets", async () => {
+    await lab.running(31061, [{ net: device(361), ip: "ip=10.0.1.5/24" }]);
+    await lab.running(31062, [{ net: device(362), ip: "ip=10.0.1.6/24" }]);
+    await lab.change(`PUT ${vm(31061)}/config`, { ciuser: "ubuntu", cipassword: "open sesame" });
+    await lab.change(`POST ${vm(31061)}/status/stop`);
+    await lab.change(`POST ${vm(31061)}/status/start`);
+    const type = await lab.serialLine(31061, { user: "ubuntu", password: "open sesame" });
+    expect(await type("ping -c 1 10.0.1.6\r", /\$ $/)).toContain("100% packet loss");
+    const { net0 } = (await lab.call(`GET ${vm(31062)}/config`)).data as { net0: string };
+    await lab.change(`PUT ${vm(31062)}/config`, { net0: net0.replace("tag=362", "tag=361") });
+    expect(await type("ping -c 1 10.0.1.6 && echo reached\r", /\$ $/)).toMatch(
+      / 0% packet loss[\s\S]*reached/,
+    );
+    await type("ping 10.0.1.6\r", /icmp_seq=2/);
+    expect(await type("\x03", /\$ $/)).toMatch(/packets transmitted/);
+    expect(await type("ping nowhere\r", /\$ $/)).toContain(
+      "ping: nowhere: Temporary failure in name resolution",
+    );
+  });
+
+  test("are gone with the lab, however it ends", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "kule-wires-killed-"));
+    const main = import.meta.resolve("@kule/lab/main").replace("file://", "");
+    const child = spawn(process.execPath, [main], {
+      env: { PATH: process.env.PATH, KULE_LAB_DIR: folder, KULE_LAB_PORT: "0", KULE_LAB_WIRES: "on" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const said = JSON.parse(
+      await new Promise<string>((resolve) => child.stdout.once("data", (bytes) => resolve(`${bytes}`))),
+    ) as {
+      wires: unknown;
+      edge: { port: number };
+    };
+    expect(said).toMatchObject({ wires: "on", edge: { port: expect.any(Number) } });
+    const holders = () => {
+      try {
+        return execFileSync("pgrep", ["-P", String(child.pid)], { encoding: "utf8" })
+          .trim()
+          .split("\n");
+      } catch {
+        return [];
+      }
+    };
+    const held = holders();
+    expect(held).toHaveLength(1);
+    child.kill("SIGKILL");
+    await expect
+      .poll(() => held.filter((pid) => existsSync(`/proc/${pid}/ns/net`)), { timeout: 5_000 })
+      .toEqual([]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+});
