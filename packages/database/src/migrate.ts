@@ -15,6 +15,7 @@ import { consoles } from "./migrations/0009-consoles.ts";
 import { usageAndQuotas } from "./migrations/0010-usage-quotas.ts";
 import { publicIpWaiting } from "./migrations/0011-public-ip-waiting.ts";
 import { regionGrowth } from "./migrations/0012-region-growth.ts";
+import { usageOnce } from "./migrations/0013-usage-once.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -30,6 +31,7 @@ const migrations: Record<string, Migration> = {
   "0010-usage-quotas": step(usageAndQuotas),
   "0011-public-ip-waiting": step(publicIpWaiting),
   "0012-region-growth": step(regionGrowth),
+  "0013-usage-once": step(usageOnce),
 };
 
 export type MigrateOptions = {

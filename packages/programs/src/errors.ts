@@ -2,7 +2,11 @@
 // without doing so. Those that end a job may have a last look at the VM with them: what is so is so, however it ended.
 
 /** What was read back of the VM when the run was over. */
-export type LastLook = { readonly power_state: "on" | "off" };
+export type LastLook = {
+  readonly power_state: "on" | "off";
+  /** Of the disk that it boots from, where the job could have changed it. */
+  readonly disk_bytes?: number;
+};
 
 export type ProgramErrorFacts = {
   /** Closed vocabulary of the job's error: `template_missing`, `vmid_taken` ... */

@@ -58,11 +58,12 @@ async function finish(
   { handlers, settings }: EndContext,
 ): Promise<void> {
   await writeEnd(tx, job, { status, error, power, ...more });
-  const { public_network: publicNetwork = null } = (more.result ?? {}) as {
+  const { public_network: publicNetwork = null, disk_bytes: diskBytes = null } = (more.result ?? {}) as {
     public_network?: "applied" | "next_boot";
+    disk_bytes?: number | null;
   };
   const message = error?.message ?? defaultMessages[status];
-  const end: JobEnd = { status, power, publicNetwork, message, code: error?.code ?? null };
+  const end: JobEnd = { status, power, publicNetwork, diskBytes, message, code: error?.code ?? null };
   await handlerOf(handlers, job).settle(tx, job, end, settings);
 }
 
@@ -163,6 +164,8 @@ async function requeue(
       // What is irreversible stays so: the next attempt finds it done.
       error: outcome.error === null ? null : JSON.stringify(outcome.error),
       internal_error: outcome.internal,
+      // Should the job never get another attempt, this is the last that was seen of its resource.
+      result: outcome.result === null ? null : JSON.stringify(outcome.result),
     })
     .where("organisation_id", "=", job.organisation_id)
     .where(isHeld(job))

@@ -15,6 +15,8 @@ export type JobEnd = {
   readonly power: PowerState | null;
   /** Whether the guest has its public addresses now, as far as the job was about them. */
   readonly publicNetwork?: "applied" | "next_boot" | null;
+  /** Of the VM's disk as it was seen, as far as the job could have changed it. */
+  readonly diskBytes?: number | null;
 };
 
 /** What a product knows about its jobs. One for each type of resource; the queue knows nothing else of products. */

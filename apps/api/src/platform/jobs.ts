@@ -165,6 +165,7 @@ export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
       cancel_requested: false,
       error: null,
       internal_error: null,
+      result: null,
       finished_at: null,
     })
     .where("organisation_id", "=", job.organisation_id)

@@ -2,8 +2,9 @@ import { sql } from "kysely";
 import { systemQuery, type Tx } from "../platform/database.ts";
 import type { Deps } from "../platform/deps.ts";
 import { newId } from "../platform/ids.ts";
-import { cancelQueuedJob, lockOpenJobs, queueJob } from "../platform/jobs.ts";
+import { lockOpenJobs, queueJob } from "../platform/jobs.ts";
 import { actAs } from "../platform/mutation.ts";
+import { giveWay } from "../products/servers/give-way.ts";
 import { lockServer } from "../products/servers/store.ts";
 
 type Work = Pick<Deps, "db">;
@@ -32,7 +33,7 @@ export async function expireRemovalBuffer(
     if (!region.isDue) return false;
 
     const { queued } = await lockOpenJobs(tx, organisationId, serverId);
-    if (queued !== null) await cancelQueuedJob(tx, queued, "superseded", "The removal buffer has ended");
+    if (queued !== null) await giveWay(tx, server, queued, "The removal buffer has ended");
     const requestId = newId("req");
     const job = await queueJob(tx, {
       kind: "ServerDestroy",

@@ -1,8 +1,10 @@
 import type { JobKind } from "@kule/contract/schemas";
 import { JOB_KINDS } from "@kule/programs/registry";
+import { RegionLooker } from "../drift/region-looker.ts";
 import { remains, subjectFor, type Work } from "../job-kinds/course.ts";
 import { DETOURS, type Detour } from "../job-kinds/detours.ts";
 import { FAILURES, type Failure, failingCase, stepsOf } from "../job-kinds/failing-steps.ts";
+import { grownDiskViolations } from "../job-kinds/grown-disks.ts";
 import { LocalScene } from "../job-kinds/local-scene.ts";
 import { removeServer } from "../job-kinds/remove-server.ts";
 import { SCENARIOS } from "../job-kinds/scenarios.ts";
@@ -45,6 +47,42 @@ export const row: Row = {
         },
       ],
       expects: /names verify as the step that failed/,
+    },
+    {
+      name: "grown-disk-not-told",
+      removes: "the disk's size from what a resize that failed reads back",
+      patches: [
+        {
+          file: "packages/programs/src/servers/existing-server.ts",
+          find: "...(bytes === null ? {} : { disk_bytes: bytes }),",
+          replace: "...(bytes === null || bytes > 0 ? {} : { disk_bytes: bytes }),",
+        },
+      ],
+      expects: /a resize refused later: its disk has \d+ GB and is recorded with/,
+    },
+    {
+      name: "grown-disk-not-followed",
+      removes: "the look at disks that have grown unseen",
+      patches: [
+        {
+          file: "apps/api/src/products/inventory/observe-servers.ts",
+          find: "if (disk_gb === null || server.observed_generation === 0) return server;",
+          replace: "if (disk_gb === null || server.observed_generation >= 0) return server;",
+        },
+      ],
+      expects: /a resize never read back: its disk has \d+ GB and is recorded with/,
+    },
+    {
+      name: "grown-disk-not-counted",
+      removes: "the division of usage when a resize that came to nothing has grown the disk",
+      patches: [
+        {
+          file: "packages/rules/src/servers/settle.ts",
+          find: 'outcome.status === "succeeded" || facts.diskHasGrown;',
+          replace: 'outcome.status === "succeeded";',
+        },
+      ],
+      expects: /a resize refused later: its disk has \d+ GB and \d+ are counted/,
     },
   ],
   run: (run) =>
@@ -92,6 +130,7 @@ export const row: Row = {
         cases += 1;
         if (cases % 10 === 0) run.progress(`${cases} of ${planned.length} failures`);
       }
+      violations.push(...(await grownDiskViolations(scene, new RegionLooker(scene), work)));
       return {
         cases,
         violations,

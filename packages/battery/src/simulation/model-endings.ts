@@ -108,6 +108,8 @@ export function settle(
       wantsRunning,
       ...state.openUsage(server.id),
       isIrreversible: job.irreversible,
+      // Nothing here resizes a server.
+      diskHasGrown: false,
       hasSuccessor: state.openJobs(server.id).queued !== null,
     },
     { status, power, message: status },

@@ -1849,6 +1849,8 @@ export interface components {
             /** @description What would be written; null when something stands in the way */
             would: {
                 server: components["schemas"]["Server"];
+                /** @description Of an attach or a detach */
+                public_ip?: components["schemas"]["PublicIp"];
                 job_kind: components["schemas"]["JobKind"] | null;
                 created: components["schemas"]["CreatedAlong"] | null;
             } | null;
@@ -3416,6 +3418,8 @@ export interface components {
                 /** @enum {string} */
                 power_state?: "on" | "off" | "unknown";
                 node?: string;
+                /** @description Of the disk that the VM boots from, when the job could have changed it */
+                disk_bytes?: number | null;
                 /**
                  * @description Whether the guest has its public addresses now, or takes them up when it boots
                  * @enum {string}
@@ -6507,7 +6511,10 @@ export interface operations {
     };
     attachPublicIp: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
                 "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
@@ -6538,6 +6545,7 @@ export interface operations {
             };
         };
         responses: {
+            200: components["responses"]["DryRun"];
             /** @description Accepted */
             202: {
                 headers: {
@@ -6560,7 +6568,10 @@ export interface operations {
     };
     detachPublicIp: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Say what would happen and what stands in the way, and change nothing */
+                dry_run?: components["parameters"]["DryRun"];
+            };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
                 "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
@@ -6582,6 +6593,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            200: components["responses"]["DryRun"];
             /** @description Accepted */
             202: {
                 headers: {

@@ -502,6 +502,7 @@ export interface Token {
 
 export interface UsageEvent {
   at: Generated<Timestamp>;
+  epoch: Generated<number>;
   id: string;
   job_id: string | null;
   kind: string;

@@ -1,6 +1,7 @@
 // What the programs that change a server which is already there have in common.
 
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import { bootDiskOf } from "@kule/proxmox/disks";
 import type { EffectContext, Owner, Vm } from "@kule/proxmox/hypervisor";
 import { parseJobNote, withJobNote } from "@kule/proxmox/job-note";
 import type { LastLook } from "../errors.ts";
@@ -50,10 +51,33 @@ export async function lastLookAtPower(
   world: World,
   signal?: AbortSignal,
 ): Promise<LastLook | null> {
+  const vm = await lastLookAtVm(job, world, signal);
+  return vm === null ? null : { power_state: vm.power === "stopped" ? "off" : "on" };
+}
+
+async function lastLookAtVm(
+  job: Job<PayloadOf<JobKind>>,
+  world: World,
+  signal?: AbortSignal,
+): Promise<Vm | null> {
   const { vmid } = job.payload;
   const sighting = await world.hypervisor.findVm(vmid, ownerOf(job, world), undefined, signal);
-  if (sighting.state !== "present") return null;
-  return { power_state: sighting.vm.power === "stopped" ? "off" : "on" };
+  return sighting.state === "present" ? sighting.vm : null;
+}
+
+/** With the size of its disk: what has grown stays grown, however the job ends. */
+export async function lastLookAtSize(
+  job: Job<PayloadOf<JobKind>>,
+  world: World,
+  signal?: AbortSignal,
+): Promise<LastLook | null> {
+  const vm = await lastLookAtVm(job, world, signal);
+  if (vm === null) return null;
+  const bytes = bootDiskOf(vm.config)?.bytes ?? null;
+  return {
+    power_state: vm.power === "stopped" ? "off" : "on",
+    ...(bytes === null ? {} : { disk_bytes: bytes }),
+  };
 }
 
 /** Writes what this job has to remember onto the VM, in place of what an earlier job left there. */

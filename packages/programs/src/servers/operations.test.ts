@@ -327,6 +327,27 @@ describe("ServerResize", { timeout: 600_000 }, () => {
     expect((await run(resizeJob(vmid, [4, 8192, 80]))).observed.power_state).toBe("on");
   });
 
+  it("that fails after the disk has grown says how large the disk is now", async () => {
+    const vmid = await newServer();
+    region.lab.faults.add({
+      method: "POST",
+      path: "/config$",
+      action: "status-before",
+      status: 403,
+      count: 0,
+    });
+    region.lab.faults.add({
+      method: "PUT",
+      path: "/config$",
+      action: "status-before",
+      status: 403,
+      count: 0,
+    });
+    const failed = await failureOf(run(resizeJob(vmid, [4, 8192, 160])));
+    expect(failed.facts.code).toBe("hypervisor_forbidden");
+    expect(failed.seen).toEqual({ power_state: "on", disk_bytes: 160 * 2 ** 30 });
+  });
+
   it("survives a crash anywhere", async () => {
     await survivesACrashAnywhere(crashCases((vmid) => resizeJob(vmid, [4, 8192, 160])));
   });

@@ -17,6 +17,7 @@ const facts = (status: ServerStatus, more: Partial<SettleFacts> = {}): SettleFac
   diskIsCounted: false,
   hasSuccessor: false,
   isIrreversible: false,
+  diskHasGrown: false,
   ...more,
 });
 const made = { powerState: "on", runIsCounted: true, diskIsCounted: true } as const;
@@ -180,6 +181,7 @@ const anyFacts = fc
     diskIsCounted: fc.boolean(),
     hasSuccessor: fc.boolean(),
     isIrreversible: fc.boolean(),
+    diskHasGrown: fc.boolean(),
   })
   // A run is only ever counted of a server that has a disk.
   .map((found): SettleFacts => ({ ...found, runIsCounted: found.runIsCounted && found.diskIsCounted }));
@@ -298,4 +300,14 @@ test("a rebuild that broke off leaves nothing that runs, and what is asked of it
   expect(
     settleServer("ServerPower", { ...facts("starting", made), powerState: "off" }, outcome("failed")),
   ).toMatchObject({ status: "stopped", reason: { code: "power_failed" } });
+});
+
+test("a resize that came to nothing divides the usage all the same when the disk has grown", () => {
+  const before = facts("resizing", { ...made, diskHasGrown: true });
+  for (const status of ["failed", "cancelled"] as const)
+    expect(settleServer("ServerResize", before, outcome(status)).usage).toEqual(["server.resized"]);
+  const asItWas = { ...before, diskHasGrown: false };
+  expect(settleServer("ServerResize", asItWas, outcome("failed")).usage).toEqual([]);
+  const notMade = { ...before, diskIsCounted: false, runIsCounted: false };
+  expect(settleServer("ServerResize", notMade, outcome("failed")).usage).toEqual([]);
 });

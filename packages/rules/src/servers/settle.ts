@@ -37,6 +37,8 @@ export type SettleFacts = {
   readonly hasSuccessor: boolean;
   /** The job has begun what cannot be undone. */
   readonly isIrreversible: boolean;
+  /** The region shows a larger disk than is recorded. */
+  readonly diskHasGrown: boolean;
 };
 
 /** How a job ended for good, and what the region read back. */
@@ -94,7 +96,9 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
     case "ServerResize": {
       const ended = operated(facts, outcome, "resize_failed");
       // What is open is divided here, and what begins now begins in the new size.
-      return outcome.status === "succeeded" && facts.diskIsCounted
+      // A disk that has grown stays so, even if nothing else came of the resize.
+      const isDivided = outcome.status === "succeeded" || facts.diskHasGrown;
+      return isDivided && facts.diskIsCounted
         ? { ...ended, usage: ["server.resized", ...ended.usage] }
         : ended;
     }

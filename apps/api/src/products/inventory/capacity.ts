@@ -199,11 +199,18 @@ async function noteGrowth(tx: Tx, { id, region, node }: Placeable, growth: Need)
 const isNone = (need: Need) => need.vcpu + need.memoryMb + need.diskGb === 0;
 
 /**
- * The resize came to nothing: its room is free at once. Otherwise whoever asks and cancels again and again would fill the
- * region for everybody, until the next look at it.
+ * The resize came to nothing: its room is free at once, but for what the server `keeps` of it. Otherwise whoever asks and
+ * cancels again and again would fill the region for everybody, until the next look at it.
  */
-export async function giveBackGrowth(tx: Tx, server: Placeable, from: Need, to: Need): Promise<void> {
+export async function giveBackGrowth(
+  tx: Tx,
+  server: Placeable,
+  from: Need,
+  to: Need,
+  keeps: Need,
+): Promise<void> {
   if (isNone(growthOf(from, to))) return;
+  const kept = growthOf(from, keeps);
   const db = systemQuery(tx, why);
   await db
     .deleteFrom("region_growth")
@@ -217,6 +224,7 @@ export async function giveBackGrowth(tx: Tx, server: Placeable, from: Need, to: 
         .limit(1),
     )
     .execute();
+  if (!isNone(kept)) await noteGrowth(tx, server, kept);
 }
 
 /** What a report has taken in need not be counted beside it. */

@@ -73,6 +73,40 @@ test("a guest that powers itself off stops its server, and one that comes back s
   expect(audit).toHaveLength(2);
 });
 
+test("a disk that has grown unseen is recorded and counted as large as it is, and never as smaller", async () => {
+  const { id, vm } = await running();
+  const disk = async () => (await world.server(id)).disk_gb;
+  await look([{ ...vm, disk_bytes: 160 * 2 ** 30 }]);
+  expect(await disk()).toBe(160);
+  const counted = await world.rows(
+    `select e.kind, e.source, s.quantity from usage_event e join usage_segment s on s.opened_by = e.id
+      where e.resource_id = $1 and s.ended_at is null order by s.kind`,
+    [id],
+  );
+  const resized = { kind: "server.resized", source: "reconcile" };
+  expect(counted).toEqual([
+    { ...resized, quantity: { vcpu: 1, memory_mb: 2048 } },
+    { ...resized, quantity: { disk_gb: 160 } },
+  ]);
+  const audit = await world.rows(
+    "select details from audit where action = 'server.observe' and resource = $1",
+    [id],
+  );
+  expect(audit).toEqual([{ details: { disk_gb: { from: 40, to: 160 } } }]);
+  await look([{ ...vm, disk_bytes: 160 * 2 ** 30 }]);
+  expect(await usageOf(id)).toEqual(["disk.allocated", "server.started", "server.resized"]);
+  expect(await drift()).toEqual([]);
+  // A smaller one is told, and not believed.
+  await look([vm]);
+  await look([vm]);
+  expect(await disk()).toBe(160);
+  expect((await drift()).map(({ differences }) => differences[0]?.field)).toEqual(["disk_gb"]);
+  await look([{ ...vm, power: "off", disk_bytes: 200 * 2 ** 30 }]);
+  expect((await usageOf(id)).slice(3)).toEqual(["server.resized", "server.stopped"]);
+  // For the looks of the tests to come.
+  made = [{ ...vm, power: "off", disk_bytes: 200 * 2 ** 30 }];
+});
+
 test("what was seen before the last job ended, or while one is open, changes nothing", async () => {
   const { server } = await world.create();
   const job = await world.agent.take("ServerCreate");

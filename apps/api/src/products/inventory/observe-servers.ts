@@ -1,4 +1,5 @@
 import { type Followed, followPower } from "@kule/rules/inventory/follow-power";
+import { grownDiskGb } from "@kule/rules/servers/disk";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import type { PowerState } from "@kule/rules/servers/settle";
 import { sql } from "kysely";
@@ -6,6 +7,7 @@ import { systemQuery, type Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import { serverUsage } from "../servers/usage-note.ts";
+import { diskOf } from "../servers/view.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import type { Guest, Sighting } from "./guests.ts";
 import type { Holder } from "./holders.ts";
@@ -46,12 +48,10 @@ export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise
   const ordered = seen.toSorted((one, other) =>
     one.holder.server.organisation_id < other.holder.server.organisation_id ? -1 : 1,
   );
-  const followed = new Map<string, Followed>();
   for (const each of ordered) {
-    const result = await follow(tx, each);
+    const server = await followDisk(tx, each.holder.server, each.guest);
+    const result = await follow(tx, server, each.guest);
     if (result === null) continue;
-    followed.set(each.holder.server.id, result);
-    const { server } = each.holder;
     const isNewPower = result.powerState !== server.power_state || result.status !== server.status;
     if (isNewPower)
       news.push({
@@ -65,8 +65,30 @@ export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise
   return news;
 }
 
+/**
+ * A disk that has grown all the same, by a resize whose end nobody saw or by somebody's hand: it is held and counted as
+ * large as it is.
+ *
+ * @returns the server as it is now
+ */
+async function followDisk(tx: Tx, server: Server, guest: Guest | null): Promise<Server> {
+  const disk_gb = grownDiskGb(diskOf(server), guest?.disk_bytes ?? null);
+  if (disk_gb === null || server.observed_generation === 0) return server;
+  await tx
+    .updateTable("server")
+    .set({ disk_gb, updated_at: sql<Date>`clock_timestamp()` })
+    .where("organisation_id", "=", server.organisation_id)
+    .where("id", "=", server.id)
+    .execute();
+  await audit(tx, server, { disk_gb: { from: diskOf(server), to: disk_gb } });
+  const grown = { ...server, disk_gb };
+  const { diskIsCounted } = await openUsage(tx, server.organisation_id, server.id);
+  if (diskIsCounted) await recordUsage(tx, ["server.resized"], serverUsage(grown, null, "reconcile"));
+  return grown;
+}
+
 /** Null when everything is as recorded, which is nearly always: nothing more is asked of the database then. */
-async function follow(tx: Tx, { holder: { server }, guest }: Observed): Promise<Followed | null> {
+async function follow(tx: Tx, server: Server, guest: Guest | null): Promise<Followed | null> {
   const seen = guest === null ? "gone" : (guest.power ?? "off");
   const wasMissing = server.status === "error" && server.status_code === "vm_missing";
   const isMarked = server.status === "pending_deletion" && seen === "on";
@@ -118,7 +140,11 @@ function statusFits(status: string, seen: "on" | "off" | "gone"): boolean {
 
 type Server = Holder["server"];
 
-async function noteChange(tx: Tx, server: Server, { status, powerState }: Followed): Promise<void> {
+function noteChange(tx: Tx, server: Server, { status, powerState }: Followed): Promise<void> {
+  return audit(tx, server, { from: server.status, to: status, power_state: powerState });
+}
+
+async function audit(tx: Tx, server: Server, details: object): Promise<void> {
   await tx
     .insertInto("audit")
     .values({
@@ -135,7 +161,7 @@ async function noteChange(tx: Tx, server: Server, { status, powerState }: Follow
       code: null,
       request_id: newId("req"),
       source_address: null,
-      details: JSON.stringify({ from: server.status, to: status, power_state: powerState }),
+      details: JSON.stringify(details),
     })
     .execute();
 }

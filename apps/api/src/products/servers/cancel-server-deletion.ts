@@ -4,17 +4,11 @@ import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
-import {
-  askToStop,
-  cancelQueuedJob,
-  type JobRow,
-  type NewJob,
-  queueJob,
-  recordDoneJob,
-} from "../../platform/jobs.ts";
+import { askToStop, type JobRow, type NewJob, queueJob, recordDoneJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { quotaOfPackage, quotaRefusals } from "../quotas/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { giveWay } from "./give-way.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 
@@ -40,7 +34,7 @@ export async function cancelServerDeletion(
   refuseConflicts(refusals, server.status);
 
   const { running, queued } = jobs;
-  if (queued !== null) await cancelQueuedJob(tx, queued, "superseded", "The removal was cancelled");
+  if (queued !== null) await giveWay(tx, server, queued, "The removal was cancelled");
   if (running?.kind === "ServerStop") await askToStop(tx, running);
   await unmark(tx, server, running);
   const job = await restoreJob(request, tx, server);

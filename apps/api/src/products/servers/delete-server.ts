@@ -4,12 +4,12 @@ import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
-import { askToStop, cancelQueuedJob, type JobRow, queueJob } from "../../platform/jobs.ts";
+import { askToStop, queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { recordUsage } from "../usage/record.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { giveWay } from "./give-way.ts";
 import { queueServerJob } from "./queue-server-job.ts";
-import { dropResize } from "./resize-server.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails, type ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
@@ -33,16 +33,10 @@ export async function deleteServer(
   refuseConflicts(refusals, server.status);
 
   const { running, queued } = jobs;
-  if (queued !== null) await cancelQueuedJob(tx, queued, "superseded", "The server was deleted");
+  const left = queued === null ? server : await giveWay(tx, server, queued, "The server was deleted");
   if (running !== null && running.kind !== "ServerStop") await askToStop(tx, running);
-  const job = isPurge ? await purge(request, tx, server) : await stop(request, tx, server);
-  if (queued?.kind === "ServerResize") await dropResize(tx, server, queued);
-  return changed(request, tx, server.id, job);
-}
-
-/** Into the removal buffer, with the job that stops it. */
-async function stop(request: ApiRequest<"deleteServer">, tx: Tx, server: ServerRow): Promise<JobRow> {
-  await mark(request, tx, server);
+  if (isPurge) return purge(request, tx, left);
+  await mark(request, tx, left);
   const job = await queueJob(tx, {
     kind: "ServerStop",
     organisationId: server.organisation_id,
@@ -52,12 +46,12 @@ async function stop(request: ApiRequest<"deleteServer">, tx: Tx, server: ServerR
     requestedBy: request.caller.actor,
     requestId: request.id,
   });
-  await recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job.id, "request"));
-  return job;
+  await recordUsage(tx, ["server.purge_scheduled"], serverUsage(left, job.id, "request"));
+  return changed(request, tx, server.id, job);
 }
 
 /** Without a removal buffer, or out of it before its time: the job that destroys it is written now. */
-async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: ServerRow): Promise<JobRow> {
+async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: ServerRow): Promise<Outcome> {
   const isMarked = server.status === "pending_deletion";
   const job = await queueServerJob(request, tx, server, {
     kind: "ServerDestroy",
@@ -79,7 +73,7 @@ async function purge(request: ApiRequest<"deleteServer">, tx: Tx, server: Server
     },
   });
   if (!isMarked) await recordUsage(tx, ["server.purge_scheduled"], serverUsage(server, job.id, "request"));
-  return job;
+  return changed(request, tx, server.id, job);
 }
 
 async function mark(request: ApiRequest, tx: Tx, server: ServerRow): Promise<void> {

@@ -5,9 +5,10 @@ import { decideServerAction } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { fieldError, NotFound } from "../../platform/errors.ts";
-import { askToStop, cancelQueuedJob } from "../../platform/jobs.ts";
+import { askToStop } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
+import { giveWay } from "./give-way.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
 import { lockServer, type ServerDetails } from "./store.ts";
@@ -40,8 +41,7 @@ export async function powerServer(
   refuseConflicts(refusals, server.status);
 
   // A stop takes the place of a shutdown or reboot whose guest does not listen.
-  if (jobs.queued !== null)
-    await cancelQueuedJob(tx, jobs.queued, "superseded", "The server is stopped at once");
+  if (jobs.queued !== null) await giveWay(tx, server, jobs.queued, "The server is stopped at once");
   if (jobs.running !== null) await askToStop(tx, jobs.running);
   const job = await queueServerJob(request, tx, server, {
     kind: "ServerPower",

@@ -155,4 +155,102 @@ describe("POST /servers/{id}/resize", () => {
     await world.agent.work();
     expect(await world.server(server.id)).toMatchObject({ status: "running", package: { slug: "m" } });
   });
+
+  test.each(["failed", "cancelled"] as const)(
+    "that %s after the disk had grown leaves the disk recorded, counted and paid for as it is",
+    async (status) => {
+      const server = await world.createRunning({ package: "s" });
+      await resize(server.id, { package: "l", allow_restart: true });
+      const job = await world.agent.take("ServerResize");
+      // Only a job that somebody takes the place of can be given up.
+      if (status === "cancelled") await world.owned.delete(`/servers/${server.id}`);
+      await world.agent.end(job, {
+        status,
+        ...(status === "failed" ? { error: { code: "region_capacity", message: "No room" } } : {}),
+        observed: { power_state: "on", disk_bytes: 160 * 2 ** 30 },
+      });
+      expect(await world.server(server.id)).toMatchObject({ package: { slug: "s" }, disk_gb: 160 });
+      expect((await usageOf(server.id)).at(-1)).toBe("server.resized s 1 160");
+      const [growth] = await world.rows(
+        "select vcpu, memory_mb, disk_gb from region_growth where server_id = $1",
+        [server.id],
+      );
+      expect(growth).toEqual({ vcpu: 0, memory_mb: 0, disk_gb: 120 });
+      const segments = await world.rows(
+        "select quantity from usage_segment where resource_id = $1 and kind = 'disk' and ended_at is null",
+        [server.id],
+      );
+      expect(segments).toEqual([{ quantity: { disk_gb: 160 } }]);
+      await world.agent.work();
+      if (status === "cancelled") return;
+      const smaller = await resize(server.id, { package: "m", allow_restart: true });
+      expect(smaller.body.code).toBe("disk_shrink_forbidden");
+    },
+  );
+
+  test("tried again after its disk had grown takes only what is missing, and never calls the disk smaller", async () => {
+    const server = await world.createRunning({ package: "s" });
+    const { body } = await resize(server.id, { package: "m", allow_restart: true });
+    await world.agent.end(await world.agent.take("ServerResize"), {
+      status: "failed",
+      error: { code: "region_capacity", message: "No room" },
+      // Somebody has made it larger still.
+      observed: { power_state: "on", disk_bytes: 100 * 2 ** 30 },
+    });
+    expect((await world.owned.post(`/jobs/${body.job.id}/retry`)).status).toBe(202);
+    await world.agent.work();
+    expect(await world.server(server.id)).toMatchObject({ package: { slug: "m" }, disk_gb: 100 });
+  });
+
+  test("that fails, is tried again and fails again counts both", async () => {
+    const server = await world.createRunning({ package: "s" });
+    const { body } = await resize(server.id, { package: "l", allow_restart: true });
+    const fail = async (diskGb: number) =>
+      world.agent.end(await world.agent.take("ServerResize"), {
+        status: "failed",
+        error: { code: "region_capacity", message: "No room" },
+        observed: { power_state: "on", disk_bytes: diskGb * 2 ** 30 },
+      });
+    await fail(80);
+    expect((await world.owned.post(`/jobs/${body.job.id}/retry`)).status).toBe(202);
+    await fail(120);
+    expect((await usageOf(server.id)).slice(2)).toEqual(["server.resized s 1 80", "server.resized s 1 120"]);
+  });
+
+  test("that waits for another attempt when the server is deleted leaves nothing of itself but the truth", async () => {
+    const server = await world.createRunning({ package: "s" });
+    await resize(server.id, { package: "l", allow_restart: true });
+    await world.agent.end(await world.agent.take("ServerResize"), {
+      status: "retry",
+      error: { code: "hypervisor_unavailable", message: "Later" },
+      observed: { power_state: "off", disk_bytes: 160 * 2 ** 30 },
+    });
+    expect((await world.owned.delete(`/servers/${server.id}`)).status).toBe(202);
+    expect(await world.server(server.id)).toMatchObject({
+      status: "pending_deletion",
+      power_state: "off",
+      disk_gb: 160,
+      deletion: { restores_to: "stopped" },
+    });
+    expect((await usageOf(server.id)).slice(-3)).toEqual([
+      "server.resized s 1 160",
+      "server.stopped s 1 160",
+      "server.purge_scheduled s 1 160",
+    ]);
+    const [row] = await world.rows("select resize_package, resize_disk_gb from server where id = $1", [
+      server.id,
+    ]);
+    expect(row).toEqual({ resize_package: null, resize_disk_gb: null });
+    await world.agent.work();
+  });
+
+  test("that was never begun when the server is deleted takes nothing of the quotas along", async () => {
+    const server = await world.createRunning({ package: "s" });
+    await resize(server.id, { package: "l", allow_restart: true });
+    await world.owned.delete(`/servers/${server.id}`);
+    const [row] = await world.rows("select resize_package from server where id = $1", [server.id]);
+    expect(row).toEqual({ resize_package: null });
+    expect(await world.rows("select 1 from region_growth where server_id = $1", [server.id])).toEqual([]);
+    await world.agent.work();
+  });
 });

@@ -99,30 +99,17 @@ export async function takeGrowth(
   return (await takeRoomToGrow(tx, server, has, comes)) ? [] : [noRoomToGrow(server.id, to.slug)];
 }
 
-/** A resize that came to nothing: what it took is free again. Its quotas are, with what the server's row says. */
-export async function returnGrowth(
-  tx: Tx,
-  server: ServerRow,
-  to: ServerPackage,
-  diskGb: number,
-): Promise<void> {
-  const has = { ...planOf(server.package), diskGb: diskOf(server) };
-  await giveBackGrowth(tx, server, has, { ...to, diskGb });
-}
-
 /**
- * A resize that waited gave way to another job: what it was to take is free. Call it after the usage is written: a look
- * at the region takes the organisation's row before what grows.
+ * A resize that came to nothing: what it took is free again, but for what its disk has grown by all the same. Its quotas
+ * are, with what the server's row says.
+ *
+ * @param left the server as the resize has left it
  */
-export async function dropResize(tx: Tx, server: ServerRow, job: JobRow): Promise<void> {
+export async function returnGrowth(tx: Tx, server: ServerRow, job: JobRow, left: ServerRow): Promise<void> {
   const { package: slug, disk_gb } = job.parameters as ResizeParameters;
-  await returnGrowth(tx, server, planOf(slug), disk_gb);
-  await tx
-    .updateTable("server")
-    .set({ resize_package: null, resize_disk_gb: null })
-    .where("organisation_id", "=", server.organisation_id)
-    .where("id", "=", server.id)
-    .execute();
+  const has = { ...planOf(server.package), diskGb: diskOf(server) };
+  const keeps = { ...has, diskGb: diskOf(left) };
+  await giveBackGrowth(tx, server, has, { ...planOf(slug), diskGb: disk_gb }, keeps);
 }
 
 /** What a resize takes along until it ends: read by quotas. */

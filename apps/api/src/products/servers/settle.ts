@@ -1,3 +1,4 @@
+import { grownDiskGb } from "@kule/rules/servers/disk";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { macAddress } from "@kule/rules/servers/mac";
 import { leavesRunning, type PowerAction } from "@kule/rules/servers/power";
@@ -21,11 +22,12 @@ import {
   renderServerPayload,
   wasNeverTakenOver,
 } from "./payload.ts";
-import { planOf, returnGrowth } from "./resize-server.ts";
+import { returnGrowth } from "./resize-server.ts";
 import { retried } from "./retried.ts";
 import { wipeSecret } from "./server-secret.ts";
 import { lockServer, type ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
+import { diskOf } from "./view.ts";
 
 /** What the queue must know about jobs of servers. */
 export const serverJobs: JobHandler = {
@@ -55,6 +57,7 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
   const server = await lockServer(tx, job.organisation_id, job.resource_id);
   if (server === null || server.status === "deleted")
     throw new Error(`job ${job.id} has no server to settle`);
+  const disk = diskAfter(job, server, end);
   const settled = settleServer(
     job.kind as ServerJobKind,
     {
@@ -64,10 +67,11 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
       ...(await openUsage(tx, server.organisation_id, server.id)),
       hasSuccessor: await hasQueuedJob(tx, server),
       isIrreversible: job.irreversible,
+      diskHasGrown: disk.disk_gb !== undefined && disk.disk_gb !== diskOf(server),
     },
     end,
   );
-  await writeSettlement(tx, job, server, settled, end);
+  await writeSettlement(tx, job, server, settled, end, disk);
   if (settled.wipesSecret) await wipeSecret(tx, server);
   if (job.kind === "ServerAdopt" && end.status === "succeeded") await takeMacs(tx, job, server);
   if (settled.releasesAllocations) {
@@ -75,14 +79,26 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
     // The VM of an import that never was is still there: nobody is given its number, and it may be imported again.
     await restVmid(tx, server, (await wasNeverTakenOver(tx, server)) ? "quarantined" : "tombstone");
   }
-  const resized = job.kind === "ServerResize" && end.status === "succeeded" ? resizedTo(job) : {};
-  await recordUsage(tx, settled.usage, serverUsage({ ...server, ...resized }, job.id));
+  const resized = { ...server, ...packageAfter(job, end), ...disk };
+  await recordUsage(tx, settled.usage, serverUsage(resized, job.id));
   await settlePublicIps(tx, { ...server, status: settled.status }, job, end, settings);
   // After the organisation's row, which usage takes: a look at the region takes them in this order, too.
-  if (job.kind === "ServerResize" && end.status !== "succeeded") {
-    const { package: slug, disk_gb } = job.parameters as ResizeParameters;
-    await returnGrowth(tx, server, planOf(slug), disk_gb);
-  }
+  if (job.kind === "ServerResize" && end.status !== "succeeded") await returnGrowth(tx, server, job, resized);
+}
+
+/** The disk that the server has from now on; nothing when it is as it was. */
+function diskAfter(job: JobRow, server: ServerRow, { status, diskBytes = null }: JobEnd) {
+  if (job.kind !== "ServerResize") return {};
+  const wanted = (job.parameters as ResizeParameters).disk_gb;
+  const recorded = status === "succeeded" ? Math.max(wanted, diskOf(server)) : diskOf(server);
+  const disk_gb = grownDiskGb(recorded, diskBytes) ?? recorded;
+  return status === "succeeded" || disk_gb !== diskOf(server) ? { disk_gb } : {};
+}
+
+function packageAfter(job: JobRow, { status }: JobEnd) {
+  return job.kind === "ServerResize" && status === "succeeded"
+    ? { package: (job.parameters as ResizeParameters).package }
+    : {};
 }
 
 async function hasQueuedJob(tx: Tx, server: ServerRow): Promise<boolean> {
@@ -121,6 +137,7 @@ async function writeSettlement(
   server: ServerRow,
   settled: Settlement,
   end: JobEnd,
+  disk: { readonly disk_gb?: number },
 ): Promise<void> {
   const reason =
     settled.reason === "keep"
@@ -141,7 +158,8 @@ async function writeSettlement(
       ...(settled.restoresTo === null ? {} : { restores_to: settled.restoresTo }),
       ...(isRestored ? { restores_to: null } : {}),
       ...(job.kind === "ServerResize" ? { resize_package: null, resize_disk_gb: null } : {}),
-      ...(job.kind === "ServerResize" && end.status === "succeeded" ? resizedTo(job) : {}),
+      ...packageAfter(job, end),
+      ...disk,
       ...(job.kind === "ServerRebuild" && end.status === "succeeded" ? rebuiltAs(job) : {}),
       ...(settled.isApplied ? { observed_generation: server.generation } : {}),
       ...(settled.status === "deleted" ? { deleted_at: sql<Date>`now()` } : {}),
@@ -153,11 +171,6 @@ async function writeSettlement(
     .where("organisation_id", "=", server.organisation_id)
     .where("id", "=", server.id)
     .execute();
-}
-
-function resizedTo(job: JobRow): Pick<ServerRow, "package" | "disk_gb"> {
-  const { package: slug, disk_gb } = job.parameters as ResizeParameters;
-  return { package: slug, disk_gb };
 }
 
 function rebuiltAs(job: JobRow): Pick<ServerRow, "image" | "ssh_key_ids" | "ssh_public_keys"> {

@@ -52,6 +52,9 @@ export async function recordUsage(tx: Tx, kinds: readonly UsageKind[], note: Usa
         quantity: JSON.stringify(note.quantity),
         labels: JSON.stringify(note.labels),
         job_id: note.jobId,
+        // The claim under which the job ended: tried again, it may have more to count.
+        epoch: sql<number>`coalesce((select epoch from job
+          where organisation_id = ${note.organisationId} and id = ${note.jobId}), 0)`,
         source: note.source,
       })),
     )

@@ -1,0 +1,75 @@
+import { grownDiskGb } from "@kule/rules/servers/disk";
+import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import { type PowerState, type ServerJobKind, settleServer } from "@kule/rules/servers/settle";
+import type { Tx } from "../../platform/database.ts";
+import { cancelQueuedJob, type JobRow } from "../../platform/jobs.ts";
+import { openUsage, recordUsage } from "../usage/record.ts";
+import { returnGrowth } from "./resize-server.ts";
+import { wipeSecret } from "./server-secret.ts";
+import type { ServerRow } from "./store.ts";
+import { serverUsage } from "./usage-note.ts";
+import { diskOf } from "./view.ts";
+
+/** What an attempt saw when it ended, of a job that waits for its next one. */
+function seenByLastAttempt(job: Pick<JobRow, "result">): {
+  readonly power: PowerState | null;
+  readonly diskBytes: number | null;
+} {
+  const { power_state = null, disk_bytes = null } = (job.result ?? {}) as {
+    power_state?: PowerState;
+    disk_bytes?: number | null;
+  };
+  return { power: power_state, diskBytes: disk_bytes };
+}
+
+/**
+ * Ends a job of the server that waits, since another takes its place. Where the server goes is the other's; here is
+ * written what the ended one leaves behind: what it took along, its secret, and what its last attempt saw.
+ *
+ * @returns the server as it is now
+ */
+export async function giveWay(tx: Tx, server: ServerRow, job: JobRow, message: string): Promise<ServerRow> {
+  await cancelQueuedJob(tx, job, "superseded", message);
+  const { power, diskBytes } = seenByLastAttempt(job);
+  const isResize = job.kind === "ServerResize";
+  const disk_gb = isResize ? grownDiskGb(diskOf(server), diskBytes) : null;
+  const settled = settleServer(
+    job.kind as ServerJobKind,
+    {
+      status: server.status as ServerStatus,
+      powerState: server.power_state as PowerState,
+      wantsRunning: server.power_state === "on",
+      ...(await openUsage(tx, server.organisation_id, server.id)),
+      hasSuccessor: true,
+      isIrreversible: job.irreversible,
+      diskHasGrown: disk_gb !== null,
+    },
+    { status: "cancelled", power, message },
+  );
+  const left: ServerRow = {
+    ...server,
+    power_state: settled.powerState,
+    ...(disk_gb === null ? {} : { disk_gb }),
+    ...(isResize ? { resize_package: null, resize_disk_gb: null } : {}),
+  };
+  const { power_state, resize_package, resize_disk_gb } = left;
+  await tx
+    .updateTable("server")
+    .set({ power_state, disk_gb: left.disk_gb, resize_package, resize_disk_gb })
+    .where("organisation_id", "=", server.organisation_id)
+    .where("id", "=", server.id)
+    .execute();
+  if (settled.wipesSecret) await wipeSecret(tx, server);
+  await recordUsage(tx, settled.usage, serverUsage(left, job.id));
+  if (isResize) {
+    // A look at the region takes the organisation's row before what grows, and so does this.
+    await tx
+      .selectFrom("organisation")
+      .select("id")
+      .where("id", "=", server.organisation_id)
+      .forUpdate()
+      .executeTakeFirstOrThrow();
+    await returnGrowth(tx, server, job, left);
+  }
+  return left;
+}
