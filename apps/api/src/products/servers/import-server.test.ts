@@ -122,3 +122,52 @@ test("an import that failed is deleted without a hand on the VM", async () => {
   await world.agent.succeed(stop, "off");
   await world.passBuffer(server.id);
 });
+
+/** Imports a VM with this MAC, up to the end of its job, and answers what that is told. */
+async function importWith(vmid: number, mac: string) {
+  const { server } = (await operator.post("/servers/import", body(vmid))).body;
+  const job = await world.agent.take("ServerAdopt");
+  const outcome = { status: "succeeded", observed: { power_state: "on", macs: [mac] } };
+  return {
+    server: server.id as string,
+    end: () => world.agent.report(job, { phase: "verify", outcome }),
+    mac: async () => (await world.server(server.id)).interfaces[0].mac,
+  };
+}
+
+test("a MAC that another interface has, of whichever organisation, is left to it", async () => {
+  const other = await world.world.addOrganisation("neighbour");
+  const { server } = await world.create({}, other.owner);
+  await world.agent.work();
+  const theirs = (await other.owner.get(`/servers/${server.id}`)).body.interfaces[0].mac;
+  const imported = await importWith(20_830, theirs);
+  expect((await imported.end()).status).toBe(200);
+  expect(await world.server(imported.server)).toMatchObject({ status: "running" });
+  expect(await imported.mac()).not.toBe(theirs);
+});
+
+test("of two that bring one MAC at the same moment one gets it, and neither is answered an error", async () => {
+  const mac = "bc:24:11:00:00:31";
+  const [nic] = await world.rows("select id, mac::text as mac from nic order by id limit 1");
+  const imported = await importWith(20_831, mac);
+  const rival = await world.owner.connect();
+  try {
+    await rival.query("begin");
+    await rival.query("update nic set mac = $1 where id = $2", [mac, nic.id]);
+    const ended = imported.end();
+    // It waits for the rival, whose MAC nobody else can see yet.
+    await expect
+      .poll(
+        async () => (await world.rows("select count(*)::integer as n from pg_locks where not granted"))[0].n,
+      )
+      .toBeGreaterThan(0);
+    await rival.query("commit");
+    expect((await ended).status).toBe(200);
+  } finally {
+    await rival.query("rollback");
+    rival.release();
+  }
+  expect(await world.server(imported.server)).toMatchObject({ status: "running" });
+  expect(await imported.mac()).not.toBe(mac);
+  await world.rows("update nic set mac = $1 where id = $2", [nic.mac, nic.id]);
+});

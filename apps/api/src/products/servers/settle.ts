@@ -26,6 +26,7 @@ import { returnGrowth } from "./resize-server.ts";
 import { retried } from "./retried.ts";
 import { wipeSecret } from "./server-secret.ts";
 import { lockServer, type ServerRow } from "./store.ts";
+import { takeMacs } from "./take-macs.ts";
 import { serverUsage } from "./usage-note.ts";
 import { diskOf } from "./view.ts";
 
@@ -210,29 +211,4 @@ async function replaceVmid(tx: Tx, job: JobRow): Promise<boolean> {
       .where("id", "=", nic.id)
       .execute();
   return true;
-}
-
-const macPattern = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
-
-/**
- * A VM that was taken over keeps the MACs that it came with: its guest's network depends on them. One that another
- * interface of the region has stays what it is in the VM, and is told as drift.
- */
-async function takeMacs(tx: Tx, job: JobRow, server: ServerRow): Promise<void> {
-  const { result } = await tx
-    .selectFrom("job")
-    .select("result")
-    .where("organisation_id", "=", job.organisation_id)
-    .where("id", "=", job.id)
-    .executeTakeFirstOrThrow();
-  const macs = (result as { macs?: readonly (string | null)[] } | null)?.macs ?? [];
-  for (const [position, mac] of macs.entries()) {
-    if (mac === null || !macPattern.test(mac)) continue;
-    await sql`
-      update nic set mac = ${mac}::macaddr
-       where organisation_id = ${server.organisation_id} and server_id = ${server.id} and position = ${position}
-         and not exists (select 1 from nic other
-               where other.organisation_id is not null and other.region = ${server.region}
-                 and other.mac = ${mac}::macaddr and other.server_id <> ${server.id})`.execute(tx);
-  }
 }
