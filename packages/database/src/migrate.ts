@@ -16,6 +16,7 @@ import { usageAndQuotas } from "./migrations/0010-usage-quotas.ts";
 import { publicIpWaiting } from "./migrations/0011-public-ip-waiting.ts";
 import { regionGrowth } from "./migrations/0012-region-growth.ts";
 import { usageOnce } from "./migrations/0013-usage-once.ts";
+import { rebootSince } from "./migrations/0014-reboot-since.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -32,6 +33,7 @@ const migrations: Record<string, Migration> = {
   "0011-public-ip-waiting": step(publicIpWaiting),
   "0012-region-growth": step(regionGrowth),
   "0013-usage-once": step(usageOnce),
+  "0014-reboot-since": step(rebootSince),
 };
 
 export type MigrateOptions = {

@@ -61,7 +61,7 @@ export const uniqueFacts: readonly UniqueFact[] = [
   {
     what: "usage",
     table: "usage_event",
-    columns: ["job_id", "resource_id", "kind"],
+    columns: ["job_id", "epoch", "resource_id", "kind"],
     where: "job_id is not null",
   },
   {

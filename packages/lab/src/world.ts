@@ -1,8 +1,12 @@
 import { failure } from "./api-error.ts";
+import { restartFromInside } from "./console/guest-power.ts";
 import type { VmDocument } from "./documents.ts";
 import { clusterOf, type Region } from "./region.ts";
 import type { DocumentChange } from "./store.ts";
+import { applyPendingCold, generateCloudInit } from "./vm/apply-pending.ts";
+import { draftChanges, openDraft } from "./vm/config-draft.ts";
 import { referencedVolumes, withStorageLock } from "./vm/drives.ts";
+import { bootGuest } from "./vm/guest-network.ts";
 import { bareVm } from "./vm/new-vm.ts";
 
 const CALLS = [
@@ -16,6 +20,7 @@ const CALLS = [
   "stealVmid",
   "deleteVm",
   "setPower",
+  "restartGuest",
   "unlock",
   "leaveVolume",
   "setNode",
@@ -58,6 +63,8 @@ export interface World {
   deleteVm(vmid: number): void;
   /** Powers a VM on or off from outside. */
   setPower(vmid: number, running: boolean): void;
+  /** The guest restarts itself, as whoever is logged in may make it do. */
+  restartGuest(vmid: number): void;
   /** What `qm unlock` does on the node: the cure for a stale lock. */
   unlock(vmid: number): void;
   /** Holds a storage's lock until the returned function is called. */
@@ -158,12 +165,18 @@ export function makeWorld(region: Region): World {
       ]);
     },
     setPower: (vmid, running) => {
-      const vm = vmOf(vmid);
+      if (!running) return put("world-powered-off", { ...vmOf(vmid), process: null });
+      // As a start through the API does: what waited is applied, and the guest boots from a drive that is written anew.
+      const draft = openDraft(vmOf(vmid));
+      applyPendingCold(region, draft);
+      generateCloudInit(draft);
+      store.commit({ op: "world-config-applied", vmid, user: SOMEONE }, draftChanges(draft));
       const now = runtime.nowMs();
       const pid = 1000 + Math.floor(runtime.random() * 4_000_000);
-      const process = running ? { pid, startedAt: now, paused: false, guestBootAt: now } : null;
-      put(running ? "world-powered-on" : "world-powered-off", { ...vm, process });
+      const process = { pid, startedAt: now, paused: false, guestBootAt: now };
+      put("world-powered-on", bootGuest({ ...vmOf(vmid), process }));
     },
+    restartGuest: (vmid) => restartFromInside(region, vmid),
     unlock: (vmid) => {
       const vm = vmOf(vmid);
       const { lock, ...config } = vm.config;

@@ -296,6 +296,7 @@ export interface PublicIp {
   pool_id: string;
   protect_delete: Generated<boolean>;
   ptr: string | null;
+  reboot_since: Timestamp | null;
   region: string;
   requires_reboot: Generated<boolean>;
   server_id: string | null;

@@ -6,7 +6,7 @@ import { type RegionWorld, startRegionWorld } from "../region-world.ts";
 let world: RegionWorld;
 beforeAll(async () => {
   world = await startRegionWorld({ leaseSeconds: 10, removalBufferSeconds: 1 });
-  world.startAgent();
+  world.startAgent({ KULE_AGENT_INVENTORY_SECONDS: "1", KULE_AGENT_HEALTH_SECONDS: "1" });
   const region = "lab1";
   const { data: pool } = await world.operator.POST("/ip-pools", {
     body: { region, name: "public", gateway: "203.0.113.1", prefix_length: 24 },
@@ -64,7 +64,8 @@ async function attach(id: string, serverId: string, force = false): Promise<void
     params: { path: { public_ip_id: id } },
     body: { server_id: serverId, force },
   });
-  expect((await world.untilDone(data?.job.id ?? "")).status).toBe("succeeded");
+  if (data === undefined || !("job" in data)) throw new Error("no job");
+  expect((await world.untilDone(data.job.id)).status).toBe("succeeded");
 }
 
 it("a server is made with one, and its guest has it", async () => {
@@ -89,7 +90,8 @@ it("one is attached to a running guest, moved to another, detached, and never on
   const { data } = await world.organisation.POST("/public-ips/{public_ip_id}/detach", {
     params: { path: { public_ip_id: id } },
   });
-  await world.untilDone(data?.job.id ?? "");
+  if (data === undefined || !("job" in data)) throw new Error("no job");
+  await world.untilDone(data.job.id);
   expect(await inGuest(other)).not.toContain(address);
   expect(await ipOf(id)).toMatchObject({ status: "free", attached_to: null });
 }, 90_000);
@@ -110,6 +112,43 @@ it("without a guest agent it waits for a reboot, and is there after it", async (
   expect(await inGuest(server)).toContain(address);
   expect(await ipOf(id)).toMatchObject({ requires_reboot: false });
 }, 90_000);
+
+it("waits no longer once the guest was restarted by somebody else, and a look has seen it", async () => {
+  const server = await newServer("restarted");
+  const vmid = (await world.vms()).find(({ description }) => description.includes(server))?.vmid;
+  const waits = async (id: string) => (await ipOf(id))?.requires_reboot;
+  const until = { timeout: 40_000, interval: 200 };
+
+  // Its agent is away while it is told, and back after the guest has restarted itself: the same process goes on.
+  const one = await take();
+  await guestAgent(server, true);
+  await attach(one.id, server);
+  expect(await waits(one.id)).toBe(true);
+  await fetch(`${world.labControlUrl}/world`, {
+    method: "POST",
+    body: JSON.stringify({ do: "restartGuest", args: [vmid] }),
+  });
+  await guestAgent(server, false);
+  await expect.poll(() => waits(one.id), until).toBe(false);
+  expect(await inGuest(server)).toContain(one.address);
+
+  const other = await newServer("cycled");
+  const second = await take();
+  await guestAgent(other, true);
+  await attach(second.id, other);
+  expect(await waits(second.id)).toBe(true);
+  // Somebody switches it off and on at the hypervisor; no agent ever answers.
+  const otherVmid = (await world.vms()).find(({ description }) => description.includes(other))?.vmid;
+  const cycled = async () => {
+    for (const running of [false, true]) {
+      const body = JSON.stringify({ do: "setPower", args: [otherVmid, running] });
+      await fetch(`${world.labControlUrl}/world`, { method: "POST", body });
+    }
+    return waits(second.id);
+  };
+  await expect.poll(cycled, { timeout: 60_000, interval: 5_000 }).toBe(false);
+  expect(await inGuest(other)).toContain(second.address);
+}, 120_000);
 
 it("is free again when its server is destroyed", async () => {
   const server = await newServer("gone");

@@ -21,6 +21,9 @@ export type Holder = {
     readonly vlan: number | null;
     /** The region has said that it has it, and it is to keep it. */
     readonly isSettled: boolean;
+    readonly id: string;
+    /** Its running guest takes it up when it boots, and has not been seen to since then. */
+    readonly rebootSince: Date | null;
   }[];
 };
 
@@ -141,6 +144,8 @@ async function publicIpsOf(tx: Tx, servers: readonly ServerRow[]) {
     .innerJoin("ip_pool", "ip_pool.id", "public_ip.pool_id")
     .select([
       "public_ip.held_by",
+      "public_ip.id",
+      "public_ip.reboot_since as rebootSince",
       sql<string>`host(public_ip.address)`.as("address"),
       "ip_pool.vlan",
       sql<boolean>`public_ip.is_applied and public_ip.server_id = public_ip.held_by`.as("isSettled"),

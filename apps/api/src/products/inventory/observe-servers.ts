@@ -1,4 +1,5 @@
 import { type Followed, followPower } from "@kule/rules/inventory/follow-power";
+import { needsNoReboot } from "@kule/rules/public-ips/reboot";
 import { grownDiskGb } from "@kule/rules/servers/disk";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import type { PowerState } from "@kule/rules/servers/settle";
@@ -49,6 +50,7 @@ export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise
     one.holder.server.organisation_id < other.holder.server.organisation_id ? -1 : 1,
   );
   for (const each of ordered) {
+    await followGuestNetwork(tx, each);
     const server = await followDisk(tx, each.holder.server, each.guest);
     const result = await follow(tx, server, each.guest);
     if (result === null) continue;
@@ -85,6 +87,35 @@ async function followDisk(tx: Tx, server: Server, guest: Guest | null): Promise<
   const { diskIsCounted } = await openUsage(tx, server.organisation_id, server.id);
   if (diskIsCounted) await recordUsage(tx, ["server.resized"], serverUsage(grown, null, "reconcile"));
   return grown;
+}
+
+/** An address that the guest has taken up by itself, or that it reads from its drive now, waits for no reboot. */
+async function followGuestNetwork(tx: Tx, { holder, lookedAt, guest }: Observed): Promise<void> {
+  if (guest === null) return;
+  const power = guest.power ?? "off";
+  const uptime = power === "on" ? (guest.guest?.uptime_seconds ?? null) : null;
+  const seen = {
+    power,
+    bootAtMs: uptime === null ? null : lookedAt.getTime() - uptime * 1000,
+    addresses: guest.guest?.addresses ?? [],
+  };
+  const done = holder.publicIps.filter(
+    ({ address, rebootSince: since }) =>
+      since !== null && needsNoReboot({ address, sinceMs: since.getTime() }, seen),
+  );
+  if (done.length === 0) return;
+  await tx
+    .updateTable("public_ip")
+    .set({ requires_reboot: false, reboot_since: null, updated_at: sql<Date>`clock_timestamp()` })
+    .where("organisation_id", "=", holder.server.organisation_id)
+    .where(
+      "id",
+      "in",
+      done.map(({ id }) => id),
+    )
+    // The look was at what there was when the server's jobs were read, and they are locked with it.
+    .where("held_by", "=", holder.server.id)
+    .execute();
 }
 
 /** Null when everything is as recorded, which is nearly always: nothing more is asked of the database then. */

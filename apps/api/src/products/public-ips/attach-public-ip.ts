@@ -7,6 +7,7 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
+import { blocked } from "../servers/answers.ts";
 import { findServer } from "../servers/store.ts";
 import { moved, queuePublicIpJob } from "./jobs.ts";
 import { findTarget, lockServers, tierRefusal } from "./placement.ts";
@@ -41,12 +42,14 @@ export async function attachPublicIp(
   const target = await findTarget(tx, organisationId, body.server_id);
   if (target === null) throw new Invalid([noSuchServer()]);
   request.checkGeneration(ip);
-  const [refusal] = [
+  const refusals = [
     ...[await tierRefusal(tx, organisationId, target.id)].flatMap((each) => each ?? []),
     ...decideAttach(factsOf(ip), target, body.force === true),
     // It went elsewhere between our look and our locks: the server that has it now is not locked.
     ...movedMeanwhile(found, ip),
   ];
+  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  const [refusal] = refusals;
   if (refusal !== undefined) throw new Conflict({ ...refusal }, target.status);
 
   const leaves = ip.held_by !== null && ip.held_by !== target.id ? ip.held_by : null;
@@ -57,6 +60,7 @@ export async function attachPublicIp(
       held_by: leaves ?? target.id,
       is_applied: false,
       requires_reboot: false,
+      reboot_since: null,
       status_code: null,
       status_message: null,
       status_job_id: null,

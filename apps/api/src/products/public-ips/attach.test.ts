@@ -2,6 +2,7 @@ import { findViolations } from "@kule/invariants/find-violations";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerWorld } from "../../testing/server-world.ts";
+import { seenAs, TestLooker } from "../../testing/test-looker.ts";
 import { expireRemovalBuffer } from "../../worker/expire-removal-buffer.ts";
 
 let servers: ServerWorld;
@@ -154,6 +155,101 @@ describe("Attaching", () => {
     await servers.owned.post(`/servers/${server.id}/power`, { action: "reboot" });
     await servers.agent.work();
     expect(await ip(mine.id)).toMatchObject({ status: "attached", requires_reboot: false });
+  });
+
+  it("waits no longer for a reboot that a look at the region has seen, whoever did it", async () => {
+    const { server } = await servers.create();
+    const created = await servers.agent.take("ServerCreate");
+    await servers.agent.succeed(created, "on");
+    const looker = new TestLooker(servers.agent.api);
+    const look = (guest: object, power: "on" | "off" = "on") =>
+      looker.look([{ ...seenAs(created), power, guest: { agent: false, ...guest } }], { complete: false });
+    /** Attaches one that waits for a boot. */
+    const waiting = async () => {
+      const mine = await take();
+      await attach(mine.id, server.id);
+      const job = await servers.agent.take("PublicIpAttach");
+      await servers.agent.end(job, {
+        status: "succeeded",
+        observed: { power_state: "on", public_network: "next_boot" },
+      });
+      expect(await ip(mine.id)).toMatchObject({ requires_reboot: true });
+      return mine;
+    };
+    const away = async (id: string) => {
+      await detach(id);
+      await servers.agent.work();
+    };
+
+    const first = await waiting();
+    await look({ uptime_seconds: 3600 });
+    await look({ agent: true, addresses: ["10.0.0.9"], uptime_seconds: 3600 });
+    // A restart of an hour ago is none since.
+    expect(await ip(first.id)).toMatchObject({ status: "attached", requires_reboot: true });
+    await look({ agent: true, addresses: ["10.0.0.9", first.address], uptime_seconds: 3600 });
+    expect(await ip(first.id)).toMatchObject({ status: "attached", requires_reboot: false });
+    await away(first.id);
+
+    const second = await waiting();
+    await owner.query(
+      "update public_ip set reboot_since = reboot_since - interval '1 minute' where id = $1",
+      [second.id],
+    );
+    await look({ uptime_seconds: 20 });
+    expect(await ip(second.id)).toMatchObject({ status: "attached", requires_reboot: false });
+    await away(second.id);
+
+    const third = await waiting();
+    await look({}, "off");
+    expect(await ip(third.id)).toMatchObject({ status: "attached", requires_reboot: false });
+    await away(third.id);
+    // The VM of these looks never had a public interface.
+    await owner.query("delete from drift");
+  });
+
+  it("can be asked what it would do, a move and a detach as well, and nothing is done", async () => {
+    const [one, other] = [await servers.createRunning(), await servers.createRunning()];
+    const mine = await take();
+    const before = await ip(mine.id);
+    const jobs = async () => (await owner.query("select count(*)::integer as n from job")).rows[0].n;
+    const begun = await jobs();
+    const dry = (path: string, body?: object) => servers.owned.post(`/public-ips/${mine.id}/${path}`, body);
+    expect(await dry("attach?dry_run=true", { server_id: one.id })).toMatchObject({
+      status: 200,
+      body: {
+        dry_run: true,
+        would: {
+          public_ip: { id: mine.id, status: "attaching", attached_to: { id: one.id } },
+          server: { id: one.id },
+          job_kind: "PublicIpAttach",
+          created: null,
+        },
+        blockers: [],
+      },
+    });
+    expect((await dry("detach?dry_run=true")).body).toMatchObject({
+      would: null,
+      blockers: [{ code: "not_attached" }],
+    });
+    expect(await ip(mine.id)).toEqual(before);
+    await attach(mine.id, one.id);
+    await servers.agent.work();
+    const attached = await ip(mine.id);
+    expect((await dry("attach?dry_run=true", { server_id: other.id })).body).toMatchObject({
+      would: null,
+      blockers: [{ code: "already_attached" }],
+    });
+    expect((await dry("attach?dry_run=true", { server_id: other.id, force: true })).body).toMatchObject({
+      would: { public_ip: { status: "attaching" }, server: { id: other.id }, job_kind: "PublicIpAttach" },
+    });
+    expect((await dry("detach?dry_run=true")).body).toMatchObject({
+      would: { public_ip: { status: "detaching" }, server: { id: one.id }, job_kind: "PublicIpDetach" },
+      blockers: [],
+    });
+    expect(await ip(mine.id)).toEqual(attached);
+    expect(await jobs()).toBe(begun + 1);
+    await detach(mine.id);
+    await servers.agent.work();
   });
 
   it("is refused while a job of the server is open, and for a second address of the version", async () => {

@@ -4,6 +4,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { Conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
+import { blocked } from "../servers/answers.ts";
 import { moved, queuePublicIpJob } from "./jobs.ts";
 import { lockServers } from "./placement.ts";
 import { factsOf, lockPublicIp, type PublicIpDetails } from "./store.ts";
@@ -19,24 +20,19 @@ export async function detachPublicIp(
   const ip = await lockPublicIp(tx, organisationId, found.id);
   if (ip === null) throw new NotFound();
   request.checkGeneration(ip);
-  const [refusal] = decideDetach(factsOf(ip));
-  if (refusal !== undefined) throw new Conflict({ ...refusal }, ip.holder_status ?? undefined);
   const from = ip.held_by;
-  // It went elsewhere between our look and our locks.
-  if (from === null || (from !== found.held_by && from !== found.server_id))
-    throw new Conflict({
-      name: "public_ip_attached",
-      code: "invalid_state",
-      message: "The address is being moved at this moment",
-      resource: ip.holder_id,
-      fix: "Look at it again",
-    });
+  const refusals = [...decideDetach(factsOf(ip)), ...movedMeanwhile(found, ip)];
+  if (request.dryRun && refusals.length > 0) return blocked(refusals);
+  const [refusal] = refusals;
+  if (refusal !== undefined) throw new Conflict({ ...refusal }, ip.holder_status ?? undefined);
+  if (from === null) throw new Error(`${ip.id} is on no server and may be taken off it`);
   await tx
     .updateTable("public_ip")
     .set({
       server_id: null,
       is_applied: false,
       requires_reboot: false,
+      reboot_since: null,
       status_code: null,
       status_message: null,
       status_job_id: null,
@@ -53,4 +49,18 @@ export async function detachPublicIp(
     by: { requestedBy: request.caller.actor, requestId: request.id },
   });
   return moved(request, tx, ip.id, from, job);
+}
+
+/** It went elsewhere between our look and our locks. */
+function movedMeanwhile(found: PublicIpDetails, ip: PublicIpDetails) {
+  if (ip.held_by === found.held_by || ip.held_by === found.server_id) return [];
+  return [
+    {
+      name: "public_ip_attached",
+      code: "invalid_state" as const,
+      message: "The address is being moved at this moment",
+      resource: ip.holder_id,
+      fix: "Look at it again",
+    },
+  ];
 }

@@ -1,4 +1,4 @@
-import type { Schemas } from "@kule/contract/schemas";
+import type { JobKind, Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
@@ -59,7 +59,7 @@ async function setRunAt(tx: Tx, job: JobRow, runAt: typeof notYet): Promise<JobR
   return row;
 }
 
-/** The 202 of an address on its way. */
+/** The 202 of an address on its way; or, in a dry run, what it would be. */
 export async function moved(
   request: ApiRequest,
   tx: Tx,
@@ -70,9 +70,14 @@ export async function moved(
   const ip = await findPublicIp(tx, request.organisationId, publicIpId);
   const server = await findServer(tx, request.organisationId, serverId);
   if (ip === null || server === null) throw new Error(`${publicIpId} or its server went away`);
+  const written = { public_ip: viewPublicIp(ip), server: viewServer(server) };
+  if (request.dryRun) {
+    const would = { ...written, job_kind: job.kind as JobKind, created: null };
+    const body: Schemas["DryRun"] = { dry_run: true, would, blockers: [] };
+    return { reply: reply(200, body), resource: null };
+  }
   const answer: Schemas["PublicIpAndJob"] = {
-    public_ip: viewPublicIp(ip),
-    server: viewServer(server),
+    ...written,
     job: await viewWrittenJob(tx, job, request.caller),
   };
   return {

@@ -75,9 +75,13 @@ type Changes = Partial<
 >;
 
 async function change(tx: Tx, ip: PublicIpRow, changes: Changes): Promise<void> {
+  const since =
+    changes.requires_reboot === undefined
+      ? {}
+      : { reboot_since: changes.requires_reboot ? sql<Date>`clock_timestamp()` : null };
   await tx
     .updateTable("public_ip")
-    .set({ ...changes, updated_at: sql<Date>`clock_timestamp()` })
+    .set({ ...changes, ...since, updated_at: sql<Date>`clock_timestamp()` })
     .where("organisation_id", "=", ip.organisation_id)
     .where("id", "=", ip.id)
     .execute();
