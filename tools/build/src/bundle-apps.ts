@@ -22,10 +22,11 @@ const commonJsNames = [
 ].join("\n");
 
 /**
- * Imports of optional packages that we never install: pg's native binding, and the loaders with which
- * graphile-worker's command line (not ours) reads configuration files. All of them are tried in a catch.
+ * Imports of optional packages that we never install or build: pg's native binding, the loaders with which
+ * graphile-worker's command line (not ours) reads configuration files, and ssh2's helpers in C. All of them are tried
+ * in a catch.
  */
-const external = ["pg-native", "typescript"];
+const external = ["pg-native", "typescript", "cpu-features", "*.node"];
 
 /**
  * Builds apps. One with a `scripts/build.ts` of its own (it has assets) is built by that, unless its inputs are as
