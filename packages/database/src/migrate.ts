@@ -17,6 +17,7 @@ import { publicIpWaiting } from "./migrations/0011-public-ip-waiting.ts";
 import { regionGrowth } from "./migrations/0012-region-growth.ts";
 import { usageOnce } from "./migrations/0013-usage-once.ts";
 import { rebootSince } from "./migrations/0014-reboot-since.ts";
+import { consoleActivity } from "./migrations/0016-console-activity.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -34,6 +35,7 @@ const migrations: Record<string, Migration> = {
   "0012-region-growth": step(regionGrowth),
   "0013-usage-once": step(usageOnce),
   "0014-reboot-since": step(rebootSince),
+  "0016-console-activity": step(consoleActivity),
 };
 
 export type MigrateOptions = {

@@ -1,5 +1,6 @@
 import { allocationChecks } from "./allocations.ts";
 import type { Check } from "./check.ts";
+import { consoleChecks } from "./consoles.ts";
 import { jobChecks } from "./jobs.ts";
 import { ownershipChecks } from "./ownership.ts";
 import { publicIpChecks } from "./public-ips.ts";
@@ -18,4 +19,5 @@ export const databaseChecks: readonly Check[] = [
   ...ownershipChecks,
   ...removalChecks,
   ...regionSeenChecks,
+  ...consoleChecks,
 ];

@@ -17,6 +17,7 @@ export type Invariant =
   | "I12"
   | "I13"
   | "I14"
+  | "console-ended"
   | "secret-kept";
 
 export type Violation = {

@@ -1,14 +1,13 @@
 import { sql } from "kysely";
 import { type Database, systemQuery } from "../platform/database.ts";
-import { auditSession } from "../products/consoles/session-audit.ts";
-import { closeAbandoned, forgetOldSessions } from "../products/consoles/store.ts";
+import { forgetOldSessions } from "../products/consoles/store.ts";
 
 /** What the clean-up took away or gave back. */
 export type Cleaned = {
   readonly idempotencyKeys: number;
   readonly loginFailures: number;
   readonly vmids: number;
-  /** Console sessions that nobody else would have ended. */
+  /** Console sessions that were over long ago. */
   readonly consoles: number;
 };
 
@@ -29,12 +28,8 @@ export async function cleanUp(connection: Database): Promise<Cleaned> {
     .where("state", "=", "tombstone")
     .where("free_after", "<", sql<Date>`clock_timestamp()`)
     .executeTakeFirst();
-  const consoles = await closeAbandoned(connection);
-  for (const each of consoles)
-    if (each.redeemed_at !== null) await auditSession(connection, each, "closed", { reason: "lost" });
-  await forgetOldSessions(connection);
   return {
-    consoles: consoles.length,
+    consoles: await forgetOldSessions(connection),
     idempotencyKeys: Number(keys.numDeletedRows),
     loginFailures: Number(failures.numDeletedRows),
     vmids: Number(vmids.numUpdatedRows),

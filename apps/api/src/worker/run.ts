@@ -5,6 +5,7 @@ import type { Settings } from "../platform/settings.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { checkInvariants } from "./check-invariants.ts";
 import { cleanUp } from "./clean-up.ts";
+import { endLostConsoles } from "./end-lost-consoles.ts";
 import { expireRemovalBuffer, sweepRemovalBuffers } from "./expire-removal-buffer.ts";
 import { reapLeases } from "./reap-leases.ts";
 import { keepAddingTasks, type RecurringTask } from "./recurring-tasks.ts";
@@ -58,6 +59,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
   return [
     { name: "sweep_removal_buffers", everyMinutes: 1, maxAttempts: 25 },
     { name: "reap_leases", everyMinutes: 1, maxAttempts: 25 },
+    { name: "end_lost_consoles", everyMinutes: 1, maxAttempts: 25 },
     { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
     { name: "check_invariants", everyMinutes: invariantsEveryMinutes, maxAttempts: 1 },
   ];
@@ -93,6 +95,10 @@ function plainTasksOf(deps: Deps): Readonly<Record<string, Task>> {
     reap_leases: async () => {
       const reaped = await reapLeases(deps, jobHandlers);
       if (reaped > 0) deps.log.warn({ reaped }, "gave back jobs whose lease had passed");
+    },
+    end_lost_consoles: async () => {
+      const ended = await endLostConsoles(deps.db);
+      if (ended > 0) deps.log.info({ ended }, "ended console sessions and tickets that nobody held");
     },
     check_invariants: async (_payload, { withPgClient }) => {
       await withPgClient((owner) => checkInvariants(deps, owner));

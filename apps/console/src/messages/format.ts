@@ -16,6 +16,8 @@ export type Format = {
   /** Megabytes as gigabytes: `8 GB`. */
   memory(megabytes: number): string;
   disk(gigabytes: number): string;
+  /** `412 B`, `48.2 kB`, `3 MB`. */
+  bytes(value: number): string;
 };
 
 const formats = new Map<Language, Format>();
@@ -70,5 +72,11 @@ function createFormat(language: Language): Format {
     percent: (value) => percents.format(value / 100),
     memory: (megabytes) => `${numbers.format(megabytes / 1024)} GB`,
     disk: (gigabytes) => `${numbers.format(gigabytes)} GB`,
+    bytes(value) {
+      if (value < 1000) return `${numbers.format(value)} B`;
+      return value < 1_000_000
+        ? `${numbers.format(value / 1000)} kB`
+        : `${numbers.format(value / 1_000_000)} MB`;
+    },
   };
 }

@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { Answer, Operation } from "./fake-api.ts";
+import { registerConsoleSessions } from "./fake-consoles.ts";
 import { registerIpPools } from "./fake-ip-pools.ts";
 import { registerOperator } from "./fake-operator.ts";
 import { page } from "./fake-page.ts";
@@ -22,6 +23,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerNetworks(operation, state);
   registerOperator(operation, state);
   registerPublicIps(operation, state);
+  registerConsoleSessions(operation, state);
   registerIpPools(operation, state);
   registerUsage(operation, state, app, calls);
 }

@@ -25,6 +25,7 @@ const member = [
   "server:delete",
   "server:rebuild",
   "server:password_reset",
+  "server:console",
   "ssh_key:read",
   "ssh_key:create",
   "ssh_key:update",
@@ -127,6 +128,7 @@ export class FakeState {
   readonly limits = new Map<Schemas["QuotaName"], number | null>();
   readonly ipPools: FakePool[] = [];
   readonly publicIps: Schemas["PublicIp"][] = [];
+  readonly consoleSessions: Schemas["ConsoleSession"][] = [];
   /** Called with each change of a job. */
   readonly jobWatchers = new Set<(job: Job) => void>();
 

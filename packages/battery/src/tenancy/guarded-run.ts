@@ -6,6 +6,7 @@ import { runIsolationMatrix } from "@kule/api/testing/proofs/isolation-matrix";
 import { actorsOf } from "@kule/api/testing/proofs/matrix-actors";
 import type { TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
 import { cleanUp } from "@kule/api/worker/clean-up";
+import { endLostConsoles } from "@kule/api/worker/end-lost-consoles";
 import { sweepRemovalBuffers } from "@kule/api/worker/expire-removal-buffer";
 import { reapLeases } from "@kule/api/worker/reap-leases";
 import pg from "pg";
@@ -113,6 +114,7 @@ async function workerRound({ world, a }: TwoOrganisations): Promise<void> {
   const { deps } = world.replica;
   await reapLeases(deps, jobHandlers);
   if ((await sweepRemovalBuffers(deps)) < 1) throw new Error("no removal buffer ended");
+  await endLostConsoles(deps.db);
   await cleanUp(deps.db);
 }
 

@@ -99,6 +99,8 @@ export type OperationId =
   | "powerServer"
   | "resizeServer"
   | "openServerConsole"
+  | "listServerConsoleSessions"
+  | "endServerConsoleSession"
   | "rebuildServer"
   | "resetServerPassword"
   | "lockServer"
@@ -206,6 +208,8 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   powerServer: {"id":"powerServer","method":"post","path":"/servers/{server_id}/power","tag":"servers","permission":"server:update","audit":"server.power","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   resizeServer: {"id":"resizeServer","method":"post","path":"/servers/{server_id}/resize","tag":"servers","permission":"server:update","audit":"server.resize","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   openServerConsole: {"id":"openServerConsole","method":"post","path":"/servers/{server_id}/console","tag":"servers","permission":"server:console","audit":"server.console","pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"optional","statuses":[201,400,401,403,404,409,422,429,503]},
+  listServerConsoleSessions: {"id":"listServerConsoleSessions","method":"get","path":"/servers/{server_id}/console-sessions","tag":"servers","permission":"server:read","audit":null,"pathParameters":["server_id"],"queryParameters":["limit","cursor"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  endServerConsoleSession: {"id":"endServerConsoleSession","method":"delete","path":"/servers/{server_id}/console-sessions/{session_id}","tag":"servers","permission":"server:console","audit":"server.console_end","pathParameters":["server_id","session_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   rebuildServer: {"id":"rebuildServer","method":"post","path":"/servers/{server_id}/rebuild","tag":"servers","permission":"server:rebuild","audit":"server.rebuild","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   resetServerPassword: {"id":"resetServerPassword","method":"post","path":"/servers/{server_id}/password-reset","tag":"servers","permission":"server:password_reset","audit":"server.password_reset","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   lockServer: {"id":"lockServer","method":"post","path":"/servers/{server_id}/lock","tag":"servers","permission":"operator:servers","audit":"server.lock","pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},

@@ -1227,13 +1227,67 @@ export interface paths {
          *     `{"type":"resize","cols":120,"rows":40}` and `{"type":"ack","bytes":n}` with all bytes that were shown so far;
          *     who sends the second is never sent much more than that. The server says `{"type":"open"}` once the machine
          *     answers. A close carries the reason as its text: `server_off`, `server_deleted`, `idle`, `length`, `taken_over`,
-         *     `access_ended`, `region_silent`, `region_lost`, `serial_unsupported`, `hypervisor_failed`, `unresponsive`, `restarting`.
+         *     `ended`, `access_ended`, `region_silent`, `region_lost`, `serial_unsupported`, `hypervisor_failed`, `unresponsive`, `restarting`.
          *
          *     A serial line has one session at a time. A new one of the same caller takes its place; that of somebody else is
          *     only ended with `take_over`.
          */
         post: operations["openServerConsole"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{server_id}/console-sessions": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Who has the server's console open
+         * @description Tickets that still open a session, and sessions that are not over, newest first. The figures are noted every few
+         *     seconds.
+         */
+        get: operations["listServerConsoleSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{server_id}/console-sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+                session_id: components["parameters"]["ConsoleSessionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a console session
+         * @description One's own or somebody else's, whichever process of the API holds it. From the answer on its ticket opens nothing
+         *     and it counts for no limit; its websocket is closed with the reason `ended` at once, and within five seconds when
+         *     the processes of the API cannot tell each other.
+         */
+        delete: operations["endServerConsoleSession"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3003,7 +3057,7 @@ export interface components {
          * @description Which promise; docs/runbooks/invariants.md says what each means and what to do when it is broken
          * @enum {string}
          */
-        Invariant: "I1" | "I2" | "I3" | "I4" | "I5" | "I6" | "I7" | "I8" | "I9" | "I10" | "I11" | "I12" | "I13" | "I14" | "secret-kept";
+        Invariant: "I1" | "I2" | "I3" | "I4" | "I5" | "I6" | "I7" | "I8" | "I9" | "I10" | "I11" | "I12" | "I13" | "I14" | "console-ended" | "secret-kept";
         InvariantReport: {
             /** @description The moment that the report is about; null: the worker has not looked yet */
             checked_at: components["schemas"]["Time"] | null;
@@ -3080,6 +3134,37 @@ export interface components {
             features: ("paste" | "resize" | "ctrl_alt_del")[];
             /** @description true on an idempotent replay */
             secret_withheld?: boolean;
+        };
+        ConsoleSession: {
+            /** @example con_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            server_id: string;
+            type: components["schemas"]["ConsoleType"];
+            state: components["schemas"]["ConsoleSessionState"];
+            /** @description Who asked for it */
+            actor: components["schemas"]["Actor"];
+            /** @description true for a session that the caller asked for */
+            is_own: boolean;
+            /** @description What was typed, in bytes */
+            bytes_in: number;
+            /** @description What the machine showed, in bytes */
+            bytes_out: number;
+            /** @description When its ticket was asked for */
+            created_at: components["schemas"]["Time"];
+            /** @description When the machine answered; null before that */
+            opened_at: components["schemas"]["Time"] | null;
+            /** @description When somebody last typed or moved the pointer; null before that */
+            last_activity_at: components["schemas"]["Time"] | null;
+        };
+        /**
+         * @description `ticketed`: a ticket that nobody has come with yet; `connecting`: its websocket is there, the machine is not;
+         *     `open`: the machine answers
+         * @enum {string}
+         */
+        ConsoleSessionState: "ticketed" | "connecting" | "open";
+        ConsoleSessionList: {
+            items: components["schemas"]["ConsoleSession"][];
+            next_cursor: components["schemas"]["NextCursor"];
         };
         ConsoleClaim: {
             /** @description Made by the agent for this claim; repeat it when the reply was lost */
@@ -3875,6 +3960,7 @@ export interface components {
         AddressPath: string;
         PublicIpId: string;
         ServerId: string;
+        ConsoleSessionId: string;
         JobId: string;
     };
     requestBodies: never;
@@ -7115,6 +7201,78 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listServerConsoleSessions: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleSessionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endServerConsoleSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+                session_id: components["parameters"]["ConsoleSessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

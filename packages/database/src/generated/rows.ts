@@ -74,6 +74,7 @@ export interface ConsoleSession {
   created_at: Generated<Timestamp>;
   end_reason: string | null;
   id: string;
+  last_input_at: Timestamp | null;
   on_behalf: boolean;
   opened_at: Timestamp | null;
   organisation_id: string;

@@ -16,6 +16,7 @@ export type ReferenceKind =
   | "ip_pool_range"
   | "ip_pool_address"
   | "public_ip"
+  | "console_session"
   | "job"
   /** Any resource's id, as a filter. */
   | "resource"
@@ -43,6 +44,7 @@ const pathKinds: { readonly [name: string]: ReferenceKind } = {
   range_id: "ip_pool_range",
   address: "ip_pool_address",
   public_ip_id: "public_ip",
+  session_id: "console_session",
   job_id: "job",
 };
 const queryKinds: { readonly [name: string]: ReferenceKind | null } = {

@@ -405,6 +405,27 @@ const planted: readonly Planted[] = [
     ["I9 job_new ended 0 times, the trail says 1"],
   ],
   [
+    "a console session that nobody holds any more",
+    "update console_session set redeemed_at = now() - interval '16 minutes'",
+    ["console-ended con_1 of srv_run is open"],
+  ],
+  [
+    "a ticket that ran out and was not closed",
+    "update console_session set state = 'ticketed', replica_id = null, ticket_hash = '', ticket_expires_at = now() - interval '16 minutes'",
+    ["console-ended con_1 of srv_run is ticketed"],
+  ],
+  [
+    "a serial line that two have",
+    `insert into replica (id, address, secret, seen_at) values ('rep_1', '', '', now());
+     insert into console_session select (json_populate_record(c, '{"id":"con_2","claim_id":"c10"}')).* from console_session c`,
+    ["I10 serial line of srv_run"],
+  ],
+  [
+    "a console session that began and ended unnoted",
+    "update console_session set state = 'closed', redeemed_at = now(), opened_at = now(), closed_at = now(), end_reason = 'closed'",
+    ["I9 con_1 began 1 and ended 1 times, the trail says 0 and 0"],
+  ],
+  [
     "a server that is started twice in usage",
     usage("server.started"),
     [

@@ -5,8 +5,16 @@ import { findCaller } from "../../platform/caller.ts";
 import type { Deps } from "../../platform/deps.ts";
 import type { TokenKind } from "../../platform/tokens.ts";
 import { LiveSession, type SessionTimes } from "./live-session.ts";
-import { auditSession } from "./session-audit.ts";
-import { heldSessions, markClosed, markOpen, type SessionRow } from "./store.ts";
+import { auditEnd, auditSession } from "./session-audit.ts";
+import { SessionNotes } from "./session-notes.ts";
+import {
+  heldSessions,
+  markClosed,
+  markOpen,
+  noteActivity,
+  type SessionEnd,
+  type SessionRow,
+} from "./store.ts";
 
 const lookEveryMs = 5_000;
 /** How long a browser's handshake may take once its ticket is redeemed. */
@@ -19,10 +27,13 @@ export class ConsoleHub {
   readonly #replicaId: string;
   readonly #times: SessionTimes;
   readonly #sessions = new Map<string, LiveSession>();
-  readonly #ending = new Set<Promise<void>>();
+  readonly #notes: SessionNotes;
+  /** What was noted last of each session's bytes. */
+  readonly #noted = new Map<string, string>();
   readonly #unsubscribe: (() => void)[];
   readonly #timer: NodeJS.Timeout;
   #looking: Promise<void> | null = null;
+  #mustLookAgain = false;
   #isStopping = false;
 
   constructor(deps: Deps, replicaId: string, times: Partial<SessionTimes> = {}) {
@@ -36,12 +47,17 @@ export class ConsoleHub {
       stuckMs: 60_000,
       ...times,
     };
+    this.#notes = new SessionNotes((error) =>
+      deps.log.warn({ err: error }, "could not note what became of a console"),
+    );
     const { notifications } = deps;
     this.#unsubscribe = [
       notifications.subscribe("kule_console", (payload) => {
-        if (payload === null || this.#sessions.has(payload.replace("session:", ""))) this.look();
+        if (this.#concerns(payload)) this.look();
       }),
-      notifications.subscribe("kule_token", () => this.look()),
+      notifications.subscribe("kule_token", () => {
+        if (this.#sessions.size > 0) this.look();
+      }),
     ];
     this.#timer = setInterval(() => this.look(), lookEveryMs);
     this.#timer.unref();
@@ -54,14 +70,17 @@ export class ConsoleHub {
   /** A browser with a session that was just redeemed here. */
   acceptBrowser(row: SessionRow, browser: WebSocket): void {
     const session = new LiveSession(row, browser, this.#times, {
-      opened: () => this.#run(this.#noteOpened(row)),
+      opened: () => this.#notes.add(row.id, () => this.#noteOpened(row)),
       ended: (end) => {
         this.#sessions.delete(row.id);
-        this.#run(this.#noteEnded(row, end));
+        this.#noted.delete(row.id);
+        this.#notes.add(row.id, () => this.#noteEnded(row, end));
       },
     });
     this.#sessions.set(row.id, session);
     if (this.#isStopping) session.end("restarting");
+    // Whoever wanted it ended since its ticket was redeemed has told a process that did not know it yet.
+    else this.look();
   }
 
   /** The region's side of a session that is held here; false when it is not, or has one. */
@@ -76,13 +95,19 @@ export class ConsoleHub {
     return this.#sessions.has(sessionId);
   }
 
-  /** Looks whether every session may go on; one look at a time. */
+  /** Looks whether every session may go on; one look at a time, and one more for what was heard during it. */
   look(): void {
-    if (this.#sessions.size === 0) return;
-    this.#looking ??= this.#lookOnce()
+    if (this.#looking !== null) {
+      this.#mustLookAgain = true;
+      return;
+    }
+    this.#looking = this.#lookOnce()
       .catch((error: unknown) => this.#deps.log.warn({ err: error }, "could not look after consoles"))
       .finally(() => {
         this.#looking = null;
+        if (!this.#mustLookAgain || this.#isStopping) return;
+        this.#mustLookAgain = false;
+        this.look();
       });
   }
 
@@ -93,18 +118,35 @@ export class ConsoleHub {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const session of [...this.#sessions.values()]) session.end("restarting");
     await this.#looking;
-    while (this.#ending.size > 0) await Promise.all(this.#ending);
+    await this.#notes.writeAll();
+  }
+
+  /** Null is said when messages may have been missed. */
+  #concerns(payload: string | null): boolean {
+    if (payload === null) return this.#sessions.size > 0;
+    const [what, id = ""] = payload.split(":");
+    if (what === "session") return this.#sessions.has(id);
+    const rows = [...this.#sessions.values()].map(({ row }) => row);
+    if (what === "server") return rows.some(({ server_id }) => server_id === id);
+    return what === "organisation" && rows.some(({ organisation_id }) => organisation_id === id);
   }
 
   async #lookOnce(): Promise<void> {
     const { db } = this.#deps;
+    await this.#notes.writeAll();
+    const held = [...this.#sessions];
     const rows = await heldSessions(db, this.#replicaId);
+    const known = new Set(rows.map(({ id }) => id));
+    // This process slept for so long that it was taken for gone: others have ended what it holds, and nobody would
+    // look after it any more.
+    for (const [id, session] of held) if (!known.has(id)) session.end("restarting");
     const mayUse = new Map<string, Promise<boolean>>();
     for (const row of rows) {
       const session = this.#sessions.get(row.id);
       if (session === undefined) {
-        // Its end could not be written at the time.
-        if (row.is_settled === true) await markClosed(db, row, { reason: "lost", bytesIn: 0, bytesOut: 0 });
+        // Redeemed here, and something went wrong before its socket was there.
+        if (row.is_settled === true && !this.#notes.owes(row.id))
+          this.#notes.add(row.id, () => this.#noteEnded(row, { reason: "lost", bytes: null }));
         continue;
       }
       if (row.end_reason !== null) session.end(row.end_reason);
@@ -117,6 +159,18 @@ export class ConsoleHub {
         if (!(await allowed)) session.end("access_ended");
       }
     }
+    await this.#noteActivity();
+  }
+
+  /** What whoever looks at the list of sessions is told; nothing is written of those in which nothing happened. */
+  async #noteActivity(): Promise<void> {
+    const changed = [...this.#sessions.values()].flatMap(({ row, activity }) => {
+      const figures = `${activity.bytesIn} ${activity.bytesOut}`;
+      if (this.#noted.get(row.id) === figures || activity.bytesIn + activity.bytesOut === 0) return [];
+      this.#noted.set(row.id, figures);
+      return [{ row, ...activity }];
+    });
+    await noteActivity(this.#deps.db, changed);
   }
 
   /** Whether who asked for the ticket might ask for it now. */
@@ -125,25 +179,15 @@ export class ConsoleHub {
   }
 
   async #noteOpened(row: SessionRow): Promise<void> {
-    await markOpen(this.#deps.db, row);
-    await auditSession(this.#deps.db, row, "opened", {});
-  }
-
-  async #noteEnded(row: SessionRow, end: Parameters<typeof markClosed>[2]): Promise<void> {
     await this.#deps.db.transaction().execute(async (tx) => {
-      if (!(await markClosed(tx, row, end))) return;
-      const { reason, bytesIn, bytesOut } = end;
-      await auditSession(tx, row, "closed", { reason, bytes_in: bytesIn, bytes_out: bytesOut });
+      if (await markOpen(tx, row)) await auditSession(tx, row, "opened", {});
     });
   }
 
-  #run(work: Promise<void>): void {
-    const done = work
-      .catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, "could not note what became of a console"),
-      )
-      .finally(() => this.#ending.delete(done));
-    this.#ending.add(done);
+  async #noteEnded(row: SessionRow, end: SessionEnd): Promise<void> {
+    await this.#deps.db.transaction().execute(async (tx) => {
+      if (await markClosed(tx, row, end)) await auditEnd(tx, row, end);
+    });
   }
 }
 

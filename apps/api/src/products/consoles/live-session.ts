@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
 import { isPersonsInput, readControl } from "./control-message.ts";
 import { bytesOf, Pump } from "./pump.ts";
-import type { SessionRow } from "./store.ts";
+import type { Activity, SessionEnd, SessionRow } from "./store.ts";
 
 export type SessionTimes = {
   readonly connectMs: number;
@@ -12,8 +12,6 @@ export type SessionTimes = {
   /** A reader that takes nothing for so long is gone, whatever its machine answers. */
   readonly stuckMs: number;
 };
-
-export type SessionEnd = { readonly reason: string; readonly bytesIn: number; readonly bytesOut: number };
 
 type Listeners = {
   /** The machine answers. */
@@ -43,7 +41,9 @@ export class LiveSession {
   #toAgent: Pump | null = null;
   #early: Buffer[] = [];
   #isOpen = false;
+  /** When a person last did something, or the session began. */
   #inputAt = performance.now();
+  #hasInput = false;
   #isOver = false;
 
   constructor(row: SessionRow, browser: WebSocket, times: SessionTimes, listeners: Listeners) {
@@ -95,11 +95,16 @@ export class LiveSession {
       setTimeout(() => socket.terminate(), closeMs).unref();
     }
     this.#early = [];
-    this.#listeners.ended({
-      reason,
+    const { bytesIn, bytesOut } = this.activity;
+    this.#listeners.ended({ reason, bytes: { in: bytesIn, out: bytesOut } });
+  }
+
+  get activity(): Activity {
+    return {
       bytesIn: this.#toAgent?.bytes ?? 0,
       bytesOut: this.#toBrowser?.bytes ?? 0,
-    });
+      inputAgeMs: this.#hasInput ? performance.now() - this.#inputAt : null,
+    };
   }
 
   #fromBrowser(bytes: Buffer, isBinary: boolean): void {
@@ -111,7 +116,10 @@ export class LiveSession {
       else if (this.#isOpen) this.#tellSize(JSON.stringify(control));
       return;
     }
-    if (isPersonsInput(this.row.type as "serial" | "vnc", bytes)) this.#inputAt = performance.now();
+    if (isPersonsInput(this.row.type as "serial" | "vnc", bytes)) {
+      this.#inputAt = performance.now();
+      this.#hasInput = true;
+    }
     if (this.#isOpen && this.#toAgent !== null) {
       this.#toAgent.pass(bytes);
       return;

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
-import type { SessionRow } from "./store.ts";
+import type { SessionEnd, SessionRow } from "./store.ts";
 
 /** Notes that a session began or ended, and why: long after the request that asked for its ticket, under its id. */
 export async function auditSession(
@@ -35,4 +35,13 @@ export async function auditSession(
       }),
     })
     .execute();
+}
+
+/** The end, with the bytes that were counted; of what nobody counted to its end, those that were noted last. */
+export function auditEnd(tx: Tx, session: SessionRow, { reason, bytes }: SessionEnd): Promise<void> {
+  return auditSession(tx, session, "closed", {
+    reason,
+    bytes_in: bytes?.in ?? Number(session.bytes_in),
+    bytes_out: bytes?.out ?? Number(session.bytes_out),
+  });
 }

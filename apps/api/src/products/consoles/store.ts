@@ -1,7 +1,9 @@
+import type { RequestQuery } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
 import { type ConsoleType, consoleLimits, type LiveSession } from "@kule/rules/consoles/console";
 import { type Selectable, sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import { replicaIsGone } from "./replica-store.ts";
 
 export type SessionRow = Selectable<DB["console_session"]>;
@@ -16,18 +18,18 @@ export async function lockSessions(tx: Tx, organisationId: string): Promise<void
   await sql`select pg_advisory_xact_lock(hashtextextended(${`console ${organisationId}`}, 0))`.execute(tx);
 }
 
-/** The organisation's sessions that are not over: a ticket that has run out is, and one whose process is gone. */
+/** About a row that is not over: a ticket that has run out is, what somebody has ended, and what a lost process held. */
+const isLive = sql<boolean>`console_session.state <> 'closed' and console_session.end_reason is null
+  and (console_session.state <> 'ticketed' or console_session.ticket_expires_at > clock_timestamp())
+  and not (${replicaIsGone})`;
+
+/** The organisation's sessions that are not over. */
 export async function liveSessions(tx: Tx, organisationId: string): Promise<LiveSession[]> {
   const rows = await tx
     .selectFrom("console_session")
     .select(["id", "server_id", "type", "subject"])
     .where("organisation_id", "=", organisationId)
-    .where("state", "<>", "closed")
-    .where("end_reason", "is", null)
-    .where(
-      sql<boolean>`(console_session.state <> 'ticketed' or console_session.ticket_expires_at > clock_timestamp())`,
-    )
-    .where(sql<boolean>`not (${replicaIsGone})`)
+    .where(isLive)
     .orderBy("created_at")
     .execute();
   return rows.map((row) => ({
@@ -36,6 +38,39 @@ export async function liveSessions(tx: Tx, organisationId: string): Promise<Live
     type: row.type as ConsoleType,
     subject: row.subject,
   }));
+}
+
+/** A server's sessions that are not over, newest first. */
+export function listLiveSessions(
+  db: Database,
+  organisationId: string,
+  serverId: string,
+  query: RequestQuery<"listServerConsoleSessions">,
+): Promise<Page<SessionRow>> {
+  const rows = db
+    .selectFrom("console_session")
+    .selectAll()
+    .where("organisation_id", "=", organisationId)
+    .where("server_id", "=", serverId)
+    .where(isLive);
+  return fetchPage(rows, newestFirst(`console-sessions ${serverId}`, query, "console_session"));
+}
+
+/** A session of the server that is not over; within a transaction under its row lock. */
+export async function findLiveSession(
+  connection: Database | Tx,
+  organisationId: string,
+  serverId: string,
+  id: string,
+): Promise<SessionRow | null> {
+  const query = connection
+    .selectFrom("console_session")
+    .selectAll()
+    .where("organisation_id", "=", organisationId)
+    .where("server_id", "=", serverId)
+    .where("id", "=", id)
+    .where(isLive);
+  return (await (connection.isTransaction ? query.forUpdate() : query).executeTakeFirst()) ?? null;
 }
 
 /** Ends sessions: at once those that nobody holds, and the others as soon as the process that does hears of it. */
@@ -134,21 +169,69 @@ export async function findClaimed(db: Database, region: string, id: string): Pro
   return row ?? null;
 }
 
-export async function markOpen(db: Database, session: SessionRow): Promise<void> {
-  await db
+/** @returns false when it was over by then */
+export async function markOpen(tx: Tx, session: SessionRow): Promise<boolean> {
+  const { numUpdatedRows } = await tx
     .updateTable("console_session")
     .set({ state: "open", opened_at: now })
     .where("organisation_id", "=", session.organisation_id)
     .where("id", "=", session.id)
     .where("state", "=", "claimed")
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** What somebody who looks at the list sees of a session. */
+export type Activity = {
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** How long ago a person last did something; null when nobody has. */
+  readonly inputAgeMs: number | null;
+};
+
+/** Notes what goes on in sessions, in one statement for all of them. */
+export async function noteActivity(
+  db: Database,
+  seen: readonly (Activity & { readonly row: Pick<SessionRow, "id" | "organisation_id"> })[],
+): Promise<void> {
+  if (seen.length === 0) return;
+  await systemQuery(db, byReplica)
+    .updateTable("console_session")
+    .from(
+      sql<{
+        organisation_id: string;
+        id: string;
+        bytes_in: string;
+        bytes_out: string;
+        input_age: number | null;
+      }>`unnest(${seen.map(({ row }) => row.organisation_id)}::text[], ${seen.map(({ row }) => row.id)}::text[],
+           ${seen.map(({ bytesIn }) => bytesIn)}::bigint[], ${seen.map(({ bytesOut }) => bytesOut)}::bigint[],
+           ${seen.map(({ inputAgeMs }) => (inputAgeMs === null ? null : inputAgeMs / 1000))}::float8[])`.as<"seen">(
+        sql`seen (organisation_id, id, bytes_in, bytes_out, input_age)`,
+      ),
+    )
+    .set({
+      bytes_in: sql<string>`seen.bytes_in`,
+      bytes_out: sql<string>`seen.bytes_out`,
+      last_input_at: sql<Date | null>`clock_timestamp() - make_interval(secs => seen.input_age)`,
+    })
+    .whereRef("console_session.organisation_id", "=", "seen.organisation_id")
+    .whereRef("console_session.id", "=", "seen.id")
+    .where("console_session.state", "<>", "closed")
     .execute();
 }
+
+export type SessionEnd = {
+  readonly reason: string;
+  /** Null: nobody knows better than what was noted last. */
+  readonly bytes: { readonly in: number; readonly out: number } | null;
+};
 
 /** @returns false when it was closed already */
 export async function markClosed(
   db: Database | Tx,
   session: Pick<SessionRow, "id" | "organisation_id">,
-  end: { readonly reason: string; readonly bytesIn: number; readonly bytesOut: number },
+  end: SessionEnd,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("console_session")
@@ -157,8 +240,7 @@ export async function markClosed(
       ticket_hash: null,
       end_reason: end.reason,
       closed_at: now,
-      bytes_in: String(end.bytesIn),
-      bytes_out: String(end.bytesOut),
+      ...(end.bytes === null ? {} : { bytes_in: String(end.bytes.in), bytes_out: String(end.bytes.out) }),
     })
     .where("organisation_id", "=", session.organisation_id)
     .where("id", "=", session.id)
@@ -173,13 +255,9 @@ export function heldSessions(db: Database, replicaId: string) {
     .selectFrom("console_session")
     .innerJoin("server", "server.id", "console_session.server_id")
     .innerJoin("organisation", "organisation.id", "console_session.organisation_id")
+    .selectAll("console_session")
     .select([
-      "console_session.id",
-      "console_session.end_reason",
       sql<boolean>`console_session.redeemed_at < clock_timestamp() - interval '20 seconds'`.as("is_settled"),
-      "console_session.token_id",
-      "console_session.token_kind",
-      "console_session.organisation_id",
       "server.status as server_status",
       sql<boolean>`server.locked_reason is not null`.as("is_locked"),
       "organisation.status as organisation_status",
@@ -192,8 +270,8 @@ export function heldSessions(db: Database, replicaId: string) {
 const forAll = "the clean-up is of no one organisation";
 
 /** Ends what nobody will: tickets that were never presented, and sessions of processes that are gone. */
-export async function closeAbandoned(db: Database): Promise<SessionRow[]> {
-  return systemQuery(db, forAll)
+export async function closeAbandoned(tx: Tx): Promise<SessionRow[]> {
+  return systemQuery(tx, forAll)
     .updateTable("console_session")
     .set({
       state: "closed",

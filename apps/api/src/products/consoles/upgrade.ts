@@ -64,12 +64,12 @@ export function serveConsoles(
     if (session === null) throw noTicket;
     const isOwn = await isSameCaller(deps, request, session.subject);
     if (!isOwn || !(await mayStillUse(deps, session)) || socket.destroyed) {
-      await markClosed(deps.db, session, { reason: "refused", bytesIn: 0, bytesOut: 0 });
+      await markClosed(deps.db, session, { reason: "refused", bytes: null });
       throw noTicket;
     }
     const connection = await upgraded(forBrowsers, request, socket, head).catch(async (error: unknown) => {
       // Its ticket is used up, and it would count as open for as long as this process lives.
-      await markClosed(deps.db, session, { reason: "refused", bytesIn: 0, bytesOut: 0 });
+      await markClosed(deps.db, session, { reason: "refused", bytes: null });
       throw error;
     });
     hub.acceptBrowser(session, connection);

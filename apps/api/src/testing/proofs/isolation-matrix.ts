@@ -209,5 +209,6 @@ const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   network: "net",
   subnet: "sub",
   server: "srv",
+  console_session: "con",
   job: "job",
 };

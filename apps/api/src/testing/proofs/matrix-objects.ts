@@ -43,6 +43,7 @@ export function standingPath(info: OperationInfo, side: Side, all: TwoOrganisati
       if (name === "region") return [name, "r1"];
       if (name === "token_id" && info.path.startsWith("/regions/")) return [name, all.agentTokens.r1];
       if (name === "range_id") return [name, side.standing.ip_pool_range];
+      if (name === "session_id") return [name, side.standing.console_session];
       if (name === "address") return [name, side.standing.ip_pool_address];
       return [name, standingOf(name.replace(/_id$/, ""), side) ?? ""];
     }),

@@ -154,6 +154,7 @@ function pathOf({ a, agentTokens }: TwoOrganisations, name: string, path: string
   if (name === "region") return "r1";
   if (name === "token_id" && path.startsWith("/regions/")) return agentTokens.r1;
   if (name === "range_id") return a.standing.ip_pool_range;
+  if (name === "session_id") return a.standing.console_session;
   if (name === "address") return a.standing.ip_pool_address;
   return (a.standing as { readonly [kind: string]: string })[name.replace(/_id$/, "")] ?? "";
 }

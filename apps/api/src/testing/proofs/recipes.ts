@@ -213,6 +213,13 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     body: () => ({ package: "m", allow_restart: true, grow_disk: true }),
   },
   openServerConsole: { path: standing("server"), body: () => ({ take_over: true }) },
+  listServerConsoleSessions: { path: standing("server") },
+  endServerConsoleSession: {
+    path: async ({ tenant, standing: { server } }) => ({
+      server_id: server,
+      session_id: await tenant.addConsoleTicket(server),
+    }),
+  },
   rebuildServer: {
     path: async (side) => {
       const { id, name } = await side.tenant.addNamedServer(inSubnet(side));

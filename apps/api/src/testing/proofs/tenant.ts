@@ -179,6 +179,12 @@ export class Tenant {
     return made(await this.owner.post("/public-ips", body)).id;
   }
 
+  /** A ticket for the server's console; one that has the serial line gives way. */
+  async addConsoleTicket(serverId: string, type: "serial" | "vnc" = "serial"): Promise<string> {
+    const body = { type, take_over: true };
+    return made(await this.owner.post(`/servers/${serverId}/console`, body)).session_id;
+  }
+
   /** An address on a running server of its own. */
   async addAttachedPublicIp(more: Readonly<Record<string, unknown>> = {}): Promise<string> {
     const server = await this.addRunningServer({ ...more, public_ip: "auto" });

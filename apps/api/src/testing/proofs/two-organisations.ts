@@ -1,5 +1,7 @@
 import { operations } from "@kule/contract/generated/operations";
+import { newId } from "../../platform/ids.ts";
 import { withChecksum } from "../../platform/tokens.ts";
+import { auditSession } from "../../products/consoles/session-audit.ts";
 import { issueToken } from "../../products/identity/token-store.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { ApiWorld } from "../api-world.ts";
@@ -25,6 +27,8 @@ export type Standing = {
   readonly ip_pool_range: string;
   /** An address of it that is allocated and not taken. */
   readonly ip_pool_address: string;
+  /** A session that looks at the server's screen, held by a process that is never taken for gone. */
+  readonly console_session: string;
   /** A region that only this organisation sees. */
   readonly region: string;
 };
@@ -32,7 +36,7 @@ export type Standing = {
 /** What was there and is gone: must read like what never was. */
 export type Removed = Pick<
   Standing,
-  "member" | "token" | "ssh_key" | "network" | "subnet" | "server" | "public_ip"
+  "member" | "token" | "ssh_key" | "network" | "subnet" | "server" | "public_ip" | "console_session"
 >;
 
 export type Side = { readonly tenant: Tenant; readonly standing: Standing; readonly removed: Removed };
@@ -154,6 +158,7 @@ async function firstCursors(world: ApiWorld, sides: readonly Side[]): Promise<Ma
       const path = info.path
         .replace("{network_id}", standing.network)
         .replace("{ip_pool_id}", standing.ip_pool)
+        .replace("{server_id}", standing.server)
         .replace("{region}", "r1");
       const { next_cursor: cursor } = made(await caller.get(`${path}?limit=1`));
       if (cursor === null) throw new Error(`${info.id} has no second page for ${tenant.slug}`);
@@ -161,6 +166,34 @@ async function firstCursors(world: ApiWorld, sides: readonly Side[]): Promise<Ma
     }
   }
   return cursors;
+}
+
+/** As if a browser and the region's agent had met at a process that answers for ever. */
+async function openScreen({ replica }: ApiWorld, tenant: Tenant, serverId: string): Promise<string> {
+  const id = await tenant.addConsoleTicket(serverId, "vnc");
+  const { db } = replica.deps;
+  await db
+    .insertInto("replica")
+    .values({ id: "rep_of_proofs", address: "", secret: "", seen_at: new Date("2100-01-01") })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const session = await db
+    .updateTable("console_session")
+    .set({
+      state: "open",
+      ticket_hash: null,
+      replica_id: "rep_of_proofs",
+      claim_id: newId("con"),
+      redeemed_at: new Date(),
+      claimed_at: new Date(),
+      opened_at: new Date(),
+    })
+    .where("organisation_id", "=", tenant.id)
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await auditSession(db, session, "opened", {});
+  return id;
 }
 
 async function openSide(
@@ -187,7 +220,9 @@ async function openSide(
     subnet: await tenant.addSubnet(network),
     server: await tenant.addPendingServer({ subnet_id: subnet }),
     public_ip: await tenant.addPublicIp(),
+    console_session: await tenant.addConsoleTicket(server),
   };
+  made(await tenant.owner.delete(`/servers/${server}/console-sessions/${removed.console_session}`));
   made(await tenant.owner.delete(`/public-ips/${removed.public_ip}`));
   made(await tenant.owner.delete(`/members/${removed.member}`));
   made(await tenant.owner.delete(`/tokens/${removed.token}`));
@@ -203,6 +238,8 @@ async function openSide(
   await tenant.addMember();
   await tenant.addRunningServer({ subnet_id: subnet });
   await tenant.addPublicIp();
+  await openScreen(world, tenant, server);
+  const screen = await openScreen(world, tenant, server);
   const ranges = made(await world.operator.get(`/ip-pools/${pool}/ranges`)).items;
   const allocations = made(await world.operator.get(`/ip-pools/${pool}/allocations?limit=200`)).items;
 
@@ -219,6 +256,7 @@ async function openSide(
     ip_pool: pool,
     ip_pool_range: ranges[0].id,
     ip_pool_address: allocations.at(-1).address,
+    console_session: screen,
     region: only.slug,
   };
   return { tenant, standing, removed };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { fakeConsoleSession } from "../../testing/fake-consoles.ts";
 import { fieldIn, tokenIn, Visitor } from "../../testing/visitor.ts";
 
 let world: ConsoleWorld;
@@ -68,4 +69,38 @@ test("a console that somebody else has open is said so, and can be taken over", 
     take_over: "true",
   });
   expect(taken.status).toBe(200);
+});
+
+test("who has the console open is on the server's page, and is ended there", async () => {
+  const listed = world.api.state.consoleSessions;
+  expect(await ada.page(`/servers/${id}`)).toContain("Nobody has the console open");
+  const session = fakeConsoleSession({ id });
+  listed.push(session, fakeConsoleSession({ id }, { is_own: true, type: "vnc", state: "ticketed" }));
+  const page = await ada.page(`/servers/${id}`);
+  expect(page).toContain("412 B typed, 48.2 kB shown");
+  expect(page).toContain('aria-label="End the session of Barış Yılmaz"');
+  expect(page).toContain("about to open");
+  const end = (sessionId: string, key: string) =>
+    ada.post(`/servers/${id}/end-console`, {
+      form_token: tokenIn(page),
+      idempotency_key: key,
+      session_id: sessionId,
+    });
+  const ended = await end(session.id, crypto.randomUUID());
+  expect(ended.headers.get("location")).toBe(`/servers/${id}?notice=consoleEnded`);
+  expect(listed.map(({ is_own }) => is_own)).toEqual([true]);
+  // It ended by itself in the meantime.
+  const again = await end(session.id, crypto.randomUUID());
+  expect(again.headers.get("location")).toBe(`/servers/${id}?notice=consoleEnded`);
+  expect(await ada.page(`/servers/${id}?notice=consoleEnded`)).toContain("The console session is ended.");
+  listed.splice(0);
+});
+
+test("who may not open a console sees who has it open, and why nothing can be done about it", async () => {
+  world.api.state.consoleSessions.push(fakeConsoleSession({ id }));
+  const viewer = await new Visitor(world).signIn("vera@example.org", "only looking");
+  const page = await viewer.page(`/servers/${id}`);
+  expect(page).toContain("Barış Yılmaz");
+  expect(page).toMatch(/disabled[^>]*>End<\/button><p class="why">[^<]*server:console/);
+  world.api.state.consoleSessions.splice(0);
 });

@@ -137,6 +137,21 @@ export function operationRoutes(
     return { outcome: await attempt(call), notice: "deleted" };
   });
 
+  act("end-console", async (context, form, id) => {
+    const { params } = requestOptions(context, id);
+    const outcome = await attempt(
+      context.get("api").DELETE("/servers/{server_id}/console-sessions/{session_id}", {
+        params: { ...params, path: { ...params.path, session_id: form.get("session_id") ?? "" } },
+      }),
+    );
+    // It ended by itself while the page was looked at: that is what was wanted.
+    const isOver = outcome.kind === "refused" && outcome.problem.status === 404;
+    return {
+      outcome: isOver ? { kind: "done", data: undefined, replayed: false } : outcome,
+      notice: "consoleEnded",
+    };
+  });
+
   act("cancel-deletion", async (context, _form, id) => {
     const call = context.get("api").POST("/servers/{server_id}/cancel-deletion", requestOptions(context, id));
     return { outcome: await attempt(call), notice: "restored" };

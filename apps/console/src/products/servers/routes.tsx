@@ -122,13 +122,14 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
 
   async function showServer(context: ConsoleContext, id: string, status: 200 | 409 | 422, shown: Shown) {
     const api = context.get("api");
-    const [server, jobs, networks, sshKeys, catalog, publicIps] = await Promise.all([
+    const [server, jobs, networks, sshKeys, catalog, publicIps, consoleSessions] = await Promise.all([
       read(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } })),
       read(api.GET("/jobs", { params: { query: { resource: id, limit: 10 } } })),
       read(api.GET("/networks", { params: { query: { limit: 200 } } })),
       read(api.GET("/ssh-keys", { params: { query: { limit: 200 } } })),
       read(api.GET("/catalog")),
       read(api.GET("/public-ips", { params: { query: { limit: 200 } } })),
+      read(api.GET("/servers/{server_id}/console-sessions", { params: { path: { server_id: id } } })),
     ]);
     const { consolePassword } = shown;
     const image = catalog.images.find(({ slug }) => slug === server.image.slug);
@@ -147,6 +148,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
           sshKeys={sshKeys.items}
           catalog={catalog}
           publicIps={publicIps.items}
+          consoleSessions={consoleSessions.items}
           jobs={jobs.items}
           job={await currentJob(context, server, jobs.items)}
           idempotencyKey={crypto.randomUUID()}

@@ -1,4 +1,5 @@
 import { Copyable, When } from "../../layout/parts.tsx";
+import { ConsoleSessions } from "../consoles/console-sessions.tsx";
 import { LabelsPanel } from "./labels-panel.tsx";
 import { ServerAddresses } from "./server-addresses.tsx";
 import { ServerSeen } from "./server-seen.tsx";
@@ -53,6 +54,7 @@ export function ServerFacts(props: ShowPageProps) {
       <div class="stack">
         <ServerSeen {...props} />
         <ServerAddresses {...props} />
+        <ConsoleSessions {...props} />
       </div>
     </div>
   );

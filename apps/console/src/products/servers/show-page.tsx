@@ -23,6 +23,8 @@ export type ShowPageProps = {
   readonly catalog: Schemas["Catalog"];
   /** Addresses of the organisation that a server could be given. */
   readonly publicIps: readonly Schemas["PublicIp"][];
+  /** Who has the console open. */
+  readonly consoleSessions: readonly Schemas["ConsoleSession"][];
   /** Newest first, without steps. */
   readonly jobs: readonly Schemas["Job"][];
   /** The open job, or the newest one if it failed; with steps. */

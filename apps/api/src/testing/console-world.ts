@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import type { SessionTimes } from "../products/consoles/live-session.ts";
+import type { Answer, ApiCaller } from "./api-caller.ts";
+import { ConsoleParty, type ListeningReplica, listen } from "./console-parties.ts";
+import { ServerWorld } from "./server-world.ts";
+
+type Body = Answer["body"];
+
+/** Two processes of the API that serve consoles, a running server, and both ends of a session to play. */
+export class ConsoleWorld {
+  readonly servers: ServerWorld;
+  readonly one: ListeningReplica;
+  readonly two: ListeningReplica;
+  readonly serverId: string;
+  readonly #parties: ConsoleParty[] = [];
+
+  private constructor(servers: ServerWorld, one: ListeningReplica, two: ListeningReplica, serverId: string) {
+    this.servers = servers;
+    this.one = one;
+    this.two = two;
+    this.serverId = serverId;
+  }
+
+  static async open(): Promise<ConsoleWorld> {
+    const servers = await ServerWorld.open();
+    const one = await listen(servers.world.replica);
+    const two = await listen(await servers.world.addReplica());
+    return new ConsoleWorld(servers, one, two, (await servers.createRunning()).id);
+  }
+
+  /** One more process. */
+  async listen(times: Partial<SessionTimes> = {}): Promise<ListeningReplica> {
+    return listen(await this.servers.world.addReplica(), times);
+  }
+
+  async ticketOf(
+    caller: ApiCaller = this.servers.owned,
+    body: object = {},
+    id = this.serverId,
+  ): Promise<Body> {
+    const answer = await caller.post(`/servers/${id}/console`, body);
+    if (answer.status !== 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  }
+
+  async browser(
+    ticket: Body,
+    replica = this.one,
+    headers: Record<string, string> = {},
+  ): Promise<ConsoleParty> {
+    const url = `${replica.origin.replace("http", "ws")}${new URL(ticket.url).pathname}`;
+    const protocols = [ticket.protocol, `kule.ticket.${ticket.ticket}`];
+    return this.#keep(await ConsoleParty.open(url, protocols, headers));
+  }
+
+  async claim(waitSeconds = 5, claimId: string = randomUUID()): Promise<Body> {
+    const body = { claim_id: claimId, agent_version: "0.1.0", wait_seconds: waitSeconds };
+    const answer = await this.servers.agent.api.post("/agent/consoles/claim", body);
+    return answer.status === 204 ? null : answer.body.console;
+  }
+
+  async agent(
+    sessionId: string,
+    replica = this.one,
+    token = this.servers.agent.api.token,
+  ): Promise<ConsoleParty> {
+    const url = `${replica.origin.replace("http", "ws")}/api/v1/agent/consoles/${sessionId}`;
+    return this.#keep(
+      await ConsoleParty.open(url, ["kule.console.v1"], { authorization: `Bearer ${token}` }),
+    );
+  }
+
+  /** Both sides, each at its replica, with the machine answering. */
+  async session(
+    from = this.one,
+    to = this.one,
+    body: object = {},
+    caller: ApiCaller = this.servers.owned,
+    id = this.serverId,
+  ) {
+    const ticket = await this.ticketOf(caller, body, id);
+    const claimed = this.claim();
+    const near = await this.browser(ticket, from);
+    const far = await this.agent((await claimed).session_id, to);
+    far.socket.send('{"type":"open"}');
+    if (ticket.type === "serial") await near.until(({ texts }) => texts.length === 1);
+    return { ticket, near, far };
+  }
+
+  async rowOf(sessionId: string): Promise<Body> {
+    return (await this.servers.rows("select * from console_session where id = $1", [sessionId]))[0];
+  }
+
+  async untilClosed(sessionId: string): Promise<void> {
+    while ((await this.rowOf(sessionId)).state !== "closed");
+  }
+
+  /** What the audit trail says of a session beyond its ticket, in its order. */
+  async auditOf(sessionId: string, entries: number): Promise<Body[]> {
+    for (;;) {
+      const rows = await this.servers.rows(
+        "select action, actor_id, details from audit where details->>'session' = $1 and action <> 'server.console' order by at",
+        [sessionId],
+      );
+      if (rows.length >= entries) return rows;
+    }
+  }
+
+  /** Leaves no session to the next test. */
+  async endSessions(): Promise<void> {
+    for (const party of this.#parties.splice(0)) party.socket.terminate();
+    await this.servers.rows(
+      "update console_session set state = 'closed', closed_at = now(), ticket_hash = null where state <> 'closed'",
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.one.close(), this.two.close()]);
+    await this.servers.close();
+  }
+
+  #keep(party: ConsoleParty): ConsoleParty {
+    this.#parties.push(party);
+    return party;
+  }
+}
