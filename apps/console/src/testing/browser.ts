@@ -61,7 +61,7 @@ export async function signInAsOperator(page: Page, url: string): Promise<void> {
   await page.waitForURL("**/organisations");
 }
 
-async function signInAs(page: Page, url: string, email: string, password: string): Promise<void> {
+export async function signInAs(page: Page, url: string, email: string, password: string): Promise<void> {
   await page.goto(`${url}/sign-in`);
   await page.fill("input[name=email]", email);
   await page.fill("input[name=password]", password);

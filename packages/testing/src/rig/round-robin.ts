@@ -5,11 +5,16 @@ export type RoundRobin = {
   readonly origin: string;
   /** How many connections each address got. */
   readonly counts: ReadonlyMap<string, number>;
+  /** Breaks everything off that goes through it, as a network does that changes its mind. New connections pass. */
+  cut(): void;
   close(): Promise<void>;
 };
 
-/** @param origins as http://127.0.0.1:8080; read anew for each connection, so that more can be added */
-export async function startRoundRobin(origins: readonly string[]): Promise<RoundRobin> {
+/**
+ * @param origins as http://127.0.0.1:8080; read anew for each connection, so that more can be added
+ * @param port where it listens; any free one when left out
+ */
+export async function startRoundRobin(origins: readonly string[], port = 0): Promise<RoundRobin> {
   const counts = new Map<string, number>();
   const sockets = new Set<Socket>();
   let next = 0;
@@ -43,11 +48,14 @@ export async function startRoundRobin(origins: readonly string[]): Promise<Round
     };
     join(origins.length);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const address = server.address();
   return {
     origin: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`,
     counts,
+    cut() {
+      for (const socket of sockets) socket.destroy();
+    },
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

@@ -75,10 +75,10 @@ export function ConsolePage({ view, server, type, nonce }: Props) {
           <p class="banner">{texts.noScript}</p>
         </noscript>
       </main>
-      <p class="console-hint">
+      <footer class="console-hint">
         {server.console.types.includes("serial") ? <span>{texts.emptyHint} </span> : null}
         {texts.leaveHint}
-      </p>
+      </footer>
       <dialog id="console-paste" aria-labelledby="console-paste-title">
         <form method="dialog">
           <h2 id="console-paste-title">{texts.pasteTitle}</h2>
