@@ -117,6 +117,7 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     await page.fill("#console-paste textarea", "echo from the field\n");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "living-paste");
+    expect((await page.locator("#console-paste").boundingBox())?.x).toBeGreaterThan(100);
     await page.click("#console-paste button[value=send]");
     await untilShown(page, /\nfrom the field\n/);
 
@@ -181,6 +182,10 @@ describe.skipIf(part.missing)("consoles of living machines in a browser", { time
     await untilPixel(page, 5, 5, sky);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "living-screen-locked");
+    // It stands in the middle of all the room that there is.
+    const shown = await page.locator("#console-screen canvas").boundingBox();
+    const width = page.viewportSize()?.width ?? 0;
+    expect(Math.abs((shown?.x ?? 0) * 2 + (shown?.width ?? 0) - width)).toBeLessThan(4);
     // The lock screen has no field for a password; the one after Ctrl+Alt+Del has, and it is white.
     expect(await pixelAt(page, 540, 295)).toBe(sky);
     await page.click("[data-act=ctrl-alt-del]");

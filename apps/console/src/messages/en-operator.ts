@@ -171,6 +171,7 @@ export const operatorEn = {
       I12: "The audit chain is unbroken",
       I13: "Nothing is destroyed before its time",
       I14: "The edge is as configured",
+      "console-ended": "No console session is left over",
       "secret-kept": "No secret is kept",
     } satisfies Record<Schemas["Invariant"], string> as Readonly<Record<string, string>>,
   },

@@ -170,6 +170,7 @@ export const operatorTr = {
       I12: "Denetim zinciri kopmaz",
       I13: "Hiçbir şey vaktinden önce yok edilmez",
       I14: "Ağ kenarı ayarlandığı gibidir",
+      "console-ended": "Sahipsiz konsol oturumu kalmaz",
       "secret-kept": "Hiçbir sır saklanmaz",
     } satisfies Record<Schemas["Invariant"], string>,
   },

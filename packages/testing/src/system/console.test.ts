@@ -52,6 +52,14 @@ async function ticketOf(serverId: string, body: Schemas["ConsoleOpen"] = {}): Pr
 const view = (ticket: Ticket, origin = balancer.origin) =>
   new ConsoleViewer(ticket, origin, () => world.outputs());
 
+async function sessionsOf(serverId: string): Promise<Schemas["ConsoleSession"][]> {
+  const { data, error } = await world.organisation.GET("/servers/{server_id}/console-sessions", {
+    params: { path: { server_id: serverId } },
+  });
+  if (data === undefined) throw new Error(JSON.stringify(error));
+  return data.items;
+}
+
 /** Another person of the organisation, signed in. */
 async function anotherMember(): Promise<ApiClient> {
   const email = "colleague@kule.example";
@@ -122,6 +130,27 @@ test("a ticket opens once", async () => {
   await first.end();
 });
 
+test("a session is ended at once by way of the process that does not hold it", async () => {
+  for (const [home, asked] of [
+    [0, 1],
+    [1, 0],
+  ]) {
+    const ticket = await ticketOf(linux.server.id);
+    const viewer = await opened(view(ticket, origins[home ?? 0]));
+    const token = world.organisationToken;
+    const endedAt = performance.now();
+    const answer = await fetch(
+      `${origins[asked ?? 0]}/api/v1/servers/${linux.server.id}/console-sessions/${ticket.session_id}`,
+      { method: "DELETE", headers: { Authorization: `Bearer ${token}` } },
+    );
+    expect(answer.status).toBe(204);
+    expect(await viewer.end()).toBe("ended");
+    // Sooner than the look that each process takes every five seconds.
+    expect(performance.now() - endedAt).toBeLessThan(4_000);
+    expect(await sessionsOf(linux.server.id)).toEqual([]);
+  }
+});
+
 test("a reader that stops makes the machine wait, and nobody's memory grows", async () => {
   const viewer = await opened(view(await ticketOf(linux.server.id)));
   await viewer.line("", /login: |\$ $/);
@@ -151,6 +180,7 @@ test("an agent that is killed ends its sessions, and the next agent opens new on
   const viewer = await opened(view(await ticketOf(linux.server.id)));
   await agent.end("SIGKILL");
   expect(await viewer.end()).toBe("region_lost");
+  await expect.poll(() => sessionsOf(linux.server.id)).toEqual([]);
   agent = world.startAgent();
   const again = await opened(view(await ticketOf(linux.server.id)));
   await again.line("", /login: |\$ $/);
@@ -185,6 +215,40 @@ test("a session whose process was killed is in nobody's way for long", async () 
   again.socket.close();
   await again.end();
 }, 90_000);
+
+test("what killed and sleeping processes held is ended by the worker, in the audit trail", async () => {
+  const [killed, asleep] = [await world.addApi(), await world.addApi()];
+  const line = await ticketOf(linux.server.id);
+  const lineViewer = await opened(view(line, killed.origin));
+  await lineViewer.line("", /login: |\$ $|Password: /);
+  const screen = await ticketOf(linux.server.id, { type: "vnc" });
+  const screenViewer = await opened(view(screen, asleep.origin));
+  expect((await sessionsOf(linux.server.id)).map(({ type, state }) => [type, state]).sort()).toEqual([
+    ["serial", "open"],
+    ["vnc", "open"],
+  ]);
+  await killed.process.end("SIGKILL");
+  asleep.process.signal("SIGSTOP");
+  // They count for 15 seconds; the worker looks every minute.
+  await expect.poll(() => sessionsOf(linux.server.id), { timeout: 40_000, interval: 500 }).toEqual([]);
+  await expect
+    .poll(
+      async () => {
+        const { data } = await world.organisation.GET("/audit", {
+          params: { query: { action: "server.console_closed", resource: linux.server.id } },
+        });
+        return (data?.items ?? [])
+          .filter(({ details }) => [line.session_id, screen.session_id].includes(String(details.session)))
+          .map(({ details }) => details.reason);
+      },
+      { timeout: 100_000, interval: 1_000 },
+    )
+    .toEqual(["lost", "lost"]);
+  asleep.process.signal("SIGCONT");
+  // Told to come back, unless the region had given it up first.
+  expect(["restarting", "region_lost"]).toContain(await screenViewer.end());
+  await asleep.process.end();
+}, 240_000);
 
 test("a process that stops sends its viewers elsewhere", async () => {
   const viewer = await opened(view(await ticketOf(linux.server.id), second.origin));
