@@ -61,15 +61,16 @@ try {
   const operatorToken = { id: lab.operatorTokenId, secret: lab.operatorTokenSecret };
   const { url, fingerprint256, controlUrl } = lab;
   const edge = lab.edge === undefined ? {} : { edge: shown(lab.edge) };
+  const wires = withoutWires === undefined ? { wires: "on" } : { wires: "off", without_wires: withoutWires };
   writeFileSync(
     `${file}.tmp`,
-    `${JSON.stringify({ url, fingerprint256, controlUrl, token: `${token.id}=${token.secret}`, operatorToken: `${operatorToken.id}=${operatorToken.secret}`, ...edge }, null, 2)}\n`,
+    `${JSON.stringify({ url, fingerprint256, controlUrl, token: `${token.id}=${token.secret}`, operatorToken: `${operatorToken.id}=${operatorToken.secret}`, ...wires, ...edge }, null, 2)}\n`,
     { mode: 0o600 },
   );
   renameSync(`${file}.tmp`, file);
   // The line on standard output holds no secret: it may end up in a log.
   process.stdout.write(
-    `${JSON.stringify({ ready: true, url, fingerprint256, controlUrl, version, file, wires: withoutWires === undefined ? "on" : "off", ...(withoutWires === undefined ? {} : { without_wires: withoutWires }), ...edge })}\n`,
+    `${JSON.stringify({ ready: true, url, fingerprint256, controlUrl, version, file, ...wires, ...edge })}\n`,
   );
   const end = (): void => {
     lab.stop().then(

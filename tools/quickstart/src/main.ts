@@ -4,6 +4,7 @@ import { createApiClient } from "@kule/contract/client";
 import { PostgresError } from "@kule/postgres/errors";
 import { createFirstServer, type FirstServer, Refused } from "./first-server.ts";
 import { ProgressLine } from "./progress-line.ts";
+import { seedPublicAddresses } from "./public-addresses.ts";
 import { AlreadyRunning, takeHome } from "./run-record.ts";
 import { readSettings, type Settings, SettingsError } from "./settings.ts";
 import { type Stack, StackRun } from "./stack.ts";
@@ -50,6 +51,13 @@ async function main(): Promise<void> {
     timeoutMs: 60_000,
     readRetries: 10,
   });
+  const operator = createApiClient({
+    baseUrl: stack.apiUrl,
+    token: stack.seeded.operator_token,
+    timeoutMs: 60_000,
+    readRetries: 10,
+  });
+  await seedPublicAddresses(operator, settings.home, stack.seeded);
   const progress = new ProgressLine(process.stdout);
   const first = await createFirstServer(
     client,
@@ -98,6 +106,9 @@ function describeResult(settings: Settings, stack: Stack, first: FirstServer): s
     `  sign in  ${users.organisation.email}  ${users.organisation.password}`,
     `  operator ${users.operator.email}  ${users.operator.password}`,
     `API        ${stack.apiUrl} (reference: ${stack.apiUrl}/docs)`,
+    stack.withoutWires === undefined
+      ? "Packets    servers of a subnet reach each other: `ping` in their consoles"
+      : `Packets    none between servers: ${stack.withoutWires}`,
     `Tokens     ${file}`,
     `Logs       ${shortPath(join(settings.home, "logs"))}`,
     "",

@@ -7,6 +7,8 @@ export interface LabDescription {
   fingerprint256: string;
   /** USER@REALM!NAME=SECRET */
   token: string;
+  /** Why its machines have no network; absent when they have one. */
+  without_wires?: string;
 }
 
 /** Numbers of the lab's templates (packages/lab), by image of the catalogue. */

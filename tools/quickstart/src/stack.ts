@@ -6,6 +6,7 @@ import { isPortBusy } from "@kule/postgres/free-port";
 import { type KeptDatabase, keepDatabase } from "./kept-database.ts";
 import { readJsonFile, writePrivateFile } from "./private-file.ts";
 import { acceptsConnections, answersHttp } from "./probes.ts";
+import { labInternet } from "./public-addresses.ts";
 import { type LabDescription, writeRegionFile } from "./region-file.ts";
 import type { RunNotes } from "./run-record.ts";
 import { loadSecrets } from "./secrets.ts";
@@ -20,6 +21,8 @@ export interface Stack {
   apiUrl: string;
   consoleUrl: string;
   labUrl: string;
+  /** Why servers of the lab cannot reach each other; undefined when they can. */
+  withoutWires: string | undefined;
 }
 
 /** Everything that `npm start` runs, and the way to end it. */
@@ -57,6 +60,9 @@ export class StackRun {
       KULE_LAB_HOST: "127.0.0.1",
       KULE_LAB_PORT: String(labPort),
       KULE_LAB_TIME_SCALE: String(this.#settings.labTimeScale),
+      // Where the machine allows it, servers have a network of real packets.
+      KULE_LAB_WIRES: "auto",
+      KULE_LAB_INTERNET: JSON.stringify(labInternet),
     });
     await migrate(database.ownerUrl, { apiPassword: secrets.apiDatabasePassword });
 
@@ -106,7 +112,8 @@ export class StackRun {
         KULE_AGENT_TOKEN: seeded.agent_token,
       });
     await console.untilReady(() => answersHttp(consoleUrl));
-    return { seeded, apiUrl, consoleUrl, labUrl: labDescription.url };
+    const withoutWires = labDescription.without_wires;
+    return { seeded, apiUrl, consoleUrl, labUrl: labDescription.url, withoutWires };
   }
 
   /** Ends everything in order: those who use something before it. Within ten seconds. */

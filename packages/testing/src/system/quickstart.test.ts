@@ -140,6 +140,10 @@ test("from nothing to a running first server, and a script that knows only the s
       interval: 3_000,
     })
     .toBe("succeeded");
+  for (const version of [4, 6]) {
+    const taken = await call("/public-ips", { method: "POST", body: { region: "lab1", version } });
+    expect(taken).toMatchObject({ status: 201, body: { version, attached_to: null } });
+  }
   expect((await fetch(quickstartFile().console_url, { redirect: "manual" })).status).toBeLessThan(400);
 });
 

@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import { type ApiClient, asProblem } from "@kule/contract/client";
+import { Refused } from "./first-server.ts";
+import { readJsonFile, writePrivateFile } from "./private-file.ts";
+
+/** Of RFC 5737 and RFC 3849: addresses that are nobody's. The lab's internet answers at the gateways. */
+const pools = [
+  { name: "internet", gateway: "198.51.100.1", prefix_length: 24, cidr: "198.51.100.0/26", count: 8 },
+  {
+    name: "internet-v6",
+    gateway: "2001:db8:198::1",
+    prefix_length: 64,
+    cidr: "2001:db8:198::/122",
+    count: 8,
+  },
+] as const;
+
+/** What the lab is told of its internet: the next hops of the pools, in slash notation, and somebody beyond them. */
+export const labInternet = {
+  networks: [
+    {
+      bridge: "vmbr0",
+      vlan: 10,
+      addresses: pools.map(({ gateway, prefix_length }) => `${gateway}/${prefix_length}`),
+    },
+  ],
+  beyond: ["192.0.2.1", "2001:db8:192::1"],
+};
+
+/**
+ * Gives the organisation public addresses, once per installation, as an operator would: a pool for each IP version, a
+ * range in it, an allocation. Each step looks first: a start that was killed in between goes on.
+ */
+export async function seedPublicAddresses(
+  operator: ApiClient,
+  home: string,
+  { region, organisation_id }: { readonly region: string; readonly organisation_id: string },
+): Promise<void> {
+  const file = join(home, "public-addresses.json");
+  if (readJsonFile(file) !== undefined) return;
+  for (const pool of pools) await seedPool(operator, region, organisation_id, pool);
+  writePrivateFile(file, JSON.stringify({ done: true }));
+}
+
+async function seedPool(
+  operator: ApiClient,
+  region: string,
+  organisationId: string,
+  { name, gateway, prefix_length, cidr, count }: (typeof pools)[number],
+): Promise<void> {
+  const found = answered(await operator.GET("/ip-pools", { params: { query: { limit: 200 } } }));
+  const pool =
+    found.items.find((each) => each.name === name && each.region === region) ??
+    answered(await operator.POST("/ip-pools", { body: { region, name, gateway, prefix_length } }));
+  const params = { path: { ip_pool_id: pool.id } };
+  if (pool.addresses.total === 0)
+    answered(await operator.POST("/ip-pools/{ip_pool_id}/ranges", { params, body: { cidr } }));
+  const { allocated, taken, quarantined } = pool.addresses;
+  if (allocated + taken + quarantined === 0)
+    answered(
+      await operator.POST("/ip-pools/{ip_pool_id}/allocations", {
+        params,
+        body: { organisation_id: organisationId, count },
+      }),
+    );
+}
+
+/** @throws Refused with the API's own words */
+function answered<Data>({ data, error }: { readonly data?: Data; readonly error?: unknown }): Data {
+  if (data === undefined)
+    throw new Refused(
+      `the API refused public addresses: ${asProblem(error)?.detail ?? JSON.stringify(error)}`,
+    );
+  return data;
+}
