@@ -17,6 +17,7 @@ import { publicIpWaiting } from "./migrations/0011-public-ip-waiting.ts";
 import { regionGrowth } from "./migrations/0012-region-growth.ts";
 import { usageOnce } from "./migrations/0013-usage-once.ts";
 import { rebootSince } from "./migrations/0014-reboot-since.ts";
+import { sshKeyUse } from "./migrations/0015-ssh-key-use.ts";
 import { consoleActivity } from "./migrations/0016-console-activity.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
@@ -35,6 +36,7 @@ const migrations: Record<string, Migration> = {
   "0012-region-growth": step(regionGrowth),
   "0013-usage-once": step(usageOnce),
   "0014-reboot-since": step(rebootSince),
+  "0015-ssh-key-use": step(sshKeyUse),
   "0016-console-activity": step(consoleActivity),
 };
 

@@ -426,6 +426,8 @@ export const en = {
     add: "Add key",
     fingerprint: "Fingerprint",
     usedBy: "Given to",
+    lastUsed: "Last given",
+    never: "never",
     servers: (count: number) => (count === 1 ? "1 server" : `${count} servers`),
     type: "Type",
     empty: "No keys yet",

@@ -431,6 +431,8 @@ export const tr = {
     add: "Anahtar ekle",
     fingerprint: "Parmak izi",
     usedBy: "Verildiği",
+    lastUsed: "Son verilişi",
+    never: "hiç",
     servers: (count: number) => `${count} sunucu`,
     type: "Tür",
     empty: "Henüz anahtar yok",

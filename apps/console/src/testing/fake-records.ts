@@ -171,6 +171,8 @@ export function fakeSshKey(body: Schemas["SshKeyCreate"]): Schemas["SshKey"] {
     labels: {},
     used_by_servers: [],
     used_by_server_count: 0,
+    created_by: { type: "user", id: "usr_fake", name: "Ada" },
+    last_used_at: null,
     generation: 1,
     created_at: now,
     updated_at: now,

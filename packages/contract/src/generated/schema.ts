@@ -2337,6 +2337,10 @@ export interface components {
             used_by_servers: string[];
             /** @description How many there are */
             used_by_server_count: number;
+            /** @description Who put it in; null for a key that was put in before that was kept */
+            created_by: components["schemas"]["Actor"] | null;
+            /** @description When a server was last given it, by being made or rebuilt; null when none ever was */
+            last_used_at: components["schemas"]["Time"] | null;
             generation: number;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];

@@ -453,11 +453,13 @@ export interface SshKey {
   bits: number;
   comment: string;
   created_at: Generated<Timestamp>;
+  created_by: Json | null;
   fingerprint_md5: string;
   fingerprint_sha256: string;
   generation: Generated<number>;
   id: string;
   labels: Generated<Json>;
+  last_used_at: Timestamp | null;
   name: string;
   organisation_id: string;
   public_key: string;

@@ -14,6 +14,7 @@ import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { lockWithCompany, settlePublicIps } from "../public-ips/settle.ts";
+import { noteKeysUsed } from "../ssh-keys/store.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import { releaseAddresses, restVmid, takeVmid, useVmidAgain } from "./allocations.ts";
 import {
@@ -82,9 +83,17 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
   }
   const resized = { ...server, ...packageAfter(job, end), ...disk };
   await recordUsage(tx, settled.usage, serverUsage(resized, job.id));
+  // After the organisation's row, which a create's usage takes: two servers that are given the same keys take their turns.
+  if (end.status === "succeeded") await noteKeysUsed(tx, server.organisation_id, keysGiven(job, server));
   await settlePublicIps(tx, { ...server, status: settled.status }, job, end, settings);
   // After the organisation's row, which usage takes: a look at the region takes them in this order, too.
   if (job.kind === "ServerResize" && end.status !== "succeeded") await returnGrowth(tx, server, job, resized);
+}
+
+/** The keys that the guest of this job reads at its first boot. */
+function keysGiven(job: JobRow, server: ServerRow): readonly string[] {
+  if (job.kind === "ServerCreate") return server.ssh_key_ids;
+  return job.kind === "ServerRebuild" ? rebuiltAs(job).ssh_key_ids : [];
 }
 
 /** The disk that the server has from now on; nothing when it is as it was. */

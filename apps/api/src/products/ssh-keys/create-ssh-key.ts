@@ -46,6 +46,7 @@ export async function createSshKey(request: ApiRequest<"createSshKey">, tx: Tx):
     bits: parsed.bits,
     comment: parsed.comment,
     labels: JSON.stringify(body.labels ?? {}),
+    created_by: JSON.stringify(request.caller.actor),
   }).catch((error: unknown) => {
     // Somebody else was faster between our look and our insert.
     const constraint = violatedConstraint(error);

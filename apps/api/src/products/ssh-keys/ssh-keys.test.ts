@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { requirePart } from "@kule/testing/parts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
+import { ServerWorld } from "../../testing/server-world.ts";
 import { ed25519Line } from "../../testing/ssh-key-lines.ts";
 
 let world: ApiWorld;
@@ -46,6 +47,8 @@ test("a key is stored without its comment in the key, and read back", async () =
     bits: 256,
     comment: "ada@laptop",
     labels: { a: "1" },
+    created_by: { type: "token", name: "owner token" },
+    last_used_at: null,
     generation: 1,
   });
   const read = await acme.owner.get(`/ssh-keys/${created.body.id}`);
@@ -111,6 +114,42 @@ test("a key names the servers that were given it, to those who may see servers",
   });
   expect((await acme.owner.delete(`/ssh-keys/${key.id}`)).status).toBe(204);
   expect((await acme.owner.get(`/servers/${made[0]}`)).body.ssh_key_ids).toEqual([key.id]);
+});
+
+test("a key knows when a server was last given it: when one was made, or rebuilt, with it", async () => {
+  const servers = await ServerWorld.open();
+  try {
+    const { owned, agent } = servers;
+    const key = async (name: string) =>
+      (await owned.post("/ssh-keys", { name, public_key: ed25519Line() })).body.id as string;
+    const [one, other] = [await key("one"), await key("other")];
+    const usedAt = async (id: string) => (await owned.get(`/ssh-keys/${id}`)).body.last_used_at;
+    const { server } = await servers.create({ ssh_key_ids: [one] });
+    const created = await agent.take("ServerCreate");
+    // Asked for is not given: the create may fail.
+    expect(await usedAt(one)).toBeNull();
+    await agent.succeed(created);
+    const first = await usedAt(one);
+    expect(first).toBe((await servers.job(created.id)).finished_at);
+    expect(await usedAt(other)).toBeNull();
+
+    const again = { image: "debian-13", confirm_name: server.name, ssh_key_ids: [other] };
+    await owned.post(`/servers/${server.id}/rebuild`, again);
+    await agent.fail(await agent.take("ServerRebuild"));
+    expect(await usedAt(other)).toBeNull();
+    await owned.post(`/servers/${server.id}/rebuild`, again);
+    await agent.work();
+    expect(await usedAt(other)).not.toBeNull();
+    expect(await usedAt(one)).toBe(first);
+    // It is nothing that somebody who changes the key would have to have seen.
+    expect((await owned.get(`/ssh-keys/${other}`)).body).toMatchObject({ generation: 1 });
+    await owned.post(`/servers/${server.id}/power`, { action: "reboot" });
+    const before = await usedAt(other);
+    await agent.work();
+    expect(await usedAt(other)).toBe(before);
+  } finally {
+    await servers.close();
+  }
 });
 
 test("a forgotten key is gone", async () => {

@@ -98,3 +98,17 @@ export function updateSshKeyRow(
 export async function deleteSshKeyRow(tx: Tx, organisationId: string, id: string): Promise<void> {
   await tx.deleteFrom("ssh_key").where("organisation_id", "=", organisationId).where("id", "=", id).execute();
 }
+
+/**
+ * A server was given these keys now; those that were deleted meanwhile are no more. It changes nothing that anybody
+ * would have to see before they change the key.
+ */
+export async function noteKeysUsed(tx: Tx, organisationId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx
+    .updateTable("ssh_key")
+    .set({ last_used_at: sql<Date>`now()` })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "in", [...ids])
+    .execute();
+}

@@ -15,6 +15,8 @@ export function viewSshKey(row: SshKeyRow, use: KeyUse = noUse): Schemas["SshKey
     labels: row.labels as Schemas["Labels"],
     used_by_servers: [...use.servers],
     used_by_server_count: use.count,
+    created_by: row.created_by as Schemas["Actor"] | null,
+    last_used_at: row.last_used_at?.toISOString() ?? null,
     generation: row.generation,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

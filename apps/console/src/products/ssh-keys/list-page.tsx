@@ -69,6 +69,7 @@ function KeyTable(props: Props) {
           <th scope="col">{messages.sshKeys.type}</th>
           <th scope="col">{messages.sshKeys.fingerprint}</th>
           <th scope="col">{messages.sshKeys.usedBy}</th>
+          <th scope="col">{messages.sshKeys.lastUsed}</th>
           <th scope="col">{messages.common.created}</th>
           <td></td>
         </tr>
@@ -88,8 +89,16 @@ function KeyTable(props: Props) {
               <CopyButton view={view} source={`fingerprint-${key.id}`} />
             </td>
             <td data-label={messages.sshKeys.usedBy}>{messages.sshKeys.servers(key.used_by_server_count)}</td>
+            <td data-label={messages.sshKeys.lastUsed}>
+              {key.last_used_at === null ? (
+                messages.sshKeys.never
+              ) : (
+                <When view={view} time={key.last_used_at} />
+              )}
+            </td>
             <td data-label={messages.common.created}>
               <When view={view} time={key.created_at} />
+              {key.created_by === null ? null : <span class="hint"> {key.created_by.name}</span>}
             </td>
             <td class="row-act">
               {deletable ? (
