@@ -10,6 +10,11 @@ import type { Host, Job, Observed, Program, Step, StepEvent, World } from "./pro
 
 /** Looks at the world in one run; a healthy create needs three. */
 const MAX_ROUNDS = 10;
+/**
+ * How often a plan is carried out before its coming back means that the region does not do as it says. Twice: a late copy
+ * of an earlier request may undo once what was done, and nobody but the hypervisor has seen it arrive.
+ */
+const TRIES_OF_A_PLAN = 2;
 /** No effect is begun in the last third of a lease: a slow call must end while the job is still ours. */
 const LEASE_FRACTION_FOR_EFFECTS = 1 / 3;
 /** While something takes long, the lease is renewed when this much of it is left. */
@@ -87,6 +92,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
 
   async #rounds(): Promise<Observed> {
     let lastPlan = "";
+    let tries = 0;
     let looksAgain = 0;
     for (let round = 1; round <= MAX_ROUNDS; round++) {
       const phase = round === 1 ? "observe" : "verify";
@@ -98,11 +104,13 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
         return this.#program.observed(this.#job, seen);
       }
       const plan = JSON.stringify(steps.map((step) => step.do));
-      if (plan === lastPlan) throw this.#withStep(this.#notConverged(plan), steps[0]?.do ?? phase);
+      if (plan !== lastPlan) tries = 0;
+      if (tries >= TRIES_OF_A_PLAN) throw this.#withStep(this.#notConverged(plan), steps[0]?.do ?? phase);
       await this.#report("plan", "plan", "succeeded", steps.map((step) => step.do).join(", "));
       const trouble = await this.#applyAll(steps);
-      // A plan that was carried out and comes back unchanged will come back for ever; one cut short may well.
+      // A plan that was carried out and keeps coming back will come back for ever; one cut short may well.
       lastPlan = trouble === null ? plan : "";
+      tries += 1;
       if (trouble !== null) {
         const pause = LOOK_AGAIN_MILLISECONDS[looksAgain];
         looksAgain += 1;
@@ -174,12 +182,14 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
   #effect(phase: StepEvent["phase"], name: string): EffectContext {
     return {
       signal: this.#host.signal,
+      jobId: this.#job.id,
       beforeCall: async () => {
         await this.#mayGoOn(name, phase);
         await this.#at(name, "before-send");
         // A process that was asleep until here has lost its lease: some effects cannot be told from a wish of now.
         await this.#mayGoOn(name, phase);
       },
+      afterLook: () => this.#mayGoOn(name, phase),
       answered: () => this.#at(name, "effect-done"),
       taskStarted: async (upid) => {
         await this.#at(name, "reply-read");

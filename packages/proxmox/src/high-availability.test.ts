@@ -17,7 +17,9 @@ afterEach(() => pve?.stop());
 const owner = { serverId: "srv_1", region: "lab1" };
 const description = renderMarker({ ...owner, organisationId: "org_1", jobId: "job_1" });
 const effect: EffectContext = {
+  jobId: "job_test",
   beforeCall: async () => {},
+  afterLook: async () => {},
   answered: async () => {},
   taskStarted: async () => {},
   stillRunning: async () => {},

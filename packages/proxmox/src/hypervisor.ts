@@ -48,8 +48,12 @@ export type VmSighting =
 /** What a program wants to be told and asked while a call changes something. */
 export type EffectContext = {
   readonly signal?: AbortSignal | undefined;
+  /** Who changes it: noted on the VM with every change of its config, so that no config ever comes back as it was. */
+  readonly jobId: string;
   /** Awaited before each changing call. What it throws keeps the call from being made. */
   beforeCall(): Promise<void>;
+  /** Awaited between a last look, which may have taken long, and the changing call that `beforeCall` has allowed. */
+  afterLook(): Promise<void>;
   /** Awaited when the answer is here, before it is read. */
   answered(): Promise<void>;
   /** Awaited with the task's UPID before it is waited for, so that it can be recorded. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseJobNote, withJobNote } from "./job-note.ts";
+import { parseJobNote, withChangeNoted, withJobNote } from "./job-note.ts";
 import { parseMarker, renderMarker } from "./marker.ts";
 
 const marker = renderMarker({ serverId: "srv_1", organisationId: "org_1", region: "ist1", jobId: "job_1" });
@@ -21,4 +21,11 @@ it("What an operator has written into the description stays", () => {
 
 it("A fact that would not be read back is refused", () => {
   expect(() => withJobNote(marker, { jobId: "job_2", facts: { process: "two words" } })).toThrow(TypeError);
+});
+
+it("A job is noted with every change it makes, and keeps what it has noted before", () => {
+  const before = withJobNote(marker, { jobId: "job_2", facts: { process: "pve1:4711" } });
+  expect(withChangeNoted(before, "job_2")).toBe(before);
+  expect(parseJobNote(withChangeNoted(before, "job_3"))).toEqual({ jobId: "job_3", facts: {} });
+  expect(parseJobNote(withChangeNoted(undefined, "job_3"))?.jobId).toBe("job_3");
 });

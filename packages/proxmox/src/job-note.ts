@@ -1,5 +1,6 @@
 // What a job has to remember about a VM until it is over, written on the VM itself: whether a guest was rebooted or its
 // password set cannot be seen by looking. One line of the description, beside the marker; the next job's takes its place.
+// A job with nothing to remember is noted too: which job has changed the config last makes its digest one of a kind.
 
 export type JobNote = { readonly jobId: string; readonly facts: Readonly<Record<string, string>> };
 
@@ -27,4 +28,10 @@ export function withJobNote(description: string | undefined, note: JobNote): str
   if (!LINE.test(line)) throw new TypeError(`these values cannot form a note: ${line}`);
   const others = (description ?? "").split(/\r?\n/).filter((each) => !LINE.test(each.trim()));
   return [others.join("\n").trim(), line].join("\n").trim();
+}
+
+/** The description with the job's note: the one that it has, or one without facts instead of another job's. */
+export function withChangeNoted(description: string | undefined, jobId: string): string {
+  const has = parseJobNote(description)?.jobId === jobId;
+  return has ? (description ?? "") : withJobNote(description, { jobId, facts: {} });
 }

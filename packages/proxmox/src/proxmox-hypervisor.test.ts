@@ -45,6 +45,8 @@ function effect(changes: Partial<EffectContext> = {}): EffectContext & { readonl
   const told: string[] = [];
   return {
     told,
+    jobId: "job_test",
+    afterLook: async () => {},
     beforeCall: async () => void told.push("before"),
     answered: async () => void told.push("answered"),
     taskStarted: async (upid) => void told.push(upid.split(":")[5] ?? ""),
@@ -120,6 +122,37 @@ describe("The driver", () => {
     await expect(hypervisor.start(vmid, ownerOf(vmid), refusing)).rejects.toThrow("lease lost");
     await expect(hypervisor.destroy(vmid, ownerOf(vmid), refusing)).rejects.toThrow("lease lost");
     expect(calls.slice(before).filter((call) => !call.startsWith("GET"))).toEqual([]);
+  });
+
+  it("sends nothing when the lease has passed while it looked once more", async () => {
+    const vmid = await newVm();
+    const before = calls.length;
+    const refusing = effect({ afterLook: async () => Promise.reject(new Error("lease lost")) });
+    const owner = ownerOf(vmid);
+    await expect(hypervisor.start(vmid, owner, refusing)).rejects.toThrow("lease lost");
+    await expect(hypervisor.stop(vmid, owner, refusing)).rejects.toThrow("lease lost");
+    await expect(hypervisor.reset(vmid, owner, null, refusing)).rejects.toThrow("lease lost");
+    await expect(hypervisor.destroy(vmid, owner, refusing)).rejects.toThrow("lease lost");
+    expect(calls.slice(before).filter((call) => !call.startsWith("GET"))).toEqual([]);
+  });
+
+  it("never brings a config back as it was: a late copy of an earlier change is refused", async () => {
+    const vmid = await newVm();
+    const configure = (jobId: string, cores: string) =>
+      hypervisor.configure(
+        vmid,
+        ownerOf(vmid),
+        { desired: { cores }, rewriteSecrets: false },
+        effect({ jobId }),
+      );
+    await configure("job_1", "2");
+    const { digest } = await client.call("GET /nodes/{node}/qemu/{vmid}/config", { node: "pve1", vmid });
+    await configure("job_2", "4");
+    await configure("job_3", "2");
+    const late = { node: "pve1", vmid, cores: 4, ...(digest === undefined ? {} : { digest }) };
+    expect(digest).toBeDefined();
+    await expect(client.call("PUT /nodes/{node}/qemu/{vmid}/config", late)).rejects.toThrow(/checksum/);
+    expect(lab.control.vm(vmid)?.config.cores).toBe("2");
   });
 
   it("changes nothing of a VM whose marker names another server, whatever it is asked", async () => {

@@ -29,6 +29,7 @@ import type {
   Vm,
   VmSighting,
 } from "./hypervisor.ts";
+import { withChangeNoted } from "./job-note.ts";
 import { findLeftoverVolumes } from "./leftover-volumes.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
 import { parseMarker } from "./marker.ts";
@@ -142,6 +143,9 @@ export class ProxmoxHypervisor implements Hypervisor {
     const vm = await this.#own(vmid, owner, effect);
     const difference = configDifference(request.desired, vm.config, request.rewriteSecrets);
     if (isEmptyDifference(difference)) return;
+    // The digest is of the config's text. Were that to come back, as when an address is attached and detached again, a
+    // late copy of a former call would be let in.
+    const description = withChangeNoted(difference.set.description ?? vm.config.description, effect.jobId);
     await effect.beforeCall();
     // POST runs as a task: PUT would block one of three API workers and break off after 30 s.
     const upid = await this.#client.call(
@@ -150,6 +154,7 @@ export class ProxmoxHypervisor implements Hypervisor {
         node: vm.node,
         vmid,
         ...(difference.set as Record<string, never>),
+        ...(description === vm.config.description ? {} : { description }),
         ...(difference.remove.length > 0 ? { delete: difference.remove.join(",") } : {}),
         digest: vm.digest,
       },
@@ -287,6 +292,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     const { node } = await this.#own(vmid, owner, effect);
     await effect.beforeCall();
     if ((await this.lastReset({ vmid, node }, effect.signal)) !== after) return;
+    await effect.afterLook();
     const upid = await this.#client.call(
       "POST /nodes/{node}/qemu/{vmid}/status/reset",
       { node, vmid },
@@ -363,6 +369,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     // As late as possible: whoever slept here may wake up when another VM has been made under the number.
     const { node, config } = await this.#own(vmid, owner, effect);
     if (parseMarker(config.description)?.jobId === exceptMadeBy) return;
+    await effect.afterLook();
     const upid = await this.#client.call(
       "DELETE /nodes/{node}/qemu/{vmid}",
       // Destroying unreferenced disks takes every volume that bears the VMID: safe only because ours are never reused.
@@ -481,6 +488,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     await effect.beforeCall();
     // As late as possible: whoever slept here may wake up when the guest has long been started again.
     if (!(await isDue())) return;
+    await effect.afterLook();
     try {
       const upid = await send();
       await this.#started(upid, effect, timeoutSeconds);

@@ -94,10 +94,10 @@ export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
       },
     },
     {
-      name: "of a protected VM with a volume that stays",
+      name: "of an unprotected VM with a volume that stays",
       isPrivileged: true,
       meddle: (scene, vmid, step) => {
-        if (step === "observe") scene.lab.lab.control.editConfig(vmid, { protection: "1" });
+        if (step === "observe") scene.lab.lab.control.editConfig(vmid, {}, ["protection"]);
         const { stuckVolumes } = scene.lab.lab.faults.tasks;
         if (step === "destroy")
           for (const volume of scene.lab.lab.control.volumes(vmid)) stuckVolumes.add(volume);

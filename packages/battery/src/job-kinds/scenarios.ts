@@ -110,7 +110,7 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     failed: {
       status: "error",
       reason: "rebuild_failed",
-      statusAt: { observe: "running", unprotect: "running", "turn-off": "running" },
+      statusAt: { observe: "running", unprotect: "stopped", "turn-off": "running" },
     },
     // Its disk was not touched.
     askedAnew: { running: (_, subject) => rebuild(subject), stopped: (_, subject) => rebuild(subject) },

@@ -342,6 +342,7 @@ function settle(state: ModelState, job: ModelJob, seen: Seen): void {
     case "PublicIpAttach":
     case "PublicIpDetach":
       server.power = seen.power ?? server.power;
+      followsPower(server);
       break;
     case "ServerRebuild":
       rebuilt(job, seen);
@@ -397,6 +398,13 @@ function operated(job: ModelJob, seen: Seen): void {
   const isGone = job.status === "failed" && seen.code === "vm_missing";
   const steady = server.power === "on" ? "running" : server.power === "off" ? "stopped" : "error";
   server.status = isGone ? "error" : steady;
+}
+
+/** Its addresses were changed and not its power; what was seen of that all the same is what it is. */
+function followsPower(server: ModelServer): void {
+  if (openJob(server, "queued") !== undefined || server.power === "unknown") return;
+  if (server.status === "running" || server.status === "stopped")
+    server.status = server.power === "on" ? "running" : "stopped";
 }
 
 /** A server whose disk is gone, or half made, is of no use until the job that makes it has succeeded. */

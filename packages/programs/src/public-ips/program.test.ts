@@ -26,7 +26,9 @@ afterAll(() => region.stop());
 /** The same for all, as with the private interface: what differs by nature between two VMs could not be compared. */
 const MAC = "0a:01:00:00:4f:01";
 const effect = {
+  jobId: "job_test",
   beforeCall: async () => {},
+  afterLook: async () => {},
   answered: async () => {},
   taskStarted: async () => {},
   stillRunning: async () => {},

@@ -200,7 +200,9 @@ describe("ServerPower", { timeout: 600_000 }, () => {
     if (sighting.state !== "present") throw new Error("the VM is there");
     await run(powerJob(vmid, "reboot"));
     const effect = {
+      jobId: "job_test",
       beforeCall: async () => {},
+      afterLook: async () => {},
       answered: async () => {},
       taskStarted: async () => {},
       stillRunning: async () => {},
@@ -299,7 +301,9 @@ describe("ServerResize", { timeout: 600_000 }, () => {
       { serverId: `srv_${vmid}`, region: world.settings.region },
       { desired: { cores: "4", memory: "8192" }, rewriteSecrets: false },
       {
+        jobId: "job_test",
         beforeCall: async () => {},
+        afterLook: async () => {},
         answered: async () => {},
         taskStarted: async () => {},
         stillRunning: async () => {},
@@ -358,7 +362,16 @@ describe("ServerRebuild", { timeout: 600_000 }, () => {
     const vmid = await newServer();
     const before = vmOf(vmid);
     const { observed, steps } = await run(rebuildJob(vmid));
-    expect(steps).toEqual(["turn-off", "destroy", "clone", "resize", "firewall", "configure", "start"]);
+    expect(steps).toEqual([
+      "turn-off",
+      "unprotect",
+      "destroy",
+      "clone",
+      "resize",
+      "firewall",
+      "configure",
+      "start",
+    ]);
     expect(observed).toMatchObject({ power_state: "on", vmid, disk_bytes: 80 * 2 ** 30 });
     const after = vmOf(vmid);
     expect(after?.config.vmgenid).not.toBe(before?.config.vmgenid);
@@ -372,6 +385,17 @@ describe("ServerRebuild", { timeout: 600_000 }, () => {
     const job = rebuildJob(vmid);
     await run(job);
     expect((await run(job)).steps).toEqual([]);
+    expect(region.effects(vmid)["vm-destroyed"]).toBe(1);
+  });
+
+  it("leaves a VM that a late copy of its DELETE cannot destroy", async () => {
+    const vmid = await newServer();
+    await run(rebuildJob(vmid));
+    region.lab.control.setPower(vmid, false);
+    const late = { node: vmOf(vmid)?.node ?? "", vmid, purge: true, "destroy-unreferenced-disks": true };
+    await expect(region.client.call("DELETE /nodes/{node}/qemu/{vmid}", late)).rejects.toThrow(
+      /protection mode enabled/,
+    );
     expect(region.effects(vmid)["vm-destroyed"]).toBe(1);
   });
 
@@ -401,6 +425,8 @@ describe("ServerRebuild", { timeout: 600_000 }, () => {
     const { hypervisor, settings } = region.world;
     let isDone = false;
     const asleep = {
+      jobId: job.id,
+      afterLook: async () => {},
       beforeCall: async () => {
         if (isDone) return;
         isDone = true;

@@ -118,7 +118,10 @@ describe("ServerRestore", { timeout: 60_000 }, () => {
     await run("ServerStop", vmid);
     const { observed } = await run("ServerRestore", vmid);
     expect(observed.power_state).toBe("on");
-    expect(await endState(region, vmid)).toEqual(before);
+    // Which job has changed the VM last is all that is left of it.
+    const unnoted = (state: unknown) =>
+      JSON.parse(JSON.stringify(state).replaceAll(/\\nkule:job [^"\\]*/g, ""));
+    expect(unnoted(await endState(region, vmid))).toEqual(unnoted(before));
   });
 
   it("leaves off what was off before", async () => {

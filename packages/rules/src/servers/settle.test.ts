@@ -161,6 +161,27 @@ describe("ServerDestroy", () => {
   );
 });
 
+describe("PublicIpAttach", () => {
+  test("a server that it finds off is stopped, whatever it was said to be", () => {
+    const settled = settleServer("PublicIpAttach", facts("running", made), outcome("succeeded", "off"));
+    expect(settled).toMatchObject({ status: "stopped", powerState: "off", usage: ["server.stopped"] });
+    const found = facts("stopped", { ...made, powerState: "off", runIsCounted: false });
+    expect(settleServer("PublicIpAttach", found, outcome("failed", "on"))).toMatchObject({
+      status: "running",
+      usage: ["server.started"],
+    });
+  });
+
+  test("the status of a server that another job is about to work on, or that is of no use, stays", () => {
+    const waiting = facts("running", { ...made, hasSuccessor: true });
+    expect(settleServer("PublicIpAttach", waiting, outcome("succeeded", "off")).status).toBe("running");
+    for (const status of ["pending_deletion", "error", "resizing"] as const)
+      expect(settleServer("PublicIpDetach", facts(status, made), outcome("succeeded", "off")).status).toBe(
+        status,
+      );
+  });
+});
+
 const anyKind = fc.constantFrom<ServerJobKind>(
   "ServerCreate",
   "ServerStop",

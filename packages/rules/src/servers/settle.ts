@@ -238,13 +238,19 @@ function notDestroyed(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   };
 }
 
-/** The server is as it was; whether its public addresses are, they say themselves. */
+/** The server is as it was, or as the region now shows it; whether its public addresses are, they say themselves. */
 function interfaceChanged(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   const seen = { ...unchanged(facts), ...observed(facts, outcome) };
   if (onItsWayOut(facts.status) || facts.status === "error") return seen;
   const reason =
     outcome.status === "succeeded" ? null : { code: "public_ip_failed", message: outcome.message };
-  return { ...seen, reason };
+  return { ...seen, status: steadyStatus(facts, seen.powerState), reason };
+}
+
+/** What a server that nobody is working on is by its power; a job that is about to be run has its own word for it. */
+function steadyStatus({ status, hasSuccessor }: SettleFacts, power: PowerState): ServerStatus {
+  if (hasSuccessor || (status !== "running" && status !== "stopped")) return status;
+  return power === "on" ? "running" : power === "off" ? "stopped" : status;
 }
 
 /** What the region saw is true even if the job failed; a server that was never made is not counted as running. */

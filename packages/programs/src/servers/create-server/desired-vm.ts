@@ -117,7 +117,8 @@ function housekeeping({ payload }: CreateJob): DesiredConfig {
     tags: renderTags(payload.tags),
     onboot: "1",
     autostart: null,
-    protection: null,
+    // A late copy of a rebuild's DELETE would find another VM under the number: as long as this stands it is refused.
+    protection: "1",
     startup: null,
     hookscript: null,
     agent: "enabled=1",

@@ -372,6 +372,13 @@ describe("Trouble in the region", { timeout: 60_000 }, () => {
     expect(host.events.some((event) => event.message?.includes("WARNINGS"))).toBe(true);
   });
 
+  it("that says OK once and does nothing is seen, and done again", async () => {
+    const vmid = newVmid();
+    region.lab.faults.tasks.add({ type: "qmstart", action: "ok-without-effect" });
+    await create(vmid);
+    expect(region.lab.control.vm(vmid)?.process).not.toBeNull();
+  });
+
   it("that says OK and does nothing is not believed", async () => {
     const vmid = newVmid();
     region.lab.faults.tasks.add({ type: "qmstart", action: "ok-without-effect", count: 50 });

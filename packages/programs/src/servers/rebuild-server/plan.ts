@@ -36,9 +36,10 @@ export function planRebuild(want: DesiredVm, seen: SeenRebuild): readonly Rebuil
         });
       const { vm } = seen;
       return [
-        ...(vm.config.protection === "1" ? [{ do: "unprotect" } as const] : []),
         // Its disk is about to be destroyed: no guest is asked to save anything to it.
         ...(vm.power === "stopped" ? [] : [{ do: "turn-off", process: vm.process } as const]),
+        // At the last moment: a rebuild that is called off before it leaves the VM as protected as it was.
+        ...(vm.config.protection === "1" ? [{ do: "unprotect" } as const] : []),
         { do: "destroy" },
       ];
     }

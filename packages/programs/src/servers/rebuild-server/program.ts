@@ -54,7 +54,7 @@ export const rebuildServer: Program<"ServerRebuild", SeenRebuild, RebuildStep> =
       world.hypervisor.configure(
         job.payload.vmid,
         ownerOf(job, world),
-        { desired: { protection: null, onboot: null }, rewriteSecrets: false },
+        { desired: { protection: null }, rewriteSecrets: false },
         effect,
       ),
     "turn-off": ({ process }, job, world, effect) =>

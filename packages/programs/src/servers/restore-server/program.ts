@@ -9,7 +9,7 @@ export const restoreServer: Program<"ServerRestore", SeenVm, RestoreStep> = {
   observe: observeExisting,
   plan: ({ payload }, seen) => planRestore(payload, seen),
   apply: {
-    unprotect: ({ config }, job, world, effect) =>
+    unmark: ({ config }, job, world, effect) =>
       world.hypervisor.configure(
         job.payload.vmid,
         ownerOf(job, world),

@@ -8,7 +8,7 @@ export type StopStep =
   | { readonly do: "shut-down" }
   | { readonly do: "power-off" };
 
-/** How a VM stands in the removal buffer: it does not start by itself, and nobody deletes it by accident. */
+/** How a VM stands in the removal buffer: it does not start by itself, and nobody deletes it by accident, as ever. */
 function bufferedConfig(vm: Vm): DesiredConfig {
   return { onboot: null, protection: "1", tags: renderTags([...vm.tags, REMOVING_TAG]) };
 }
