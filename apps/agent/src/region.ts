@@ -31,6 +31,7 @@ export function regionSettings(file: RegionFile): RegionSettings {
     diskStorage: file.storage.disks,
     fullClone: file.hypervisor.clone === "full",
     bridge: file.network.bridge,
+    firewallRoundMs: file.hypervisor.firewallRoundSeconds * 1000,
     publicNetwork: file.network.public,
     templates: file.templates,
     targetNodes: file.hypervisor.targetNodes,

@@ -8,6 +8,8 @@ export type RegionSettings = {
   /** A linked clone is quicker and ties the server to its template for ever. */
   readonly fullClone: boolean;
   readonly bridge: string;
+  /** How long the hypervisor may take to put into force what was written to a VM's firewall. */
+  readonly firewallRoundMs: number;
   /** Where public addresses are; null when the region has none. `vlan` null: untagged. */
   readonly publicNetwork: { readonly bridge: string; readonly vlan: number | null } | null;
   /** Image slug to template. With local storage each node has a template of its own. */

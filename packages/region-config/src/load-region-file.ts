@@ -98,6 +98,7 @@ function regionFile(document: RegionDocument, path: string, reading: Reading): R
       vmidRange: parseRange(hypervisor.vmid_range),
       targetNodes: hypervisor.target_nodes ?? null,
       clone: hypervisor.clone,
+      firewallRoundSeconds: hypervisor.firewall_round_seconds,
     },
     storage: { disks: storage.disks, cloudinit: storage.cloudinit ?? storage.disks },
     network: {

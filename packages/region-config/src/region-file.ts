@@ -45,6 +45,8 @@ export type RegionFile = {
     /** Null: on the template's node. */
     readonly targetNodes: readonly string[] | null;
     readonly clone: "full" | "linked";
+    /** Until what was written to a VM's firewall is in force. */
+    readonly firewallRoundSeconds: number;
   };
   readonly storage: { readonly disks: string; readonly cloudinit: string };
   readonly network: {
@@ -81,6 +83,7 @@ export type RegionDocument = {
     vmid_range: string;
     target_nodes?: string[];
     clone: "full" | "linked";
+    firewall_round_seconds: number;
   };
   storage: { disks: string; cloudinit?: string };
   network: { bridge: string; vlan_range: string; public?: { bridge: string; vlan?: number } };

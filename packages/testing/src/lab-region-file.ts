@@ -12,6 +12,7 @@ hypervisor:
   token_env: KULE_PVE_TOKEN
   tls: { fingerprints: ["${lab.fingerprint256}"] }
   pool_prefix: kule
+  firewall_round_seconds: 0
   vmid_range: 20000-29999
 storage: { disks: ceph-vm, cloudinit: ceph-vm }
 network: { bridge: vmbr1, vlan_range: 100-999, public: { bridge: vmbr0, vlan: 10 } }

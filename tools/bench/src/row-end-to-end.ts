@@ -93,6 +93,7 @@ async function programAlone(lab: Lab, count: number): Promise<number> {
       diskStorage: "ceph-vm",
       fullClone: true,
       bridge: "vmbr1",
+      firewallRoundMs: 0,
       publicNetwork: null,
       templates: { "ubuntu-24.04": { vmid: 9000 } },
       targetNodes: null,

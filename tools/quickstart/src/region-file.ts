@@ -23,7 +23,13 @@ const templates: Record<string, number> = {
 };
 
 /** Writes the region file with which the agent drives the lab; it is what an operator would write by hand. */
-export function writeRegionFile(path: string, region: string, apiUrl: string, lab: LabDescription): void {
+export function writeRegionFile(
+  path: string,
+  region: string,
+  apiUrl: string,
+  lab: LabDescription,
+  firewallRoundSeconds: number,
+): void {
   const lines = [
     "# The lab region of `npm start`, written at every start. docs/region-file.md explains every key.",
     `region: ${region}`,
@@ -34,6 +40,7 @@ export function writeRegionFile(path: string, region: string, apiUrl: string, la
     "  token_env: KULE_PVE_TOKEN",
     `  tls: { fingerprints: ["${lab.fingerprint256}"] }`,
     "  pool_prefix: kule",
+    `  firewall_round_seconds: ${firewallRoundSeconds}`,
     "  vmid_range: 20000-29999",
     "storage: { disks: ceph-vm, cloudinit: ceph-vm }",
     "network:",

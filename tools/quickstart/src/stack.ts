@@ -92,7 +92,9 @@ export class StackRun {
     writeQuickstartFile(quickstartFile, seeded, { apiUrl, consoleUrl, labUrl: labDescription.url });
     const api = this.#run("api", ["apps/api/dist/main.js", "serve"], apiEnv);
     const regionFile = join(home, "region.yaml");
-    writeRegionFile(regionFile, seeded.region, apiUrl, labDescription);
+    // The lab's firewall has its round every ten seconds of its own time.
+    const firewallRoundSeconds = Math.ceil(12 * this.#settings.labTimeScale);
+    writeRegionFile(regionFile, seeded.region, apiUrl, labDescription, firewallRoundSeconds);
     const regionEnv = { KULE_PVE_TOKEN: labDescription.token, KULE_AGENT_STATE: join(home, "agent") };
     const isDirect = this.#settings.mode === "direct";
     this.#run("worker", ["apps/api/dist/main.js", "worker"], {

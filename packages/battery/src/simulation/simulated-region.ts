@@ -19,6 +19,7 @@ export const REGION_SETTINGS: RegionSettings = {
   diskStorage: "ceph-vm",
   fullClone: true,
   bridge: "vmbr1",
+  firewallRoundMs: 0,
   publicNetwork: null,
   templates: { "ubuntu-24.04": { vmid: TEMPLATE } },
   targetNodes: null,

@@ -47,6 +47,7 @@ async function applyUpdate(call: Call, update: ConfigUpdate): Promise<Record<str
       detail: {
         set: Object.keys(update.options),
         deleted: update.deletions,
+        devices: Object.fromEntries(Object.entries(update.options).filter(([key]) => /^net\d+$/.test(key))),
         pending: [...Object.keys(draft.pending), ...Object.keys(draft.pendingDelete)],
         allocated: draft.allocated.map(({ volid }) => volid),
         freed: draft.freed,

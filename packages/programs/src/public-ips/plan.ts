@@ -26,6 +26,7 @@ export type PublicIpStep =
   | { readonly do: "firewall" }
   | { readonly do: "clear-guest" }
   | { readonly do: "configure"; readonly config: DesiredConfig }
+  | { readonly do: "open-link"; readonly config: DesiredConfig }
   | { readonly do: "tell-guest"; readonly otherwise: DesiredConfig }
   | { readonly do: "write-drive" };
 
@@ -47,12 +48,20 @@ export function planPublicInterface(
 
 type Present = Extract<SeenNetwork, { state: "present" }>;
 
-/** The filter first: there is no moment in which the interface could use an address that is not its own. */
+/**
+ * The filter first. But the hypervisor reads its firewall files in rounds, and knows no rules for an interface that came
+ * since the last one: so a new interface has its cable out until the next round must be over. There is no moment in
+ * which it could use an address that is not its own.
+ */
 function withInterface(payload: PublicIpPayload, seen: Present, settings: RegionSettings): PublicIpStep[] {
   const { vm, guest } = seen;
   const steps: PublicIpStep[] = [];
   if (firewallDifference(addressFilter(payload), seen.firewall).length > 0) steps.push({ do: "firewall" });
-  const devices = { ...privateDevices(payload, vm), ...publicNetDevice(payload, settings) };
+  const device = publicNetDevice(payload, settings);
+  const index = `net${publicIndex(payload)}`;
+  const isOpen = samePropertyString(vm.config[index] ?? "", device[index] ?? "");
+  const opened = { ...privateDevices(payload, vm), ...device };
+  const devices = isOpen ? opened : { ...opened, [index]: `${device[index]},link_down=1` };
   const viaDrive = { ...devices, ...ipConfigs(payload) };
   const key = `ipconfig${publicIndex(payload)}`;
   const onDrive = vm.config[key];
@@ -60,8 +69,9 @@ function withInterface(payload: PublicIpPayload, seen: Present, settings: Region
   const mayBeTold = guest !== null && payload.guest_network !== "none" && onDrive === undefined;
   const config = isOnDrive || !(mayBeTold || guestHasAddresses(payload, guest)) ? viaDrive : devices;
   if (differs(config, vm)) steps.push({ do: "configure", config });
+  if (!isOpen) steps.push({ do: "open-link", config: { ...config, ...device } });
   if (config === devices && !guestHasAddresses(payload, guest))
-    steps.push({ do: "tell-guest", otherwise: viaDrive });
+    steps.push({ do: "tell-guest", otherwise: { ...viaDrive, ...device } });
   if (isStale(seen)) steps.push({ do: "write-drive" });
   return steps;
 }

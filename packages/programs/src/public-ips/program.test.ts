@@ -107,7 +107,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     const vmid = newVmid();
     const made = await make(vmid);
     const { observed, steps } = await attach(jobFor(made, [four]));
-    expect(steps).toEqual(["firewall", "configure", "tell-guest"]);
+    expect(steps).toEqual(["firewall", "configure", "open-link", "tell-guest"]);
     expect(observed).toMatchObject({ power_state: "on", public_network: "applied" });
     expect(await shown(vmid)).toEqual(["203.0.113.10/24"]);
     // Cloud-init's keys were left alone: another instance id would make it begin anew.
@@ -148,7 +148,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     region.lab.faults.tasks.agentless.add(vmid);
     const { observed, steps } = await attach(jobFor(made, [four]));
     expect(observed.public_network).toBe("next_boot");
-    expect(steps).toEqual(["firewall", "configure", "write-drive"]);
+    expect(steps).toEqual(["firewall", "configure", "open-link", "write-drive"]);
     region.lab.faults.tasks.agentless.delete(vmid);
     expect(await shown(vmid)).toEqual([]);
     const owner = { serverId: `srv_${vmid}`, region: "lab1" };
@@ -162,7 +162,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     // A profile for NetworkManager, in a guest that has netplan.
     const made = await make(vmid);
     const { observed, steps } = await attach(jobFor(made, [four], "network_manager"));
-    expect(steps).toEqual(["firewall", "configure", "tell-guest", "write-drive"]);
+    expect(steps).toEqual(["firewall", "configure", "open-link", "tell-guest", "write-drive"]);
     expect(observed.public_network).toBe("next_boot");
     expect(vmOf(vmid)?.config.ipconfig1).toBe("ip=203.0.113.10/24,gw=203.0.113.1");
   });
@@ -191,7 +191,8 @@ describe("A public address", { timeout: 60_000 }, () => {
     const vmid = newVmid();
     const made = await make(vmid, { start: false });
     const { observed, steps } = await attach(jobFor(made, [four]));
-    expect(steps).toEqual(["firewall", "configure"]);
+    expect(steps).toEqual(["firewall", "configure", "open-link"]);
+    expect(vmOf(vmid)?.config.net1).not.toContain("link_down");
     expect(observed).toMatchObject({ power_state: "off", public_network: "applied" });
     expect(vmOf(vmid)?.config.ipconfig1).toBe("ip=203.0.113.10/24,gw=203.0.113.1");
   });

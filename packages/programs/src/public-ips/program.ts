@@ -17,6 +17,8 @@ import {
 /** How long a guest may take to show an address that it was told of. */
 const GUEST_MILLISECONDS = 15_000;
 const GUEST_POLL_MILLISECONDS = 1_000;
+/** How often the job says that it is alive while it waits for the firewall. */
+const FIREWALL_POLL_MILLISECONDS = 2_000;
 
 export const attachPublicIp: Program<"PublicIpAttach", SeenNetwork, PublicIpStep> = {
   kind: "PublicIpAttach",
@@ -38,6 +40,15 @@ export const attachPublicIp: Program<"PublicIpAttach", SeenNetwork, PublicIpStep
         { desired: config, rewriteSecrets: false },
         effect,
       ),
+    "open-link": async ({ config }, job, world, effect) => {
+      await waitForFirewall(world, effect);
+      await world.hypervisor.configure(
+        job.payload.vmid,
+        ownerOf(job, world),
+        { desired: config, rewriteSecrets: false },
+        effect,
+      );
+    },
     "tell-guest": async ({ otherwise }, job, world, effect) => {
       if (await isTold(job, world, effect)) return;
       // A guest that cannot be told learns of it from its drive, when it boots.
@@ -88,6 +99,20 @@ async function observeNetwork(
     seen.vm.power === "stopped" ? [] : hypervisor.staleCloudInitKeys(seen.vm, effect.signal),
   ]);
   return { ...seen, firewall, guest, staleKeys };
+}
+
+/** Until the hypervisor's firewall has had a whole round since now; it has no call that says so. */
+async function waitForFirewall({ runtime, settings }: World, effect: EffectContext): Promise<void> {
+  const startedAt = runtime.now();
+  for (;;) {
+    const waited = runtime.now() - startedAt;
+    if (waited >= settings.firewallRoundMs) return;
+    await effect.stillRunning(waited);
+    await runtime.pause(
+      Math.min(FIREWALL_POLL_MILLISECONDS, settings.firewallRoundMs - waited),
+      effect.signal,
+    );
+  }
 }
 
 /** Tells the guest, and waits until it shows what it was told. */

@@ -31,6 +31,7 @@ export const SETTINGS: RegionSettings = {
   diskStorage: "ceph-vm",
   fullClone: true,
   bridge: "vmbr1",
+  firewallRoundMs: 12_000,
   publicNetwork: { bridge: "vmbr0", vlan: 10 },
   templates: { "ubuntu-24.04": { vmid: 9000 }, "windows-2022": { vmid: 9005 } },
   targetNodes: null,

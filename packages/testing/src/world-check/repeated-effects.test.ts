@@ -40,6 +40,12 @@ test("two changes of the config are two effects when they set something else", (
   ];
   expect(found(journal, [run("job_a", 10)])).toEqual([]);
   expect(found([...journal, ...journal], [run("job_a", 10)])).toHaveLength(2);
+  const [closed, open] = ["link_down=1", "link_down=0"].map((net1, index) =>
+    entry("config-changed", 30 + index, { set: ["net1"], deleted: [], devices: { net1 } }),
+  );
+  if (closed === undefined || open === undefined) throw new Error("two were made");
+  expect(found([closed, open], [run("job_a", 10)])).toEqual([]);
+  expect(found([closed, open, closed], [run("job_a", 10)])).toHaveLength(1);
 });
 
 test("what somebody undid may be done again", () => {

@@ -17,7 +17,7 @@ export type JobRun = {
  */
 const onceOnly: { readonly [op: string]: (detail: Readonly<Record<string, unknown>>) => string } = {
   "clone-finished": () => "",
-  "config-changed": ({ set, deleted }) => JSON.stringify([set, deleted]),
+  "config-changed": ({ set, deleted, devices = {} }) => JSON.stringify([set, deleted, devices]),
   "disk-resized": ({ disk }) => String(disk),
   "vm-started": () => "",
   "vm-stopped": () => "",
