@@ -1,0 +1,130 @@
+import { apiCall } from "../../api-call.ts";
+import { Icon } from "../../layout/icons.tsx";
+import { CallExample } from "../../layout/parts.tsx";
+import { conflictText } from "../../problem-messages.ts";
+import { whyNot } from "./act-button.tsx";
+import { toResizeBody } from "./resize-form.ts";
+import type { ResizePageProps } from "./resize-page.tsx";
+import { QuotaLeft } from "./resize-quota.tsx";
+
+/** Now beside then, what it means, what stands in the way, and the button. */
+export function ResizeSummary(props: ResizePageProps) {
+  const { view, server, form, plan, check } = props;
+  const { messages, format } = view;
+  const texts = messages.resize;
+  const why =
+    whyNot(view, server, "resize", "server:update") ??
+    (plan?.changesNothing === true ? texts.changesNothing : null);
+  return (
+    <aside class="summary" id="resize-summary" aria-labelledby="summary-title">
+      <h2 id="summary-title">{messages.create.summary}</h2>
+      <p class="summary-name mono">{server.name}</p>
+      {plan === null ? null : (
+        <table class="compare">
+          <thead>
+            <tr>
+              <td></td>
+              <th scope="col">{texts.now}</th>
+              <th scope="col">{texts.after}</th>
+            </tr>
+          </thead>
+          <tbody>
+            <Compared
+              label={messages.usage.vcpu}
+              from={format.number(server.package.vcpu)}
+              to={format.number(plan.wanted.vcpu)}
+            />
+            <Compared
+              label={messages.usage.memory}
+              from={format.memory(server.package.memory_mb)}
+              to={format.memory(plan.wanted.memory_mb)}
+            />
+            <Compared
+              label={messages.usage.disk}
+              from={format.disk(server.disk_gb)}
+              to={format.disk(plan.diskGb)}
+            />
+          </tbody>
+        </table>
+      )}
+      {plan === null || plan.changesNothing ? null : (
+        <p class="hint" id="restart-meaning">
+          {server.status !== "running"
+            ? texts.staysStopped
+            : plan.needsRestart
+              ? texts.restarts
+              : texts.noRestart}
+        </p>
+      )}
+      <QuotaLeft {...props} />
+      <div class="check-result" id="check-result" aria-live="polite">
+        <CheckResult view={view} check={check} />
+      </div>
+      <input type="hidden" name="allow_restart" value={plan?.needsRestart === true ? "true" : "false"} />
+      <button
+        type="submit"
+        name="intent"
+        value="resize"
+        class="button"
+        data-kind="primary"
+        data-size="wide"
+        disabled={why !== null}
+        aria-describedby={why === null ? undefined : "resize-why"}
+      >
+        {plan?.needsRestart === true ? messages.operations.resizeAndRestart : messages.operations.resize}
+      </button>
+      {why === null ? null : (
+        <p class="why" id="resize-why">
+          {why}
+        </p>
+      )}
+      <CallExample
+        view={view}
+        id="resize-call"
+        call={apiCall({
+          apiUrl: view.apiUrl,
+          method: "POST",
+          path: `/servers/${server.id}/resize`,
+          body: toResizeBody(form, plan, plan?.needsRestart === true),
+        })}
+      />
+    </aside>
+  );
+}
+
+function Compared(props: { readonly label: string; readonly from: string; readonly to: string }) {
+  return (
+    <tr data-changed={props.from === props.to ? undefined : ""}>
+      <th scope="row">{props.label}</th>
+      <td class="figures">{props.from}</td>
+      <td class="figures">{props.to}</td>
+    </tr>
+  );
+}
+
+function CheckResult({ view, check }: Pick<ResizePageProps, "view" | "check">) {
+  const { messages } = view;
+  if (check === "unchecked") return <p class="hint">{messages.resize.unchecked}</p>;
+  if (check === "refused") return <p class="hint">{messages.create.refused}</p>;
+  if (check === "away") return <p class="hint">{messages.create.uncheckable}</p>;
+  if (check.blockers.length === 0)
+    return (
+      <p class="ready">
+        <Icon name="check" size={17} />
+        {messages.create.ready}
+      </p>
+    );
+  return (
+    <div class="blockers">
+      <p>
+        <Icon name="alert" size={17} />
+        {messages.create.blocked}
+      </p>
+      <ul>
+        {check.blockers.map((blocker) => (
+          <li>{conflictText(blocker, messages)}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
