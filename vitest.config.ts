@@ -19,7 +19,11 @@ export default defineConfig({
           ...shared,
           name: "unit",
           include: ["{apps,packages,tools}/*/src/**/*.test.{ts,tsx}"],
-          exclude: ["packages/testing/src/system/**", "packages/battery/src/samples.test.ts"],
+          exclude: [
+            "packages/testing/src/system/**",
+            "apps/console/src/system/**",
+            "packages/battery/src/samples.test.ts",
+          ],
           testTimeout: 20_000,
           sequence: { groupOrder: 0 },
         },
@@ -29,7 +33,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "system",
-          include: ["packages/testing/src/system/**/*.test.ts"],
+          include: ["{packages/testing,apps/console}/src/system/**/*.test.ts"],
           testTimeout: 120_000,
           sequence: { groupOrder: 1 },
         },

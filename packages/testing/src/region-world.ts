@@ -10,6 +10,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { type Effects, effects } from "@kule/lab/effects";
 import { readJournal } from "@kule/lab/journal";
 import { findFreePort } from "@kule/postgres/free-port";
+import type { SeededAccount } from "@kule/quickstart/seed";
 import { startProcess, type TestProcess, untilReady } from "./child-process.ts";
 import { type FreshDatabase, freshDatabase } from "./database.ts";
 import { renderLabRegionFile } from "./lab-region-file.ts";
@@ -68,6 +69,8 @@ export type RegionWorld = {
   readonly organisationToken: string;
   readonly operatorToken: string;
   readonly agentToken: string;
+  /** Who signs in at the panel. */
+  readonly users: Readonly<Record<"operator" | "organisation", SeededAccount>>;
   readonly labDirectory: string;
   readonly labControlUrl: string;
   startAgent(env?: Readonly<Record<string, string>>, places?: AgentPlaces): TestProcess;
@@ -82,6 +85,8 @@ export type RegionWorld = {
   ): Promise<{ readonly origin: string; readonly process: TestProcess }>;
   /** The same for the worker, which is ready at once; or one more beside it. */
   startWorker(env?: Readonly<Record<string, string>>, beside?: boolean): TestProcess;
+  /** The panel, before this world's API. */
+  startPanel(): Promise<{ readonly url: string; readonly process: TestProcess }>;
   /** What was really done to the region. */
   effects(): Effects;
   /** The VMs there are, by id, with the server each is marked for. */
@@ -220,6 +225,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       organisationToken: seeded.organisation_token,
       operatorToken: seeded.operator_token,
       agentToken: seeded.agent_token,
+      users: seeded.users,
       labDirectory,
       labControlUrl: labFile.controlUrl,
       startAgent: (env = {}, own) =>
@@ -248,6 +254,17 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
         worker = work(env);
         return worker;
       },
+      async startPanel() {
+        const [main = ""] = (await bundleApps(["apps/console"])).map(inRoot);
+        const url = `http://127.0.0.1:${await findFreePort()}`;
+        const process = run("panel", [main], {
+          KULE_API_URL: apiUrl,
+          KULE_CONSOLE_PORT: new URL(url).port,
+          KULE_CONSOLE_SECRET: "a-secret-of-the-tests-which-is-long-enough",
+        });
+        await untilReady(process, async () => ((await fetch(`${url}/healthz`)).ok ? true : undefined));
+        return { url, process };
+      },
       effects: () => effects(readJournal(labDirectory)),
       vms: () => listVms(labFile.controlUrl),
       async createServer(name, client = organisation, more = {}) {
@@ -274,7 +291,12 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
 
 const inRoot = (file: string) => path.join(root, file);
 
-type Seeded = { operator_token: string; organisation_token: string; agent_token: string };
+type Seeded = {
+  operator_token: string;
+  organisation_token: string;
+  agent_token: string;
+  users: Record<"operator" | "organisation", SeededAccount>;
+};
 
 async function seed(
   apiMain: string,

@@ -77,7 +77,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
       const problem = conflictOf(outcome);
       // This attempt is answered; the next one, with other choices, is another request.
       const next = { ...form, idempotencyKey: crypto.randomUUID() };
-      return show(context, choices, next, { check: "unchecked", ...refusedCreate(problem, messages) });
+      return show(context, choices, next, { check: "refused", ...refusedCreate(problem, messages) });
     }
     const { server, console_password: password, secret_withheld: withheld } = outcome.data;
     if (password !== undefined && password !== null) await cookies.writeOnce(context, server.id, password);

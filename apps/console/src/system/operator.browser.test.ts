@@ -1,0 +1,171 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { complaintsBeyond } from "../testing/browser.ts";
+import {
+  type PanelStack,
+  type Signed,
+  seesStatus,
+  send,
+  serverIdOf,
+  startPanelStack,
+} from "../testing/panel-stack.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+/** What only operators do, and what an organisation sees of it. */
+describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout: 240_000 }, () => {
+  let stack: PanelStack;
+  let operator: Signed;
+  let owner: Signed;
+  let server: string;
+  beforeAll(async () => {
+    stack = await startPanelStack();
+    const created = await stack.world.createServer("tower");
+    await stack.world.untilDone(created.job.id);
+    server = created.server.id;
+    operator = await stack.signIn("operator");
+    owner = await stack.signIn("organisation");
+  }, 240_000);
+  afterAll(() => stack?.end());
+
+  test("a lock greys the customer's buttons with its reason, and its end gives them back", async () => {
+    const { page } = operator;
+    await operator.open(`/servers/${server}`);
+    await page.click("a[href$='/lock']");
+    await page.fill("[name=reason]", "Abuse report 4711");
+    await page.click("form[action$='/lock'] button[type=submit]");
+    await page.waitForSelector("text=The server is locked");
+    await owner.open(`/servers/${server}`);
+    await owner.page.waitForSelector(".banner >> text=Abuse report 4711");
+    await owner.page.click("#power > summary");
+    expect(await owner.page.textContent("#power-stop")).toContain("Abuse report 4711");
+    for (const button of ["#power button[value=stop]", "#public-ips button", "#delete button"])
+      expect(await owner.page.locator(button).first().isDisabled(), button).toBe(true);
+    await send(page, "button[formaction$='/unlock']");
+    await page.waitForSelector(".status >> text=Not locked");
+    await owner.open(`/servers/${server}`);
+    await owner.page.waitForSelector("#confirm-name");
+  });
+
+  test("a quota is set, seen by the organisation, and refuses a create with its numbers", async () => {
+    const { page } = operator;
+    await operator.open("/organisations");
+    await page.click("main table a[href^='/organisations/org_']");
+    await page.fill("input[name=servers]", "1");
+    await page.click("#quotas button[type=submit]");
+    await page.waitForSelector("text=The limits are set");
+    await owner.open("/usage");
+    await owner.page.waitForSelector("text=1 of 1");
+    await owner.open("/servers/new");
+    await owner.page.fill("#field-name", "one-too-many");
+    await owner.page.waitForSelector(".summary .blockers >> text=1 of at most 1");
+    await owner.page.click(".summary button[value=create]");
+    await owner.page.waitForSelector(".banner[data-kind=problem] >> text=1 of at most 1");
+    await page.fill("input[name=servers]", "");
+    await send(page, "#quotas button[type=submit]");
+    expect(await page.inputValue("input[name=servers]")).toBe("");
+  });
+
+  test("whether so much fits is answered from the room that the agent measured", async () => {
+    const { page } = operator;
+    await operator.open("/operator");
+    await page.waitForSelector("#region-lab1 .status >> text=In order");
+    const ask = async (count: string) => {
+      await page.selectOption("select[name=package]", "xxxl");
+      await page.fill("input[name=count]", count);
+      await page.click("form:has(input[name=count]) button");
+    };
+    await ask("1");
+    await page.waitForSelector("text=Yes, there is room for 1.");
+    await ask("50");
+    await page.waitForSelector("text=No, there is no room for 50.");
+  });
+
+  test("a VM that somebody made is found, taken over as it runs, and protected", async () => {
+    const { page } = operator;
+    await stack.behindOurBack("stealVmid", 28_000);
+    await stack.behindOurBack("setPower", 28_000, true);
+    await operator.open("/operator/drift");
+    await page.waitForSelector(`th >> text="28000"`);
+    await page.click("td.row-act a");
+    await page.fill("#field-name", "legacy");
+    await page.click(".summary button[value=check]");
+    await page.waitForSelector(".summary .ready");
+    await page.click(".summary button[value=import]");
+    await page.waitForURL(/\/servers\/srv_/);
+    await page.waitForSelector("h2 >> text=Import VM");
+    await seesStatus(page, "running");
+    const vm = (await stack.world.vms()).find(({ vmid }) => vmid === 28_000);
+    expect(vm).toMatchObject({ running: true, description: expect.stringContaining(serverIdOf(page)) });
+    await page.waitForSelector("#delete .why >> text=protected");
+    expect(stack.world.effects().destroys.size).toBe(0);
+    // It is not as its size says: that is told to whoever owns it, and to operators.
+    await page.waitForSelector("#drift");
+    await operator.open("/operator/drift?kind=changed");
+    await page.waitForSelector(`th >> text="28000"`);
+  });
+
+  test("an import of a VM that is not there fails and says so; what it left can be removed", async () => {
+    const { page } = operator;
+    await operator.open("/operator/import");
+    await page.check("#vmid-other");
+    await page.fill("input[name=other_vmid]", "29123");
+    await page.fill("#field-name", "ghost");
+    await page.click(".summary button[value=import]");
+    await page.waitForURL(/\/servers\/srv_/);
+    const id = serverIdOf(page);
+    await seesStatus(page, "error");
+    await page.waitForSelector(".panel .status[data-tone=bad]");
+    await page.click("#danger form:has(input[value=delete]) button");
+    await page.fill("#confirm-name", "ghost");
+    await page.click("#delete button[type=submit]");
+    await page.waitForSelector(".pending time");
+    await page.waitForSelector(".pending .confirm > summary");
+    await page.click(".pending .confirm > summary");
+    await page.fill("#purge-name", "ghost");
+    await page.click("#purge button[type=submit]");
+    await page.waitForURL("**/servers?notice=gone");
+    expect(await page.content()).not.toContain(id);
+  });
+
+  test("a region is registered, its agent's token shown once and revoked, and nothing is broken", async () => {
+    const { page } = operator;
+    await operator.open("/operator");
+    await page.click("a[href='/operator/regions/new']");
+    await page.fill("#field-slug", "lab1");
+    await page.fill("#field-name", "Ankara 1");
+    await page.fill("#field-vmid_first", "40000");
+    await page.fill("#field-vmid_last", "40099");
+    await page.click("main .form button[type=submit]");
+    await page.waitForSelector("#slug-problem");
+    expect(await page.inputValue("#field-vmid_last")).toBe("40099");
+    await page.fill("#field-slug", "ank1");
+    await page.click("main .form button[type=submit]");
+    await page.waitForURL(/\/operator\/regions\/ank1/);
+    await page.fill("#field-token_name", "agent-1");
+    await page.click("#tokens .row-form button");
+    const secret = (await page.textContent("#agent-token"))?.trim() ?? "";
+    const claims = () =>
+      fetch(`${stack.world.apiUrl}/agent/health`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+        body: "{}",
+      }).then(({ status }) => status);
+    expect(await claims()).toBe(422);
+    await page.reload();
+    expect(await page.content()).not.toContain(secret);
+    await page.click("#tokens .confirm > summary");
+    await page.click("#tokens .confirm button[data-kind=danger]");
+    await page.waitForSelector("#tokens .status >> text=revoked");
+    await expect.poll(claims, { timeout: 10_000 }).toBe(401);
+
+    await operator.open("/operator/invariants");
+    await send(page, ".page-head form button");
+    await page.waitForSelector(".status >> text=in order");
+    await page.click("#promise-I11 > summary");
+    expect(await page.locator("#promise-I11 li").count()).toBeGreaterThan(1);
+    expect(complaintsBeyond(operator, 404, 409)).toEqual([]);
+    expect(complaintsBeyond(owner, 409)).toEqual([]);
+  });
+});

@@ -1,0 +1,98 @@
+import { type RegionWorld, startRegionWorld } from "@kule/testing/region-world";
+import type { Browser, Page } from "playwright-core";
+import { expect, vi } from "vitest";
+import { openBrowser, openPage, type WatchedPage } from "./browser.ts";
+
+/** Kule as people have it: panel, API, worker, agent and lab as processes of their own, and a browser before them. */
+export type PanelStack = {
+  readonly world: RegionWorld;
+  readonly url: string;
+  /** A browser in which somebody has signed in; operators act in the one organisation there is. */
+  signIn(who: keyof RegionWorld["users"], options?: Parameters<typeof openPage>[1]): Promise<Signed>;
+  /** As somebody does it at the hypervisor. */
+  behindOurBack(what: string, ...args: readonly unknown[]): Promise<void>;
+  end(): Promise<void>;
+};
+
+export type Signed = WatchedPage & {
+  /** Opens a path of the panel. */
+  open(path: string): Promise<void>;
+};
+
+export async function startPanelStack(): Promise<PanelStack> {
+  const world = await startRegionWorld({ leaseSeconds: 10, removalBufferSeconds: 3600 });
+  let browser: Browser | undefined;
+  try {
+    world.startAgent({ KULE_AGENT_INVENTORY_SECONDS: "1", KULE_AGENT_HEALTH_SECONDS: "1" });
+    const panel = await world.startPanel();
+    // Which images a region has is in its agent's first report.
+    const images = async () =>
+      (await world.organisation.GET("/catalog", {})).data?.images.filter(({ regions }) => regions.length > 0)
+        .length;
+    await vi.waitUntil(images, { timeout: 60_000, interval: 200 });
+    const opened = await openBrowser();
+    browser = opened;
+    return {
+      world,
+      url: panel.url,
+      async signIn(who, options) {
+        const watched = await openPage(opened, options);
+        const { page } = watched;
+        page.setDefaultTimeout(40_000);
+        const { email, password } = world.users[who];
+        await page.goto(`${panel.url}/sign-in`);
+        await page.fill("input[name=email]", email);
+        await page.fill("input[name=password]", password);
+        await page.click(".sign-in-card button[type=submit]");
+        await page.waitForURL(/\/(servers|organisations)$/);
+        if (who === "operator") {
+          await page.click(".row-acts button");
+          await page.waitForURL("**/servers");
+        }
+        return {
+          ...watched,
+          async open(path) {
+            await page.goto(panel.url + path);
+          },
+        };
+      },
+      async behindOurBack(what, ...args) {
+        const answer = await fetch(`${world.labControlUrl}/world`, {
+          method: "POST",
+          body: JSON.stringify({ do: what, args }),
+        });
+        if (!answer.ok) throw new Error(await answer.text());
+      },
+      async end() {
+        await opened.close();
+        await world.end();
+      },
+    };
+  } catch (error) {
+    await browser?.close();
+    await world.end();
+    throw error;
+  }
+}
+
+/** Presses what sends a form, and waits for the page that answers: until then the one before is still there to be read. */
+export async function send(page: Page, button: string): Promise<void> {
+  await Promise.all([page.waitForEvent("framenavigated"), page.click(button)]);
+  await page.waitForLoadState();
+}
+
+/** The state beside a server's name, as it comes there by itself: nothing here loads the page again. */
+export async function seesStatus(page: Page, status: string): Promise<void> {
+  await page.waitForSelector(`.title-line .status >> text="${status}"`);
+  // Most acts wait for the job before; the page that shows the next state may still know an open one.
+  await expect
+    .poll(() => page.locator(".panel .status[data-tone=busy]").count(), { timeout: 40_000, interval: 200 })
+    .toBe(0);
+}
+
+/** The id in the address of a server's page. */
+export function serverIdOf(page: Page): string {
+  const id = /\/servers\/(srv_[a-z0-9]+)/.exec(page.url())?.[1];
+  if (id === undefined) throw new Error(`${page.url()} is not a server's page`);
+  return id;
+}
