@@ -4,8 +4,8 @@ import { REGRESSIONS } from "../simulation/regressions.ts";
 import { type BadSeed, newBadCount, runSeeds, type SeedsResult } from "../simulation/run-seeds.ts";
 import { runInTwoThreads } from "../simulation/two-threads.ts";
 
-/** Calls played to the model and to the real API: sequences of forty. */
-const SEQUENCES = { sample: 10, full: 250 } as const;
+/** Calls played to the model and to the real API: sequences of 48. */
+const SEQUENCES = { sample: 12, full: 250 } as const;
 const SEEDS = { sample: 2_400, full: 200_000 } as const;
 const MOST_BAD = { sample: 3, full: 50 } as const;
 /** Seeds of two base seeds do not meet. */
@@ -78,6 +78,115 @@ export const row: Row = {
         },
       ],
       expects: /I2: a stranger's VM was changed/,
+    },
+    {
+      name: "size-never-applied",
+      removes: "the look at what waits for a start after a resize",
+      patches: [
+        {
+          file: "packages/programs/src/servers/resize-server/plan.ts",
+          find: "const restart = on && vm.pendingKeys.some((key) => key in size);",
+          replace: "const restart = false;",
+        },
+      ],
+      expects: /I3: the VM still waits for a start to have its/,
+    },
+    {
+      name: "rebuilt-again-and-again",
+      removes: "the look whether the VM is the one that this rebuild has made",
+      patches: [
+        {
+          file: "packages/programs/src/servers/rebuild-server/program.ts",
+          find: "if (vm.marker.jobId === job.id)",
+          replace: "if (vm.marker.jobId === job.payload.server.id)",
+        },
+      ],
+      expects:
+        /I13: VM \d+ was destroyed while its server is rebuilding|ServerRebuild .* failed with not_converged/,
+    },
+    {
+      name: "half-made-and-started",
+      removes: "the refusal to start a VM that a rebuild has left half made",
+      patches: [
+        {
+          file: "packages/programs/src/servers/vm-problems.ts",
+          find: "if (tags.includes(server.id.toLowerCase())) return;",
+          replace: "if (tags.length >= 0) return;",
+        },
+      ],
+      expects: /I3: half a machine runs/,
+    },
+    {
+      name: "unprotected",
+      removes: "the protection from a late copy of a rebuild's DELETE",
+      patches: [
+        {
+          file: "packages/programs/src/servers/create-server/desired-vm.ts",
+          find: 'protection: "1",',
+          replace: "protection: null,",
+        },
+      ],
+      expects: /I3: the VM is not protected|I13: VM \d+ was destroyed/,
+    },
+    {
+      name: "config-comes-back",
+      removes: "the job's id in every config that it changes",
+      patches: [
+        {
+          file: "packages/proxmox/src/proxmox-hypervisor.ts",
+          find: "...(description === vm.config.description ? {} : { description }),",
+          replace: "",
+        },
+      ],
+      expects: /the config of VM \d+ is again what it was before/,
+    },
+    {
+      name: "buffer-stays",
+      removes: "the end of the removal's mark when a server is kept",
+      patches: [
+        {
+          file: "packages/programs/src/servers/restore-server/plan.ts",
+          find: "vm.tags.filter((tag) => tag !== REMOVING_TAG)",
+          replace: "vm.tags",
+        },
+      ],
+      expects: /I3: a kept server's VM is marked for removal/,
+    },
+    {
+      name: "adoption-unread",
+      removes: "the word that a VM was never taken over, when its server is removed",
+      patches: [
+        {
+          file: "packages/programs/src/servers/existing-server.ts",
+          find: 'return "taken_over" in payload && payload.taken_over === false;',
+          replace: 'return "taken_over" in payload && payload.taken_over === null;',
+        },
+      ],
+      expects: /Server(Stop|Destroy) .* failed with vm_not_ours|I2: VM \d+/,
+    },
+    {
+      name: "renamed-in-the-database",
+      removes: "the VM's name when a server is renamed",
+      patches: [
+        {
+          file: "packages/programs/src/servers/update-server/plan.ts",
+          find: 'if (!isEmptyDifference(configDifference({ name }, vm.config, false))) steps.push({ do: "rename" });',
+          replace: "",
+        },
+      ],
+      expects: /I3: the VM is called/,
+    },
+    {
+      name: "no-successor-called",
+      removes: "the call of the job that waits for an address to leave another server",
+      patches: [
+        {
+          file: "apps/api/src/products/public-ips/settle.ts",
+          find: 'if (queued?.kind === "PublicIpAttach") return callJob(tx, queued);',
+          replace: 'if (queued?.kind === "PublicIpAttach") return;',
+        },
+      ],
+      expects: /model and API differ/,
     },
     {
       name: "lock-taken-for-dead",
@@ -171,6 +280,8 @@ function figuresOf({ seeds, counts, repeated }: SeedsResult): Record<string, num
     "reports of former holders refused": counts.refusedReports,
     "effects that arrived after their lease": counts.lateChanges,
     "servers these left with the wrong power or mark": counts.lateDrift,
+    "machines that a late request made for a server that was gone": counts.lateClones,
+    "machines made anew that a late request destroyed, and made once more": counts.lateDestroys,
     "jobs out of attempts": counts.exhausted,
   };
 }

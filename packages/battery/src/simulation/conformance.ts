@@ -14,7 +14,8 @@ export type ConformanceResult = {
   readonly violations: readonly string[];
 };
 
-const MOVES_A_SEQUENCE = 40;
+const MOVES_A_SEQUENCE = 48;
+const PUBLIC_IPS = 2;
 /** The whole state is compared after so many moves, and in the end. */
 const COMPARE_EVERY = 8;
 const MOST_VIOLATIONS = 20;
@@ -58,12 +59,13 @@ async function playSequence(
       removalBufferSeconds: LONG_SECONDS,
       vmidRange,
       addresses: 200,
+      publicIps: PUBLIC_IPS,
       maxAttempts,
     },
     () => now,
     () => 0.5,
   );
-  const real = await RealControlPlane.open(world, `r${number}`, vmidRange, maxAttempts);
+  const real = await RealControlPlane.open(world, number, { vmidRange, maxAttempts, publicIps: PUBLIC_IPS });
   const moves: Move[] = [];
   const fail = (what: string, expected: unknown, found: unknown) => ({
     calls: moves.length,

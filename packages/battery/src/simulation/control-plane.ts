@@ -5,16 +5,23 @@ import type { JobKind, Schemas } from "@kule/contract/schemas";
 import { decideCancel, decideRetry } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
 import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
-import { decideServerAction } from "@kule/rules/servers/preconditions";
-import { endAttempt, retried, settle } from "./model-endings.ts";
-import { type ModelJob, type ModelServer, type ModelSettings, ModelState } from "./model-state.ts";
-
-/** An answer of the API: its status, and what the caller does something about. */
-export type ModelAnswer<Body> =
-  | { readonly status: 200 | 202 | 204; readonly body: Body }
-  | { readonly status: 404 | 409; readonly code: string };
-
-const refused = (status: 404 | 409, code: string) => ({ status, code }) as const;
+import { endAttempt, macsOf, nothingSeen, retried, settle } from "./model-endings.ts";
+import { payloadOf } from "./model-payloads.ts";
+import {
+  type Accepted,
+  cancelQueued,
+  type ModelAnswer,
+  refused,
+  refusedByRules,
+  type ServerAnswer,
+} from "./model-refusals.ts";
+import {
+  type JobParameters,
+  type ModelJob,
+  type ModelServer,
+  type ModelSettings,
+  ModelState,
+} from "./model-state.ts";
 
 export class ControlPlaneModel {
   readonly state: ModelState;
@@ -55,7 +62,7 @@ export class ControlPlaneModel {
     let due: number | null = null;
     for (const job of this.state.jobs) {
       const at = job.status === "queued" ? job.runAt : job.status === "running" ? job.leaseUntil : null;
-      if (at !== null && (due === null || at < due)) due = at;
+      if (at !== null && at !== Number.POSITIVE_INFINITY && (due === null || at < due)) due = at;
     }
     return due;
   }
@@ -82,6 +89,8 @@ export class ControlPlaneModel {
         errorCode: error?.code ?? null,
         power: observed?.power_state ?? null,
         vmidUnusable: observed?.vmid_unusable ?? null,
+        publicNetwork: observed?.public_network ?? null,
+        macs: macsOf(observed),
       };
       endAttempt(state, job, outcome, this.#random);
       this.onNews();
@@ -91,21 +100,23 @@ export class ControlPlaneModel {
 
   // --- What people ask. ---
 
-  createServer(start = true): ModelAnswer<{ server: ModelServer; job: ModelJob }> {
+  createServer(start = true): Accepted {
     const { state } = this;
     const server = state.addServer(`server-${state.servers.size + 1}`, start);
     if (state.takeVmid(server.id) === null || state.takeAddress(server.id) === null)
       throw new Error("the model has no room for another server: give it a wider range");
-    return this.#queued(server, "ServerCreate");
+    return this.queue(server, "ServerCreate");
   }
 
-  deleteServer(serverId: string): ModelAnswer<{ server: ModelServer; job: ModelJob }> {
+  deleteServer(serverId: string): ServerAnswer {
     const { state } = this;
     const server = state.servers.get(serverId);
-    const no = refusal("delete", server);
-    if (server === undefined || no !== null) return no ?? refused(404, "not_found");
+    if (server === undefined) return refused(404, "not_found");
+    const no = refusedByRules(state, server, "delete");
+    if (no !== null) return no;
     const { running, queued } = state.openJobs(serverId);
     if (queued !== null) cancelQueued(queued, "superseded");
+    if (queued?.kind === "ServerResize") server.resizes = null;
     if (running !== null && running.kind !== "ServerStop") running.cancelRequested = true;
     server.restoresTo = restoresTo(
       server.status as ServerStatus,
@@ -116,26 +127,55 @@ export class ControlPlaneModel {
     server.reasonCode = null;
     server.purgeAt = state.now() + state.settings.removalBufferSeconds * 1000;
     server.generation += 1;
-    const answer = this.#queued(server, "ServerStop");
+    const answer = this.queue(server, "ServerStop");
     state.recordUsage(["server.purge_scheduled"], serverId, answer.body.job.id);
     return answer;
   }
 
-  cancelDeletion(serverId: string): ModelAnswer<{ server: ModelServer; job: ModelJob }> {
+  /** Destroys it at once, out of the buffer or without one. */
+  purgeServer(serverId: string): ServerAnswer {
     const { state } = this;
     const server = state.servers.get(serverId);
-    const no = refusal("cancel_deletion", server);
-    if (server === undefined || no !== null) return no ?? refused(404, "not_found");
+    if (server === undefined) return refused(404, "not_found");
+    const no = refusedByRules(state, server, "purge");
+    if (no !== null) return no;
+    const { running, queued } = state.openJobs(serverId);
+    if (queued !== null) cancelQueued(queued, "superseded");
+    if (queued?.kind === "ServerResize") server.resizes = null;
+    if (running !== null && running.kind !== "ServerStop") running.cancelRequested = true;
+    const isMarked = server.status === "pending_deletion";
+    if (!isMarked)
+      server.restoresTo = restoresTo(
+        server.status as ServerStatus,
+        server.observedGeneration > 0,
+        server.powerState === "on",
+      );
+    server.status = "deleting";
+    server.reasonCode = null;
+    server.purgeAt = state.now();
+    server.generation += 1;
+    const answer = this.queue(server, "ServerDestroy");
+    if (!isMarked) state.recordUsage(["server.purge_scheduled"], serverId, answer.body.job.id);
+    return answer;
+  }
+
+  cancelDeletion(serverId: string): ServerAnswer {
+    const { state } = this;
+    const server = state.servers.get(serverId);
+    if (server === undefined) return refused(404, "not_found");
+    const no = refusedByRules(state, server, "cancel_deletion");
+    if (no !== null) return no;
     const { running, queued } = state.openJobs(serverId);
     if (queued !== null) cancelQueued(queued, "superseded");
     if (running?.kind === "ServerStop") running.cancelRequested = true;
     const to = server.restoresTo ?? "error";
-    const isBeingCreated = to === "error" && running?.kind === "ServerCreate";
+    const isBeingCreated =
+      to === "error" && (running?.kind === "ServerCreate" || running?.kind === "ServerAdopt");
     server.status = isBeingCreated ? "creating" : to === "running" ? "starting" : to;
     server.reasonCode = to === "error" && !isBeingCreated ? "create_cancelled" : null;
     server.purgeAt = null;
     server.generation += 1;
-    if (to !== "error") return this.#queued(server, "ServerRestore");
+    if (to !== "error") return this.queue(server, "ServerRestore");
     // A server that was never made has nothing in the region to be restored.
     const job = state.addJob("ServerRestore", serverId);
     job.status = "succeeded";
@@ -150,7 +190,8 @@ export class ControlPlaneModel {
     if (!decideCancel(job).allowed) return refused(409, "invalid_state");
     if (job.status === "queued") {
       cancelQueued(job, "cancelled");
-      settle(this.state, job, "cancelled", null);
+      settle(this.state, job, "cancelled", nothingSeen);
+      this.onNews();
     } else job.cancelRequested = true;
     return { status: 202, body: job };
   }
@@ -182,7 +223,7 @@ export class ControlPlaneModel {
       attempt: 0,
       phase: null,
       progress: 0,
-      runAt: state.now(),
+      runAt: state.moment(),
       irreversible: false,
       cancelRequested: false,
       errorCode: null,
@@ -190,6 +231,13 @@ export class ControlPlaneModel {
     retried(state, job);
     this.onNews();
     return { status: 202, body: job };
+  }
+
+  /** Writes a job for a server, and the server's way there when the job has one. */
+  queue(server: ModelServer, kind: JobKind, parameters: JobParameters = {}): Accepted {
+    const job = this.state.addJob(kind, server.id, parameters);
+    this.onNews();
+    return { status: 202, body: { server, job } };
   }
 
   // --- What the worker does by itself. ---
@@ -202,7 +250,7 @@ export class ControlPlaneModel {
     if (server.purgeAt === null || server.purgeAt > state.now()) return false;
     const { queued } = state.openJobs(serverId);
     if (queued !== null) cancelQueued(queued, "superseded");
-    this.#queued(server, "ServerDestroy");
+    this.queue(server, "ServerDestroy");
     server.status = "deleting";
     server.reasonCode = null;
     server.generation += 1;
@@ -215,12 +263,7 @@ export class ControlPlaneModel {
     const now = state.now();
     const expired = state.jobs.filter((job) => job.status === "running" && (job.leaseUntil ?? now) < now);
     for (const job of expired) {
-      endAttempt(
-        state,
-        job,
-        { status: "retry", errorCode: "lease_expired", power: null, vmidUnusable: null },
-        this.#random,
-      );
+      endAttempt(state, job, { ...nothingSeen, status: "retry", errorCode: "lease_expired" }, this.#random);
       this.onNews();
     }
     return expired.length;
@@ -257,7 +300,7 @@ export class ControlPlaneModel {
       lease_seconds: this.state.settings.leaseSeconds,
       lease_expires_at: new Date(job.leaseUntil ?? 0).toISOString(),
       cancel_requested: job.cancelRequested,
-      payload: this.state.payloadOf(job),
+      payload: payloadOf(this.state, job),
     };
   }
 
@@ -266,37 +309,6 @@ export class ControlPlaneModel {
     const lease_expires_at = leaseUntil === null ? null : new Date(leaseUntil).toISOString();
     return { status: 200, body: { lease_expires_at, cancel_requested: cancelRequested, status } };
   }
-
-  #queued(server: ModelServer, kind: JobKind) {
-    const job = this.state.addJob(kind, server.id);
-    this.onNews();
-    return { status: 202, body: { server, job } } as const;
-  }
-}
-
-function refusal(
-  action: "delete" | "cancel_deletion",
-  server: ModelServer | undefined,
-): { status: 404 | 409; code: string } | null {
-  if (server === undefined || server.status === "deleted") return refused(404, "not_found");
-  const [first] = decideServerAction(action, {
-    id: server.id,
-    status: server.status,
-    deleteProtected: false,
-    rebuildProtected: false,
-    wasCreated: server.observedGeneration > 0,
-    openJob: null,
-    agentAnswers: null,
-    lockedFor: null,
-  });
-  return first === undefined ? null : refused(409, first.code);
-}
-
-/** Ends a job that waits: its place in the queue goes to another one, or nobody wants it any more. */
-function cancelQueued(job: ModelJob, code: string): void {
-  job.status = "cancelled";
-  job.errorCode = code;
-  job.ends += 1;
 }
 
 /** A step is one row: reported as running it begins, reported again by its name it ends. */

@@ -3,7 +3,8 @@
 import { parseMarker } from "@kule/proxmox/marker";
 import { isDone } from "@kule/rules/jobs/actions";
 import { hasAttemptsLeft } from "@kule/rules/jobs/retry";
-import type { ModelServer } from "./model-state.ts";
+import { checkMachine, checkMadeByHand, checkPublicIps, wasTakenOver } from "./machine-checks.ts";
+import type { ModelJob, ModelServer } from "./model-state.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** Job errors that a permanent fault of the hypervisor may lead to, if there was one. */
@@ -15,13 +16,28 @@ const PERMANENT_CODES = new Set([
   "volumes_left",
 ]);
 
+/** What comes of a VM that a rebuild has left half made. */
+const BROKEN_OFF_CODES = new Set(["vm_missing", "vm_incomplete"]);
+
 /** A job that was called off is not given another VM number; it ends with what was wrong with its own. */
 const VMID_CODES = new Set(["vmid_taken", "vmid_quarantined"]);
+
+/** A job takes a server there and away again. */
+const ON_ITS_WAY = new Set<string>([
+  "creating",
+  "starting",
+  "stopping",
+  "rebooting",
+  "resizing",
+  "rebuilding",
+]);
 
 export function checkEnd(simulation: Simulation): void {
   checkJobs(simulation);
   for (const server of simulation.model.state.servers.values()) checkServer(simulation, server);
   checkAllocations(simulation);
+  checkPublicIps(simulation);
+  checkMadeByHand(simulation);
   checkVms(simulation);
   checkUsage(simulation);
 }
@@ -46,6 +62,14 @@ function checkJobs(simulation: Simulation): void {
     // Somebody else's VM under the server's number is for operators.
     if (job.cancelRequested && VMID_CODES.has(job.errorCode ?? "")) continue;
     if (job.errorCode === "vm_not_ours" && hasStranger(simulation, job.serverId)) continue;
+    // Somebody's machine has no agent of ours in it.
+    if (job.errorCode === "guest_agent_unavailable" && isMadeByHand(simulation, job)) continue;
+    // A late request has switched it off, as further down.
+    if (job.errorCode === "guest_stopped" && witness.foundOff.has(job.id)) continue;
+    // A VM that somebody moves or changes while the job looks at what it has done may never look finished.
+    if (job.errorCode === "not_converged" && wasEdited(simulation, job)) continue;
+    if (job.errorCode !== null && BROKEN_OFF_CODES.has(job.errorCode) && wasBrokenOff(simulation, job))
+      continue;
     const isAllowed = PERMANENT_CODES.has(job.errorCode ?? "") && permanent > 0;
     if (isAllowed) permanent -= 1;
     else
@@ -60,6 +84,31 @@ function checkJobs(simulation: Simulation): void {
       !simulation.deadClones.has(vmid)
     )
       simulation.violation(`VM number ${vmid} was given up although nothing was wrong with it`);
+}
+
+function isMadeByHand({ model, witness }: Simulation, job: ModelJob): boolean {
+  return [...witness.madeByHand.keys()].some(
+    (vmid) => model.state.vmids.get(vmid)?.serverId === job.serverId,
+  );
+}
+
+/** A rebuild had begun to replace its VM, and gave way to a removal that was taken back, or failed. */
+function wasCalledOffBetween({ model }: Simulation, serverId: string): boolean {
+  const last = model.state.jobs.findLast((job) => job.serverId === serverId);
+  return last?.status === "cancelled" && last.attempt > 0;
+}
+
+function wasEdited({ model, edited }: Simulation, { serverId }: ModelJob): boolean {
+  return [...model.state.vmids].some(
+    ([vmid, allocation]) => allocation.serverId === serverId && edited.has(vmid),
+  );
+}
+
+function wasBrokenOff({ model }: Simulation, { serverId, kind }: ModelJob): boolean {
+  if (kind === "ServerRebuild") return false;
+  return model.state.jobs.some(
+    (job) => job.serverId === serverId && job.kind === "ServerRebuild" && job.status !== "succeeded",
+  );
 }
 
 function hasStranger({ model, witness }: Simulation, serverId: string): boolean {
@@ -77,8 +126,7 @@ function checkServer(simulation: Simulation, server: ModelServer): void {
       (job) => job.serverId === server.id && job.kind === kind && job.status === "failed",
     );
   if (running === null && queued === null) {
-    if (["creating", "starting", "stopping"].includes(server.status))
-      note("I5: a server on its way has no job that takes it there");
+    if (ON_ITS_WAY.has(server.status)) note("I5: a server on its way has no job that takes it there");
     if (server.status === "deleting" && !hasFailed("ServerDestroy"))
       note("I5: a server is being destroyed by no job");
   }
@@ -97,24 +145,22 @@ function checkServer(simulation: Simulation, server: ModelServer): void {
     note("I3: a server that is there has no VM");
     return;
   }
-  const payload = model.state.jobs.find((job) => job.serverId === server.id && job.kind === "ServerCreate");
-  if (payload !== undefined) {
-    const wanted = model.state.payloadOf(payload);
-    const nic = wanted.kind === "ServerCreate" ? wanted.interfaces[0] : undefined;
-    if (nic !== undefined) {
-      if (!vm.config.net0?.toLowerCase().includes(nic.mac)) note("I3: the VM has another MAC");
-      if (!vm.config.ipconfig0?.includes(`ip=${nic.address}/`)) note("I3: the VM has another address");
-    }
-  }
-  const drift: string[] = [];
-  if (vm.config.tags?.includes("kule-removing")) drift.push("I3: a kept server's VM is marked for removal");
+  checkMachine(simulation, server, vm, note);
   const isOn = vm.process !== null;
-  if (isOn !== (server.status === "running")) drift.push(`I3: the VM is ${isOn ? "on" : "off"}`);
-  if (drift.length === 0) return;
-  // A request that arrives when its sender has given it up may undo what was done since: no lease can stop it, and the
-  // hypervisor knows none. It is counted, and only power and the removal's mark may be touched by it.
-  if (witness.lateChanges.has(vmid)) simulation.counts.lateDrift += 1;
-  else for (const text of drift) note(text);
+  // A request that arrives when its sender has given it up, or once more, may undo what was done since: no lease can stop
+  // it, and the hypervisor knows none. It is counted; only power may be touched by a copy, and the removal's mark by a
+  // request that was all that time on its way.
+  // The same holds of the power of a server whose job was called off between two attempts: what the first one did is seen
+  // by the next look at the region, and there is none here.
+  const isExcused = witness.latePower.has(vmid) || wasCalledOffBetween(simulation, server.id);
+  if (isOn !== (server.status === "running")) {
+    if (isExcused) simulation.counts.lateDrift += 1;
+    else note(`I3: the VM is ${isOn ? "on" : "off"}`);
+  }
+  if (vm.config.tags?.includes("kule-removing")) {
+    if (witness.lateConfigs.has(vmid)) simulation.counts.lateDrift += 1;
+    else note("I3: a kept server's VM is marked for removal");
+  }
 }
 
 function checkAllocations(simulation: Simulation): void {
@@ -139,6 +185,10 @@ function checkVms(simulation: Simulation): void {
     if (marker === null || witness.strangers.has(vm.vmid) || allocation?.state === "quarantined") continue;
     vmsOf.set(marker.serverId, (vmsOf.get(marker.serverId) ?? 0) + 1);
     const server = model.state.servers.get(marker.serverId);
+    // Marked, and called off before that was said: it is somebody's, marks and all.
+    if (witness.madeByHand.has(vm.vmid) && !wasTakenOver(model.state, marker.serverId)) continue;
+    // No lease can stop such a request. The number rests, and operators are told of the VM as one too many.
+    if (server?.status === "deleted" && witness.lateClones.has(vm.vmid)) continue;
     if (server === undefined || server.status === "deleted")
       simulation.violation(`I2: VM ${vm.vmid} of ${marker.serverId} has no server`);
     else if (allocation?.serverId !== marker.serverId)
@@ -170,6 +220,9 @@ function checkUsage(simulation: Simulation): void {
       }
       if (isOpen && server.status === "deleted")
         simulation.violation(`I9: ${server.id} is gone and ${opens} is not closed`);
+      // As above: a request that came too late may have switched it off, and the next job has seen that.
+      const vmid = simulation.model.state.vmidOf(server.id);
+      if (vmid !== null && simulation.witness.latePower.has(vmid)) continue;
       if (opens === "server.started" && server.status === "running" && !isOpen)
         simulation.violation(`I9: ${server.id} runs and is not counted`);
     }

@@ -26,8 +26,12 @@ export type FaultPlan = {
   readonly agents: number;
   readonly concurrency: number;
   readonly servers: number;
-  /** What people do while there is trouble, beside creating servers. */
+  /** Removals and second thoughts of people while there is trouble. */
   readonly wishes: number;
+  /** Whatever else they ask of the servers they have: power, size, name, password, addresses. */
+  readonly acts: number;
+  /** VMs that somebody made by hand and that become servers. */
+  readonly adoptions: number;
   readonly troubleSeconds: number;
   readonly removalBufferSeconds: number;
   /** Simulated seconds of the hypervisor's work for each lifelike one. */
@@ -91,8 +95,10 @@ export function drawFaults(dice: Dice): FaultPlan {
   return {
     agents: dice.whole(2, 3),
     concurrency: dice.whole(1, 2),
-    servers: dice.pick([1, 1, 1, 2, 2, 3]),
-    wishes: dice.whole(0, 4),
+    servers: dice.pick([1, 1, 1, 1, 1, 2]),
+    wishes: dice.pick([0, 0, 1, 1, 2, 3]),
+    acts: dice.whole(0, 4),
+    adoptions: dice.chance(0.08) ? 1 : 0,
     troubleSeconds,
     removalBufferSeconds: dice.whole(260, 320),
     hypervisorPace: dice.pick([0.3, 0.3, 1, 1, 1, 1, 1, 4, 4, 25]),

@@ -70,11 +70,23 @@ function carry(simulation: Simulation, agent: SimulatedAgent, call: HttpExchange
       const fate = simulation.isTroubled ? drawFate(faults, dice) : "through";
       if (fate !== "through") simulation.counts.hypervisorFaults += 1;
       const latency = () => dice.between(...faults.latency);
+      let arrivals = 0;
       const arrive = (reply: (outgoing: Outgoing) => void) => {
+        arrivals += 1;
+        if (call.method === "DELETE" && vmid !== null && (isOver || arrivals > 1))
+          simulation.witness.destroyArrivesLate(vmid);
         if (isChange) {
           simulation.mark(`pve ${agent.name}`, `${call.method} ${call.url.pathname.slice(10)} ${fate}`);
-          if (run !== null) simulation.witness.changeArrives(run);
-        } else simulation.note(() => `pve ${agent.name} GET ${call.url.pathname.slice(10)} ${fate}`);
+          if (run !== null) {
+            const arrival = { isCopy: arrivals > 1, isAwaited: arrivals === 1 && !isOver };
+            simulation.witness.changeArrives(run, call.url.pathname, arrival);
+          }
+        } else {
+          const looked = /\/qemu\/(\d+)\/status\/current$/.exec(call.url.pathname)?.[1];
+          const looker = looked === undefined || isOver ? undefined : agent.runs.get(Number(looked));
+          if (looker !== undefined) simulation.witness.looks(looker);
+          simulation.note(() => `pve ${agent.name} GET ${call.url.pathname.slice(10)} ${fate}`);
+        }
         void answer(simulation.region.region, handlers, {
           method: call.method,
           target: splitTarget(call.url.pathname + call.url.search),

@@ -4,15 +4,27 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { backoffSeconds, hasAttemptsLeft } from "@kule/rules/jobs/retry";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import { leavesRunning } from "@kule/rules/servers/power";
 import { type PowerState, settleServer } from "@kule/rules/servers/settle";
-import type { ModelJob, ModelState } from "./model-state.ts";
+import { retryPublicIps, settlePublicIps } from "./model-public-ips.ts";
+import { type ModelJob, type ModelServer, type ModelState, planOf } from "./model-state.ts";
 
 export type AttemptOutcome = {
   readonly status: Schemas["JobOutcome"]["status"];
   readonly errorCode: string | null;
   readonly power: PowerState | null;
   readonly vmidUnusable: "taken" | "quarantined" | null;
+  readonly publicNetwork: "applied" | "next_boot" | null;
+  readonly macs: readonly (string | null)[];
 };
+
+/** Of an attempt that nobody has reported on. */
+export const nothingSeen = { power: null, vmidUnusable: null, publicNetwork: null, macs: [] } as const;
+
+/** The MACs of a VM that was taken over, as they were read back. */
+export function macsOf(observed: object | undefined): readonly (string | null)[] {
+  return (observed as { macs?: readonly (string | null)[] } | undefined)?.macs ?? [];
+}
 
 type FinalStatus = "succeeded" | "failed" | "cancelled";
 
@@ -25,7 +37,8 @@ export function endAttempt(
 ): void {
   const replaced = outcome.vmidUnusable !== null && outcome.status !== "succeeded" && !job.cancelRequested;
   if (replaced) {
-    if (!state.replaceVmid(job.serverId)) {
+    if (state.replaceVmid(job.serverId)) state.serverOf(job).mac = null;
+    else {
       finish(state, job, "failed", { ...outcome, errorCode: "vmid_exhausted" });
       return;
     }
@@ -67,7 +80,7 @@ function finish(state: ModelState, job: ModelJob, status: FinalStatus, outcome: 
   job.leaseUntil = null;
   job.errorCode = status === "succeeded" ? null : outcome.errorCode;
   job.ends += 1;
-  settle(state, job, status, outcome.power);
+  settle(state, job, status, outcome);
 }
 
 function requeue(
@@ -79,7 +92,7 @@ function requeue(
   closeSteps(job, "failed");
   job.status = "queued";
   job.leaseUntil = null;
-  job.runAt = state.now() + delaySeconds * 1000;
+  job.runAt = state.moment() + delaySeconds * 1000;
   job.attempt = countsAttempt ? job.attempt : Math.max(0, job.attempt - 1);
   job.errorCode = outcome.errorCode;
 }
@@ -94,25 +107,23 @@ export function settle(
   state: ModelState,
   job: ModelJob,
   status: FinalStatus,
-  power: PowerState | null,
+  { power, publicNetwork, macs }: Pick<AttemptOutcome, "power" | "publicNetwork" | "macs">,
 ): void {
   const server = state.serverOf(job);
   if (server.status === "deleted") throw new Error(`job ${job.id} has no server to settle`);
-  const wantsRunning =
-    job.kind === "ServerCreate" ? server.startWhenCreated : server.restoresTo === "running";
   const settled = settleServer(
     job.kind,
     {
       status: server.status as ServerStatus,
       powerState: server.powerState,
-      wantsRunning,
+      wantsRunning: wantsRunning(job, server),
       ...state.openUsage(server.id),
       isIrreversible: job.irreversible,
       // Nothing here resizes a server.
       diskHasGrown: false,
       hasSuccessor: state.openJobs(server.id).queued !== null,
     },
-    { status, power, message: status },
+    { status, power, message: status, code: status === "failed" ? job.errorCode : null },
   );
   server.status = settled.status;
   server.powerState = settled.powerState;
@@ -121,6 +132,7 @@ export function settle(
   const isRestored =
     job.kind === "ServerRestore" && settled.isApplied && settled.status !== "pending_deletion";
   if (isRestored) server.restoresTo = null;
+  takeOver(server, job, status, macs);
   if (settled.isApplied) server.observedGeneration = server.generation;
   if (settled.wipesSecret) server.hasSecret = false;
   if (settled.releasesAllocations) {
@@ -128,12 +140,56 @@ export function settle(
     state.restVmid(server.id, "tombstone");
   }
   state.recordUsage(settled.usage, server.id, job.id);
+  settlePublicIps(state, server, job, { status, publicNetwork });
 }
 
-/** A create or a restore that is tried again is on its way once more; the other jobs never took the status away. */
+/** What a job was asked for is the server's when the region has read it back. */
+function takeOver(
+  server: ModelServer,
+  { kind, parameters }: ModelJob,
+  status: FinalStatus,
+  macs: readonly (string | null)[],
+): void {
+  if (kind === "ServerResize") server.resizes = null;
+  if (status !== "succeeded") return;
+  if (kind === "ServerResize") {
+    server.package = parameters.package ?? server.package;
+    server.diskGb = parameters.disk_gb ?? planOf(server.package).diskGb;
+  }
+  if (kind === "ServerRebuild") server.image = parameters.image ?? server.image;
+  if (kind === "ServerAdopt") server.mac = macs[0]?.toLowerCase() ?? server.mac;
+}
+
+/** What a server has to be after the job, when the region does not say. */
+function wantsRunning({ kind, parameters }: ModelJob, server: ModelServer): boolean {
+  switch (kind) {
+    case "ServerCreate":
+      return server.startWhenCreated;
+    case "ServerPower":
+      return parameters.action !== undefined && leavesRunning(parameters.action);
+    case "ServerResize":
+      return parameters.run === true;
+    case "ServerRebuild":
+      return true;
+    case "ServerPasswordReset":
+    case "ServerUpdate":
+      return server.powerState === "on";
+    default:
+      return server.restoresTo === "running";
+  }
+}
+
+/** A job that is tried again takes its server on its way once more; a stop and a destroy never took the status away. */
 export function retried(state: ModelState, job: ModelJob): void {
+  retryPublicIps(state, job);
   const server = state.serverOf(job);
-  if (job.kind === "ServerCreate") server.status = "creating";
+  if (job.kind === "ServerCreate" || job.kind === "ServerAdopt") server.status = "creating";
   if (job.kind === "ServerRestore") server.status = server.restoresTo === "running" ? "starting" : "stopped";
+  if (job.kind === "ServerRebuild") server.status = "rebuilding";
+  if (job.kind === "ServerResize") {
+    server.status = "resizing";
+    const { package: slug = server.package, disk_gb = 0 } = job.parameters;
+    server.resizes = { package: slug, diskGb: disk_gb };
+  }
   server.reasonCode = null;
 }

@@ -1,17 +1,29 @@
 // What the control plane knows, as plain objects: the rows of its tables that jobs, leases and allocations are about.
 
 import type { JobKind, Schemas } from "@kule/contract/schemas";
+import { type PackageSlug, packages, type ServerPackage } from "@kule/rules/catalog/packages";
 import type { JobStatus } from "@kule/rules/jobs/actions";
 import { defaultMaxAttempts } from "@kule/rules/jobs/retry";
 import type { RestoresTo, ServerStatus } from "@kule/rules/servers/lifecycle";
 import { macAddress } from "@kule/rules/servers/mac";
+import type { PowerAction } from "@kule/rules/servers/power";
 import type { PowerState, UsageKind } from "@kule/rules/servers/settle";
 
 export type ModelServer = {
   readonly id: string;
   readonly organisationId: string;
-  readonly name: string;
+  name: string;
   readonly startWhenCreated: boolean;
+  image: string;
+  package: PackageSlug;
+  /** Null for what the package has. */
+  diskGb: number | null;
+  /** What a resize takes along until it ends. */
+  resizes: { readonly package: PackageSlug; readonly diskGb: number } | null;
+  deleteProtected: boolean;
+  rebuildProtected: boolean;
+  /** Of its private interface, when that is not the one of its VM number: it came with a VM that was taken over. */
+  mac: string | null;
   status: ServerStatus | "deleted";
   powerState: PowerState;
   reasonCode: string | null;
@@ -31,12 +43,25 @@ export type ModelStep = {
   status: Schemas["JobStep"]["status"];
 };
 
+/** What was asked for and is written nowhere else. */
+export type JobParameters = {
+  readonly action?: PowerAction;
+  readonly timeout_seconds?: number;
+  readonly force_after?: boolean;
+  readonly package?: PackageSlug;
+  readonly disk_gb?: number;
+  readonly run?: boolean;
+  readonly image?: string;
+  readonly when?: "now" | "next_boot";
+};
+
 export type ModelJob = {
   readonly id: string;
   /** Jobs in the order of their making. */
   readonly number: number;
   readonly kind: JobKind;
   readonly serverId: string;
+  readonly parameters: JobParameters;
   status: JobStatus;
   attempt: number;
   readonly maxAttempts: number;
@@ -57,7 +82,26 @@ export type ModelJob = {
 
 export type ModelVmid = { state: "used" | "tombstone" | "quarantined"; readonly serverId: string };
 export type ModelAddress = { state: "used" | "quarantined"; serverId: string | null };
-export type ModelUsage = { readonly serverId: string; readonly kind: UsageKind; readonly jobId: string };
+export type ModelUsage = {
+  readonly serverId: string;
+  readonly kind: UsageKind;
+  readonly jobId: string;
+  /** The size that is counted from then on. */
+  readonly package: PackageSlug;
+};
+
+/** One that the organisation has taken; its number is its place in the model's list. */
+export type ModelPublicIp = {
+  readonly number: number;
+  /** The server that is to have it. */
+  serverId: string | null;
+  /** The server whose VM may have it. */
+  heldBy: string | null;
+  isApplied: boolean;
+  requiresReboot: boolean;
+  statusCode: string | null;
+  generation: number;
+};
 
 export type ModelSettings = {
   readonly leaseSeconds: number;
@@ -65,13 +109,13 @@ export type ModelSettings = {
   readonly vmidRange: { readonly first: number; readonly last: number };
   /** Servers that its one subnet has room for. */
   readonly addresses: number;
+  /** All IPv4, of one pool. */
+  readonly publicIps: number;
   /** The rules' when left out. */
   readonly maxAttempts?: number;
 };
 
 const ORGANISATION = "org_00000000000000000000000001";
-const VLAN = 120;
-
 export class ModelState {
   readonly settings: ModelSettings;
   /** Milliseconds of the database's clock. */
@@ -81,10 +125,27 @@ export class ModelState {
   readonly vmids = new Map<number, ModelVmid>();
   readonly addresses = new Map<number, ModelAddress>();
   readonly usage: ModelUsage[] = [];
+  readonly publicIps: readonly ModelPublicIp[];
+  #moments = 0;
 
   constructor(settings: ModelSettings, now: () => number) {
     this.settings = settings;
     this.now = now;
+    this.publicIps = Array.from({ length: settings.publicIps }, (_, index) => ({
+      number: index + 1,
+      serverId: null,
+      heldBy: null,
+      isApplied: false,
+      requiresReboot: false,
+      statusCode: null,
+      generation: 1,
+    }));
+  }
+
+  /** Now, and later than all that was written before: what one transaction writes has its order too. */
+  moment(): number {
+    this.#moments += 1;
+    return this.now() + this.#moments * 1e-4;
   }
 
   addServer(name: string, start: boolean): ModelServer {
@@ -94,6 +155,13 @@ export class ModelState {
       organisationId: ORGANISATION,
       name,
       startWhenCreated: start,
+      image: "ubuntu-24.04",
+      package: "s",
+      diskGb: null,
+      resizes: null,
+      deleteProtected: false,
+      rebuildProtected: false,
+      mac: null,
       status: "creating",
       powerState: "unknown",
       reasonCode: null,
@@ -107,17 +175,18 @@ export class ModelState {
     return server;
   }
 
-  addJob(kind: JobKind, serverId: string): ModelJob {
+  addJob(kind: JobKind, serverId: string, parameters: JobParameters = {}): ModelJob {
     const number = this.jobs.length + 1;
     const job: ModelJob = {
       id: `job_${String(number).padStart(26, "0")}`,
       number,
       kind,
       serverId,
+      parameters,
       status: "queued",
       attempt: 0,
       maxAttempts: this.settings.maxAttempts ?? defaultMaxAttempts,
-      runAt: this.now(),
+      runAt: this.moment(),
       epoch: 0,
       leaseUntil: null,
       claimId: null,
@@ -166,6 +235,15 @@ export class ModelState {
       if (vmid.serverId === serverId && vmid.state === "used") vmid.state = as;
   }
 
+  /** A number that somebody's VM has, for a server that is to take it over. */
+  takeThisVmid(vmid: number, serverId: string): boolean {
+    const { first, last } = this.settings.vmidRange;
+    const state = this.vmids.get(vmid)?.state ?? "free";
+    if (vmid < first || vmid > last || (state !== "free" && state !== "quarantined")) return false;
+    this.vmids.set(vmid, { state: "used", serverId });
+    return true;
+  }
+
   /** Another number, and the one it had into quarantine; without another one left it keeps what it has. */
   replaceVmid(serverId: string): boolean {
     const former = this.vmidOf(serverId);
@@ -208,7 +286,8 @@ export class ModelState {
     for (const kind of kinds) {
       if (this.usage.some((each) => each.jobId === jobId && each.serverId === serverId && each.kind === kind))
         throw new Error(`${jobId} would bill ${kind} twice`);
-      this.usage.push({ kind, serverId, jobId });
+      const slug = this.servers.get(serverId)?.package ?? "s";
+      this.usage.push({ kind, serverId, jobId, package: slug });
     }
   }
 
@@ -221,45 +300,19 @@ export class ModelState {
     };
   }
 
-  /** What goes to the agent, from what is wanted now. */
-  payloadOf(job: ModelJob): Schemas["JobPayload"] {
-    const server = this.serverOf(job);
-    const vmid = this.vmidOf(server.id);
-    if (vmid === null) throw new Error(`${server.id} has no VM number`);
-    const { id, organisationId, name } = server;
-    const base = { server: { id, organisation_id: organisationId, name }, vmid };
-    if (job.kind === "ServerRestore")
-      return { kind: "ServerRestore", ...base, start: server.restoresTo === "running" };
-    if (job.kind === "ServerStop" || job.kind === "ServerDestroy") return { kind: job.kind, ...base };
-    if (job.kind !== "ServerCreate") throw new Error(`the model makes no ${job.kind}`);
-    const host = this.addressOf(id);
-    if (host === null) throw new Error(`${id} has no address`);
-    return {
-      kind: "ServerCreate",
-      ...base,
-      pool: `kule-${organisationId}`,
-      tags: ["kule", organisationId, id],
-      template: "ubuntu-24.04",
-      os_family: "linux",
-      default_user: "ubuntu",
-      package: { vcpu: 1, memory_mb: 2048, disk_gb: 10 } as Schemas["PayloadPackage"],
-      interfaces: [
-        {
-          id: `nic_${id.slice(4)}`,
-          mac: macAddress(1, vmid, 0),
-          vlan: VLAN,
-          address: `10.20.0.${host}`,
-          prefix_length: 24,
-          gateway: "10.20.0.254",
-          dns_servers: ["9.9.9.9"],
-          search_domain: "acme.internal",
-        },
-      ],
-      ssh_public_keys: [],
-      password_hash: "$6$rounds=5000$abcdefgh$0123456789abcdef",
-      sealed_password: null,
-      start: server.startWhenCreated,
-      egress: false,
-    };
+  /** Of the private interface. */
+  macOf(server: ModelServer, vmid: number): string {
+    return server.mac ?? macAddress(1, vmid, 0);
   }
+}
+
+export function planOf(slug: PackageSlug): ServerPackage {
+  const plan = packages.find((each) => each.slug === slug);
+  if (plan === undefined) throw new Error(`no package ${slug}`);
+  return plan;
+}
+
+/** Its disk's size: never smaller than what its package has had. */
+export function diskOf({ diskGb, package: slug }: Pick<ModelServer, "diskGb" | "package">): number {
+  return diskGb ?? planOf(slug).diskGb;
 }

@@ -6,8 +6,15 @@ import type { ServerWorld } from "@kule/api/testing/server-world";
 import { TestAgent } from "@kule/api/testing/test-agent";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
 import { reapLeases } from "@kule/api/worker/reap-leases";
-import { claimAnswer, type Move, type MoveAnswer, reportAnswer, shown } from "./sequence-moves.ts";
+import type { ServerWish } from "./model-operations.ts";
+import { claimAnswer, type Move, type MoveAnswer, reportAnswer, shown, shownIp } from "./sequence-moves.ts";
 import { row, type SequenceState } from "./sequence-state.ts";
+
+type Setting = {
+  readonly vmidRange: { readonly first: number; readonly last: number };
+  readonly maxAttempts: number;
+  readonly publicIps: number;
+};
 
 export class RealControlPlane {
   readonly #world: ServerWorld;
@@ -16,6 +23,9 @@ export class RealControlPlane {
   readonly #maxAttempts: number;
   /** In the order of their making. */
   readonly #servers: string[] = [];
+  /** Ids of the public addresses, and the numbers they go by. */
+  readonly #ips: string[] = [];
+  readonly #ipNumbers = new Map<string, number>();
 
   private constructor(world: ServerWorld, region: string, agent: TestAgent, maxAttempts: number) {
     this.#world = world;
@@ -24,20 +34,44 @@ export class RealControlPlane {
     this.#maxAttempts = maxAttempts;
   }
 
-  /** A region of its own with an agent that has reported its health. */
+  /** A region of its own with an agent that has reported its health, and public addresses of the organisation's. */
   static async open(
     world: ServerWorld,
-    region: string,
-    vmidRange: { readonly first: number; readonly last: number },
-    maxAttempts: number,
+    number: number,
+    { vmidRange, maxAttempts, publicIps }: Setting,
   ): Promise<RealControlPlane> {
+    const region = `r${number}`;
     const { agent } = await world.world.addRegion(region, { vmid_range: vmidRange });
     const health = await agent.post("/agent/health", {
       agent_version: "0.0.0",
       hypervisor: { kind: "proxmox", reachable: true },
     });
     if (health.status !== 200) throw new Error(`health answered ${health.status}`);
-    return new RealControlPlane(world, region, new TestAgent(agent), maxAttempts);
+    const real = new RealControlPlane(world, region, new TestAgent(agent), maxAttempts);
+    await real.#takeAddresses(`100.${64 + (number >> 8)}.${number & 255}`, publicIps);
+    return real;
+  }
+
+  async #takeAddresses(net: string, count: number): Promise<void> {
+    const { owned, organisation, world } = this.#world;
+    const { operator } = world;
+    const pool = made(
+      await operator.post("/ip-pools", {
+        region: this.#region,
+        name: this.#region,
+        gateway: `${net}.254`,
+        prefix_length: 24,
+      }),
+    );
+    made(await operator.post(`/ip-pools/${pool.id}/ranges`, { cidr: `${net}.0/28` }));
+    made(
+      await operator.post(`/ip-pools/${pool.id}/allocations`, { organisation_id: organisation.id, count }),
+    );
+    for (let taken = 1; taken <= count; taken++) {
+      const ip = made(await owned.post("/public-ips", { region: this.#region }));
+      this.#ips.push(ip.id);
+      this.#ipNumbers.set(ip.address, taken);
+    }
   }
 
   async play(move: Move): Promise<MoveAnswer> {
@@ -57,11 +91,35 @@ export class RealControlPlane {
     const { owned, owner, world } = this.#world;
     switch (move.do) {
       case "create": {
-        const body = this.#world.body({ region: this.#region, start: move.start });
-        const answer = await owned.post("/servers", body);
-        if (answer.status === 202) this.#servers.push(answer.body.server.id);
-        return ofServer(answer);
+        const name = `server-${this.#servers.length + 1}`;
+        const body = { region: this.#region, name, image: "ubuntu-24.04", package: "s", start: move.start };
+        return ofServer(this.#written(await owned.post("/servers", body)));
       }
+      case "ask":
+        return ofServer(await this.#ask(move.server, move.wish));
+      case "adopt": {
+        const [subnet] = await this.#world.rows(
+          "select id from subnet where region = $1 and organisation_id = $2",
+          [this.#region, this.#world.organisation.id],
+        );
+        const { vmid, name } = move;
+        const body = { name, region: this.#region, vmid, image: "ubuntu-24.04", package: "s" };
+        const operator = world.operator.with({ "Kule-Organisation": this.#world.organisation.id });
+        return ofServer(
+          this.#written(await operator.post("/servers/import", { ...body, subnet_id: subnet.id })),
+        );
+      }
+      case "attach":
+        return ofIp(
+          await owned.post(`/public-ips/${this.#ips[move.ip - 1]}/attach`, {
+            server_id: this.#server(move.server),
+            force: move.force,
+          }),
+        );
+      case "detach":
+        return ofIp(await owned.post(`/public-ips/${this.#ips[move.ip - 1]}/detach`));
+      case "purge":
+        return ofServer(await owned.delete(`/servers/${this.#server(move.server)}?purge=true`));
       case "delete":
         return ofServer(await owned.delete(`/servers/${this.#server(move.server)}`));
       case "keep":
@@ -97,13 +155,45 @@ export class RealControlPlane {
         const answer = await this.#agent.claimRaw({ claim_id: claimId, capabilities });
         if (answer.status !== 200) return refusalOf(answer);
         const numbers = await this.#jobNumbers();
-        return claimAnswer(numbers.get(answer.body.job.id) ?? 0, answer.body.job);
+        return claimAnswer(numbers.get(answer.body.job.id) ?? 0, answer.body.job, this.#ipNumbers);
       }
       case "report": {
         const job = { id: await this.#job(move.job), epoch: move.epoch };
         const answer = await this.#agent.reportAs(job as never, move.seq, move.report);
         return answer.status === 200 ? reportAnswer(200, answer.body) : refusalOf(answer);
       }
+    }
+  }
+
+  #written(answer: Answer): Answer {
+    if (answer.status === 202) this.#servers.push(answer.body.server.id);
+    return answer;
+  }
+
+  async #ask(number: number, wish: ServerWish): Promise<Answer> {
+    const { owned } = this.#world;
+    const server = `/servers/${this.#server(number)}`;
+    switch (wish.to) {
+      case "power": {
+        const { action, timeoutSeconds: timeout_seconds, force: force_after } = wish;
+        return owned.post(`${server}/power`, { action, timeout_seconds, force_after });
+      }
+      case "resize": {
+        const { package: slug, allowRestart: allow_restart, growDisk: grow_disk } = wish;
+        return owned.post(`${server}/resize`, { package: slug, allow_restart, grow_disk });
+      }
+      case "rebuild": {
+        const [found] = await this.#world.rows("select name from server where id = $1", [
+          this.#server(number),
+        ]);
+        return owned.post(`${server}/rebuild`, { image: wish.image, confirm_name: found?.name ?? "none" });
+      }
+      case "password":
+        return owned.post(`${server}/password-reset`, { when: wish.when });
+      case "rename":
+        return owned.patch(server, { name: wish.name });
+      case "protect":
+        return owned.patch(server, { protection: { delete: wish.delete, rebuild: wish.rebuild } });
     }
   }
 
@@ -118,12 +208,14 @@ export class RealControlPlane {
       servers: await texts(
         `${numbered} select n, status, power_state, status_code, restores_to, generation, observed_generation,
                 purge_at is not null as marked,
-                exists (select 1 from server_secret x where x.server_id = s.id) as secret
+                exists (select 1 from server_secret x where x.server_id = s.id) as secret,
+                name, image, package, disk_gb, resize_package, resize_disk_gb, protect_delete, protect_rebuild
            from s order by n`,
       ),
       jobs: await texts(
         `${numbered} select j.n, j.kind, s.n as server, j.status, j.attempt, j.epoch, j.last_seq, j.phase, j.progress,
                 j.irreversible, j.cancel_requested, j.error->>'code' as code, j.lease_until is not null as leased,
+                j.status = 'queued' and j.run_at <= clock_timestamp() as due,
                 (select count(*) from audit a where a.resource = j.id and a.action = 'job.end') as ends
            from j join s on s.id = j.resource_id order by j.n`,
       ),
@@ -132,8 +224,8 @@ export class RealControlPlane {
            from job_step t join j on j.id = t.job_id order by j.n, t.epoch, t.seq`,
       ),
       usage: await texts(
-        `${numbered} select s.n, u.kind, j.n as job from usage_event u join s on s.id = u.resource_id
-           left join j on j.id = u.job_id where u.region = $1 order by u.seq`,
+        `${numbered} select s.n, u.kind, j.n as job, u.package from usage_event u join s on s.id = u.resource_id
+           left join j on j.id = u.job_id where u.region = $1 and u.resource_type = 'server' order by u.seq`,
       ),
       numbers: await texts(
         `${numbered} select v.vmid, v.state, s.n from region_vmid v left join s on s.id = v.server_id
@@ -142,6 +234,11 @@ export class RealControlPlane {
       addresses: await texts(
         `${numbered} select s.n, (select count(*) from nic join address a on a.nic_id = nic.id
                  where nic.server_id = s.id and a.state = 'used') as used from s order by s.n`,
+      ),
+      publicIps: await texts(
+        `${numbered}, i as (select *, row_number() over (order by created_at, id) as n from public_ip where region = $1)
+         select i.n, wanted.n as server, held.n as holder, i.is_applied, i.requires_reboot, i.status_code, i.generation
+           from i left join s wanted on wanted.id = i.server_id left join s held on held.id = i.held_by order by i.n`,
       ),
     };
   }
@@ -176,9 +273,23 @@ function refusalOf({ status, body }: Answer): MoveAnswer {
 }
 
 function ofServer(answer: Answer): MoveAnswer {
+  // What is done at once answers the bare server.
+  if (answer.status === 200)
+    return { status: 200, ...shown({ status: answer.body.status, power: answer.body.power_state }, null) };
   if (answer.status !== 202) return refusalOf(answer);
   const { server, job } = answer.body;
   return { status: 202, ...shown({ status: server.status, power: server.power_state }, job) };
+}
+
+function ofIp(answer: Answer): MoveAnswer {
+  if (answer.status !== 202) return refusalOf(answer);
+  const { public_ip: ip, server, job } = answer.body;
+  return shownIp(ip.status, server, job);
+}
+
+function made(answer: Answer): Answer["body"] {
+  if (answer.status >= 300) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
 }
 
 function ofJob(answer: Answer): MoveAnswer {

@@ -1,15 +1,23 @@
 // The moves of a conformance sequence. Servers and jobs go by their numbers, since both sides name them themselves.
 
-import type { JobKind, Schemas } from "@kule/contract/schemas";
-import type { ControlPlaneModel, ModelAnswer } from "./control-plane.ts";
+import type { JobKind, PayloadOf, Schemas } from "@kule/contract/schemas";
+import { type PublicIpStatus, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
+import type { ControlPlaneModel } from "./control-plane.ts";
 import type { Dice } from "./dice.ts";
+import { adoptServer, askOfServer, type ServerWish } from "./model-operations.ts";
+import { addressOfIp, attachPublicIp, detachPublicIp, type IpAnswer } from "./model-public-ips.ts";
+import type { ModelAnswer } from "./model-refusals.ts";
 import type { ModelJob, ModelServer } from "./model-state.ts";
 
 export type Report = Omit<Schemas["StepReport"], "epoch" | "seq">;
 
 export type Move =
   | { readonly do: "create"; readonly start: boolean }
-  | { readonly do: "delete" | "keep" | "expire"; readonly server: number }
+  | { readonly do: "delete" | "purge" | "keep" | "expire"; readonly server: number }
+  | { readonly do: "ask"; readonly server: number; readonly wish: ServerWish }
+  | { readonly do: "adopt"; readonly vmid: number; readonly name: string }
+  | { readonly do: "attach"; readonly ip: number; readonly server: number; readonly force: boolean }
+  | { readonly do: "detach"; readonly ip: number }
   | { readonly do: "cancel" | "retry" | "pass-lease" | "pass-backoff"; readonly job: number }
   | { readonly do: "claim"; readonly claimId: string; readonly capabilities: readonly JobKind[] }
   | {
@@ -24,7 +32,20 @@ export type Move =
 /** What both sides answer to a move, with numbers for names. */
 export type MoveAnswer = Readonly<Record<string, unknown>>;
 
-const KINDS: readonly JobKind[] = ["ServerCreate", "ServerStop", "ServerRestore", "ServerDestroy"];
+const KINDS: readonly JobKind[] = [
+  "ServerCreate",
+  "ServerStop",
+  "ServerRestore",
+  "ServerDestroy",
+  "ServerPower",
+  "ServerResize",
+  "ServerRebuild",
+  "ServerPasswordReset",
+  "ServerUpdate",
+  "ServerAdopt",
+  "PublicIpAttach",
+  "PublicIpDetach",
+];
 const MOST_SERVERS = 3;
 
 export function drawMove(model: ControlPlaneModel, dice: Dice, before: readonly Move[]): Move {
@@ -38,16 +59,64 @@ export function drawMove(model: ControlPlaneModel, dice: Dice, before: readonly 
   const held =
     running.length > 0 && dice.chance(0.8) ? running[dice.whole(0, running.length - 1)] : jobs[job - 1];
   const kind = dice.whole(0, 99);
-  if (kind < 24) return drawClaim(dice, before);
-  if (kind < 64 && held !== undefined) return drawReport(dice, held);
-  if (kind < 70) return { do: "delete", server };
-  if (kind < 75) return { do: "keep", server };
-  if (kind < 79) return { do: "expire", server };
-  if (kind < 83) return { do: "cancel", job };
-  if (kind < 87) return { do: "retry", job };
-  if (kind < 92) return { do: "pass-lease", job: held?.number ?? job };
-  if (kind < 97) return { do: "pass-backoff", job };
+  if (kind < 20) return drawClaim(dice, before);
+  if (kind < 50 && held !== undefined) return drawReport(dice, held);
+  if (kind < 65) return { do: "ask", server, wish: drawWish(model, dice) };
+  if (kind < 70) return { do: "attach", ip: drawIp(model, dice), server, force: dice.chance(0.5) };
+  if (kind < 73) return { do: "detach", ip: drawIp(model, dice) };
+  if (kind < 74 && servers.size < MOST_SERVERS) return drawAdoption(model, dice);
+  if (kind < 77) return { do: "delete", server };
+  if (kind < 78) return { do: "purge", server };
+  if (kind < 81) return { do: "keep", server };
+  if (kind < 84) return { do: "expire", server };
+  if (kind < 87) return { do: "cancel", job };
+  if (kind < 91) return { do: "retry", job };
+  if (kind < 94) return { do: "pass-lease", job: held?.number ?? job };
+  if (kind < 98) return { do: "pass-backoff", job };
   return { do: "reap" };
+}
+
+const drawIp = ({ state }: ControlPlaneModel, dice: Dice) => dice.whole(1, state.publicIps.length);
+
+function drawWish({ state }: ControlPlaneModel, dice: Dice): ServerWish {
+  switch (
+    dice.pick(["power", "power", "power", "resize", "resize", "rebuild", "password", "rename", "protect"])
+  ) {
+    case "power": {
+      const action = dice.pick<"start" | "shutdown" | "stop" | "reboot" | "reset">([
+        "start",
+        "shutdown",
+        "stop",
+        "reboot",
+        "reset",
+      ]);
+      return { to: "power", action, timeoutSeconds: dice.pick([5, 60]), force: dice.chance(0.2) };
+    }
+    case "resize":
+      return {
+        to: "resize",
+        package: dice.pick(["s", "m", "l"]),
+        allowRestart: dice.chance(0.7),
+        growDisk: dice.chance(0.5),
+      };
+    case "rebuild":
+      return { to: "rebuild", image: dice.pick(["ubuntu-24.04", "rocky-9"]) };
+    case "password":
+      return { to: "password", when: dice.pick(["now", "next_boot"]) };
+    case "rename": {
+      const names = [...state.servers.values()].map(({ name }) => name);
+      return { to: "rename", name: dice.pick(["alpha", "beta", ...names]) };
+    }
+    default:
+      return { to: "protect", delete: dice.chance(0.2), rebuild: dice.chance(0.3) };
+  }
+}
+
+/** Of free numbers mostly, of given out and former ones now and then. */
+function drawAdoption({ state }: ControlPlaneModel, dice: Dice): Move {
+  const { first, last } = state.settings.vmidRange;
+  const vmid = dice.whole(first, Math.min(last, first + 5));
+  return { do: "adopt", vmid, name: dice.pick(["alpha", "gamma"]) };
 }
 
 function drawClaim(dice: Dice, before: readonly Move[]): Move {
@@ -75,12 +144,12 @@ function drawReport(dice: Dice, job: ModelJob): Move {
           },
         }
       : {}),
-    ...(dice.chance(0.45) ? { outcome: drawOutcome(dice) } : {}),
+    ...(dice.chance(0.45) ? { outcome: drawOutcome(dice, job) } : {}),
   };
   return { do: "report", job: job.number, epoch, seq, report };
 }
 
-function drawOutcome(dice: Dice): Schemas["JobOutcome"] {
+function drawOutcome(dice: Dice, job: ModelJob): Schemas["JobOutcome"] {
   const status = dice.pick<Schemas["JobOutcome"]["status"]>([
     "succeeded",
     "succeeded",
@@ -96,33 +165,54 @@ function drawOutcome(dice: Dice): Schemas["JobOutcome"] {
       ? dice.pick<"taken" | "quarantined">(["taken", "quarantined"])
       : null;
   const hasError = status !== "succeeded" && dice.chance(0.7);
+  const isPublic = job.kind === "PublicIpAttach" || job.kind === "PublicIpDetach";
+  const network = isPublic ? dice.pick<"applied" | "next_boot" | null>(["applied", "next_boot", null]) : null;
+  // No two servers of the region have one.
+  const macs =
+    job.kind === "ServerAdopt" && dice.chance(0.8) ? [`0e:aa:00:00:00:${hexOf(job.number)}`] : null;
+  const observed = {
+    ...(power === null ? {} : { power_state: power }),
+    ...(unusable === null ? {} : { vmid_unusable: unusable }),
+    ...(network === null ? {} : { public_network: network }),
+    ...(macs === null ? {} : { macs }),
+  };
   return {
     status,
-    ...(power === null && unusable === null
-      ? {}
-      : {
-          observed: {
-            ...(power === null ? {} : { power_state: power }),
-            ...(unusable === null ? {} : { vmid_unusable: unusable }),
-          },
-        }),
+    ...(Object.keys(observed).length === 0 ? {} : { observed }),
     ...(hasError ? { error: { code: "some_trouble", message: "It did not work" } } : {}),
   };
 }
 
+const hexOf = (number: number) => number.toString(16).padStart(2, "0");
+
 /** A server and its job as both sides show them. */
 export function shown(
   server: { status: string; power: string },
+  job: { kind: string; status: string } | null,
+): MoveAnswer {
+  return { server: server.status, power: server.power, kind: job?.kind ?? null, job: job?.status ?? null };
+}
+
+/** An address on its way, its server and the job, as both sides show them. */
+export function shownIp(
+  ip: PublicIpStatus,
+  server: { status: string },
   job: { kind: string; status: string },
 ): MoveAnswer {
-  return { server: server.status, power: server.power, kind: job.kind, job: job.status };
+  return { status: 202, ip, server: server.status, kind: job.kind, job: job.status };
+}
+
+function ofIp(answer: IpAnswer): MoveAnswer {
+  if ("code" in answer) return { status: answer.status, code: answer.code };
+  const { ip, server, job } = answer.body;
+  return shownIp(publicIpStatus(ip), server, job);
 }
 
 export function playOnModel(model: ControlPlaneModel, move: Move): MoveAnswer {
   const { state } = model;
   const server = (number: number): ModelServer | undefined => [...state.servers.values()][number - 1];
   const job = (number: number): ModelJob | undefined => state.jobs[number - 1];
-  const ofServer = (answer: ModelAnswer<{ server: ModelServer; job: ModelJob }>): MoveAnswer =>
+  const ofServer = (answer: ModelAnswer<{ server: ModelServer; job: ModelJob | null }>): MoveAnswer =>
     "code" in answer
       ? { status: answer.status, code: answer.code }
       : {
@@ -139,6 +229,16 @@ export function playOnModel(model: ControlPlaneModel, move: Move): MoveAnswer {
   switch (move.do) {
     case "create":
       return ofServer(model.createServer(move.start));
+    case "ask":
+      return ofServer(askOfServer(model, server(move.server)?.id ?? "", move.wish));
+    case "adopt":
+      return ofServer(adoptServer(model, move.vmid, move.name));
+    case "attach":
+      return ofIp(attachPublicIp(model, move.ip, server(move.server)?.id ?? "", move.force));
+    case "detach":
+      return ofIp(detachPublicIp(model, move.ip));
+    case "purge":
+      return ofServer(model.purgeServer(server(move.server)?.id ?? ""));
     case "delete":
       return ofServer(model.deleteServer(server(move.server)?.id ?? ""));
     case "keep":
@@ -172,7 +272,9 @@ export function playOnModel(model: ControlPlaneModel, move: Move): MoveAnswer {
       });
       if (claimed === null) return { status: 204 };
       const { id, kind, attempt, epoch, cancel_requested, payload } = claimed;
-      return claimAnswer(state.job(id)?.number ?? 0, { kind, attempt, epoch, cancel_requested, payload });
+      const ips = new Map(state.publicIps.map((ip) => [addressOfIp(ip), ip.number]));
+      const number = state.job(id)?.number ?? 0;
+      return claimAnswer(number, { kind, attempt, epoch, cancel_requested, payload }, ips);
     }
     case "report": {
       const { epoch, seq, report } = move;
@@ -187,10 +289,42 @@ export function playOnModel(model: ControlPlaneModel, move: Move): MoveAnswer {
 export function claimAnswer(
   job: number,
   claimed: Pick<Schemas["ClaimedJob"]["job"], "kind" | "attempt" | "epoch" | "cancel_requested" | "payload">,
+  ips: ReadonlyMap<string, number>,
 ): MoveAnswer {
   const { kind, attempt, epoch, cancel_requested, payload } = claimed;
-  const start = "start" in payload ? payload.start : null;
-  return { status: 200, job, kind, attempt, epoch, cancel_requested, vmid: payload.vmid, start };
+  return { status: 200, job, kind, attempt, epoch, cancel_requested, ...whatIsWanted(payload, ips) };
+}
+
+type PartOfCreate = "interfaces" | "public_interface" | "package" | "password_hash";
+
+/** What a payload says that both sides name in the same way. */
+function whatIsWanted(payload: Schemas["JobPayload"], ips: ReadonlyMap<string, number>) {
+  const all = payload as Partial<Pick<PayloadOf<"ServerCreate">, PartOfCreate>> &
+    Readonly<Record<string, unknown>>;
+  const told = [
+    "vmid",
+    "start",
+    "action",
+    "timeout_seconds",
+    "force_after",
+    "run",
+    "when",
+    "username",
+    "template",
+  ];
+  const { interfaces, public_interface: outside, package: size, password_hash: password } = all;
+  return {
+    ...Object.fromEntries(told.map((key) => [key, all[key] ?? null])),
+    name: payload.server.name,
+    size: size === undefined ? null : `${size.vcpu} ${size.memory_mb} ${size.disk_gb}`,
+    // A MAC begins with the region's number, which only one side has.
+    macs: interfaces?.map(({ mac }) => mac.slice(-8).toLowerCase()),
+    outwards: interfaces?.map(({ gateway }) => gateway !== null),
+    ips: outside?.addresses.map(({ address }) => ips.get(address) ?? address),
+    guest: all.guest_network,
+    password: password === undefined ? null : password !== null,
+    takenOver: all.taken_over,
+  };
 }
 
 export function reportAnswer(status: number, body: Schemas["StepAck"]): MoveAnswer {

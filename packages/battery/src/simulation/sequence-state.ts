@@ -8,7 +8,11 @@ export type SequenceState = {
   readonly usage: readonly string[];
   readonly numbers: readonly string[];
   readonly addresses: readonly string[];
+  readonly publicIps: readonly string[];
 };
+
+/** Less than any backoff: what one move writes has its order within its moment. */
+const DUE_MILLISECONDS = 500;
 
 export function stateOfModel(state: ModelState): SequenceState {
   const numberOf = new Map([...state.servers.keys()].map((id, index) => [id, index + 1]));
@@ -25,6 +29,14 @@ export function stateOfModel(state: ModelState): SequenceState {
         server.observedGeneration,
         server.purgeAt !== null,
         server.hasSecret,
+        server.name,
+        server.image,
+        server.package,
+        server.diskGb,
+        server.resizes?.package,
+        server.resizes?.diskGb,
+        server.deleteProtected,
+        server.rebuildProtected,
       ),
     ),
     jobs: state.jobs.map((job) =>
@@ -42,18 +54,32 @@ export function stateOfModel(state: ModelState): SequenceState {
         job.cancelRequested,
         job.errorCode,
         job.leaseUntil !== null,
+        job.status === "queued" && job.runAt - state.now() < DUE_MILLISECONDS,
         job.ends,
       ),
     ),
     steps: state.jobs.flatMap((job) =>
       job.steps.map((step) => row(job.number, step.epoch, step.attempt, step.phase, step.name, step.status)),
     ),
-    usage: state.usage.map((each) => row(numberOf.get(each.serverId), each.kind, jobNumber.get(each.jobId))),
+    usage: state.usage.map((each) =>
+      row(numberOf.get(each.serverId), each.kind, jobNumber.get(each.jobId), each.package),
+    ),
     numbers: [...state.vmids]
       .sort(([one], [other]) => one - other)
       .map(([vmid, each]) => row(vmid, each.state, numberOf.get(each.serverId))),
     addresses: [...state.servers.keys()].map((id, index) =>
       row(index + 1, state.addressOf(id) === null ? 0 : 1),
+    ),
+    publicIps: state.publicIps.map((ip) =>
+      row(
+        ip.number,
+        numberOf.get(ip.serverId ?? ""),
+        numberOf.get(ip.heldBy ?? ""),
+        ip.isApplied,
+        ip.requiresReboot,
+        ip.statusCode,
+        ip.generation,
+      ),
     ),
   };
 }

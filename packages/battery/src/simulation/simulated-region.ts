@@ -19,8 +19,8 @@ export const REGION_SETTINGS: RegionSettings = {
   diskStorage: "ceph-vm",
   fullClone: true,
   bridge: "vmbr1",
-  firewallRoundMs: 0,
-  publicNetwork: null,
+  firewallRoundMs: 12_000,
+  publicNetwork: { bridge: "vmbr0", vlan: 10 },
   templates: { "ubuntu-24.04": { vmid: TEMPLATE } },
   targetNodes: null,
 };

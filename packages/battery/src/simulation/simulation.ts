@@ -29,6 +29,8 @@ export type Counts = Record<
   | "sleeps"
   | "lateChanges"
   | "lateDrift"
+  | "lateDestroys"
+  | "lateClones"
   | "exhausted"
   | "permanentFailures",
   number
@@ -49,6 +51,8 @@ export function noCounts(): Counts {
     sleeps: 0,
     lateChanges: 0,
     lateDrift: 0,
+    lateDestroys: 0,
+    lateClones: 0,
     exhausted: 0,
     permanentFailures: 0,
   };
@@ -84,6 +88,8 @@ export class Simulation {
   readonly counts: Counts = noCounts();
   /** VMs whose clone was killed: their lock stays. */
   readonly deadClones = new Set<number>();
+  /** VM numbers whose VM somebody else has changed or moved. */
+  readonly edited = new Set<number>();
   permanentFaults = 0;
   isTroubled = true;
   isApiAway = false;
@@ -104,6 +110,7 @@ export class Simulation {
       removalBufferSeconds: this.plan.removalBufferSeconds,
       vmidRange: { first: 20_000, last: 20_099 },
       addresses: 50,
+      publicIps: 2,
     };
     const chance = this.dice.fork();
     this.model = new ControlPlaneModel(this.settings, () => this.clock.now(), chance.random);

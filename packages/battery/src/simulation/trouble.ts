@@ -11,7 +11,16 @@ const TRANSIENT_TASK_ERRORS = [
   "cfs-lock 'storage-ceph-vm' error: got lock request timeout",
 ] as const;
 const PERMANENT_TASK_ERROR = "clone failed: no space left on device";
-const TASK_TYPES = ["qmclone", "qmconfig", "resize", "qmstart", "qmshutdown", "qmdestroy"] as const;
+const TASK_TYPES = [
+  "qmclone",
+  "qmconfig",
+  "resize",
+  "qmstart",
+  "qmshutdown",
+  "qmdestroy",
+  "qmstop",
+  "qmreset",
+] as const;
 const LONGEST_SLEEP_MILLISECONDS = 135_000;
 
 export function startTrouble(simulation: Simulation): void {
@@ -42,8 +51,13 @@ export function startTrouble(simulation: Simulation): void {
   for (const seconds of plan.restarts) at(seconds, () => someAgent()?.stop());
   for (const seconds of plan.sleeps)
     at(seconds, () => void someAgent()?.sleep(dice.between(1_000, LONGEST_SLEEP_MILLISECONDS)));
+  // A task on a VM holds its lock file: nobody's edit and no move gets past it.
+  const isBusy = (vmid: number) =>
+    [...simulation.region.region.live.values()].some(({ upid }) => upid.split(":")[6] === String(vmid));
   const someVm = () => {
-    const vms = simulation.region.vms().filter((vm) => vm.config.lock === undefined && !vm.temporary);
+    const vms = simulation.region
+      .vms()
+      .filter((vm) => vm.config.lock === undefined && !vm.temporary && !isBusy(vm.vmid));
     return vms[dice.whole(0, Math.max(0, vms.length - 1))];
   };
   for (let edit = 0; edit < plan.edits; edit++)
@@ -52,6 +66,7 @@ export function startTrouble(simulation: Simulation): void {
       if (vm === undefined) return;
       if (dice.chance(0.5)) simulation.region.world.touchConfig(vm.vmid);
       else simulation.region.world.migrateVm(vm.vmid, vm.node === "pve1" ? "pve2" : "pve1");
+      simulation.edited.add(vm.vmid);
       simulation.mark("edited", String(vm.vmid));
     });
   if (plan.taskFault > 0)

@@ -1,6 +1,14 @@
-// What people ask for: servers, their removal, and second thoughts about both.
+// What people ask for: servers, whatever can be done with one, their removal, and second thoughts about it.
 
+import type { Dice } from "./dice.ts";
+import { adoptServer, askOfServer, type ServerWish } from "./model-operations.ts";
+import { attachPublicIp, detachPublicIp } from "./model-public-ips.ts";
 import type { Simulation } from "./simulation.ts";
+
+/** Somebody who finds a server busy asks again, so often and after so long. */
+const ASKED_AGAIN = 8;
+const PATIENCE_MILLISECONDS = [4_000, 25_000] as const;
+const REMOVALS = ["delete", "delete", "delete", "delete", "purge", "cancel", "retry"] as const;
 
 /** Starts asking; `done` says how much has been asked so far. */
 export function startWishes(simulation: Simulation): { done(): number } {
@@ -9,12 +17,25 @@ export function startWishes(simulation: Simulation): { done(): number } {
   let done = 0;
   const wish = (name: string, act: () => { status: number }) => {
     done += 1;
-    simulation.mark(name, String(act().status));
+    const { status } = act();
+    simulation.mark(name, String(status));
+    return status < 300;
   };
   for (let count = 0; count < plan.servers; count++)
     clock.after(dice.between(0, plan.troubleSeconds * 400), () => {
       if (dice.chance(plan.strangers)) placeStranger(simulation, dice.chance(0.5));
       wish("create", () => model.createServer(!dice.chance(0.2)));
+    });
+  for (let count = 0; count < plan.adoptions; count++)
+    clock.after(dice.between(0, plan.troubleSeconds * 400), () => {
+      const vmid = placeMadeByHand(simulation, dice);
+      wish("adopt", () => adoptServer(model, vmid, `moved-${vmid}`));
+      // It comes protected, and may be removed like any other.
+      const server = [...model.state.servers.values()].at(-1);
+      if (server !== undefined)
+        wish("unprotect", () =>
+          askOfServer(model, server.id, { to: "protect", delete: false, rebuild: false }),
+        );
     });
   const someServer = () => {
     const servers = [...model.state.servers.values()];
@@ -23,7 +44,7 @@ export function startWishes(simulation: Simulation): { done(): number } {
   const someJob = () =>
     model.state.jobs[dice.whole(0, Math.max(0, model.state.jobs.length - 1))]?.id ?? "job_none";
   for (let count = 0; count < plan.wishes; count++) {
-    const kind = dice.pick(["delete", "delete", "delete", "cancel", "retry"]);
+    const kind = dice.pick(REMOVALS);
     const at = dice.between(1, plan.troubleSeconds) * 1000;
     clock.after(at, () => {
       if (kind === "cancel") return wish(kind, () => model.cancelJob(someJob()));
@@ -32,6 +53,7 @@ export function startWishes(simulation: Simulation): { done(): number } {
           model.retryJob(model.state.jobs.find((job) => job.status === "failed")?.id ?? someJob()),
         );
       const server = someServer();
+      if (kind === "purge") return wish(kind, () => model.purgeServer(server));
       wish(kind, () => model.deleteServer(server));
       // Second thoughts come soon, late, at the very end of the buffer, or never.
       const buffer = plan.removalBufferSeconds * 1000;
@@ -40,7 +62,67 @@ export function startWishes(simulation: Simulation): { done(): number } {
       clock.after(dice.between(0.8, 1) * thought, () => wish("keep", () => model.cancelDeletion(server)));
     });
   }
+  for (let count = 0; count < plan.acts; count++) {
+    const act = drawAct(simulation, dice);
+    const ask = (left: number) => {
+      if (!simulation.isTroubled) return;
+      if (wish(act.name, () => act.ask(someServer())) || left === 0) return;
+      clock.after(dice.between(...PATIENCE_MILLISECONDS), () => ask(left - 1));
+    };
+    clock.after(dice.between(10, plan.troubleSeconds) * 1000, () => ask(ASKED_AGAIN));
+  }
   return { done: () => done };
+}
+
+type Act = { readonly name: string; ask(serverId: string): { status: number } };
+
+/** One thing that somebody wants of a server; which one is up to chance, until one of them takes it. */
+function drawAct({ model }: Simulation, dice: Dice): Act {
+  const ofServer = (name: string, wish: ServerWish): Act => ({
+    name,
+    ask: (serverId) => askOfServer(model, serverId, wish),
+  });
+  switch (
+    dice.pick(["power", "power", "power", "resize", "resize", "rebuild", "password", "rename", "ip", "ip"])
+  ) {
+    case "power": {
+      const action = dice.pick<"start" | "shutdown" | "stop" | "reboot" | "reset">([
+        "start",
+        "shutdown",
+        "stop",
+        "reboot",
+        "reset",
+      ]);
+      const force = (action === "shutdown" || action === "reboot") && dice.chance(0.5);
+      return ofServer(action, { to: "power", action, timeoutSeconds: dice.pick([10, 60]), force });
+    }
+    case "resize":
+      return ofServer("resize", {
+        to: "resize",
+        package: dice.pick(["s", "m", "l"]),
+        allowRestart: dice.chance(0.7),
+        growDisk: dice.chance(0.5),
+      });
+    case "rebuild":
+      return ofServer("rebuild", { to: "rebuild", image: "ubuntu-24.04" });
+    case "password":
+      return ofServer("password", { to: "password", when: dice.pick(["now", "next_boot"]) });
+    case "rename":
+      return ofServer("rename", { to: "rename", name: `other-${dice.hex(4)}` });
+    default: {
+      const ip = dice.whole(1, model.state.publicIps.length);
+      const force = dice.chance(0.5);
+      return dice.chance(0.7)
+        ? { name: "attach", ask: (serverId) => attachPublicIp(model, ip, serverId, force) }
+        : { name: "detach", ask: () => detachPublicIp(model, ip) };
+    }
+  }
+}
+
+function freeNumber(simulation: Simulation, from: number): number {
+  let vmid = from;
+  while (simulation.model.state.vmids.has(vmid) || simulation.region.vm(vmid) !== undefined) vmid += 1;
+  return vmid;
 }
 
 /** Somebody's VM under the number that the next server will be given. */
@@ -56,4 +138,26 @@ function placeStranger(simulation: Simulation, isKuleOfAnother: boolean): void {
     });
   simulation.witness.strangers.add(vmid);
   simulation.mark("stranger", String(vmid));
+}
+
+/** Numbers that no server gets by itself in a seed. */
+const BY_HAND = 20_060;
+
+/** A VM that somebody made by hand, with an interface and a disk that must stay as they are. */
+function placeMadeByHand(simulation: Simulation, dice: Dice): number {
+  const vmid = freeNumber(simulation, BY_HAND);
+  const { world } = simulation.region;
+  world.stealVmid(vmid);
+  const disk = world.leaveVolume("ceph-vm", vmid);
+  const config = {
+    net0: `virtio=0E:AA:00:00:00:${dice.hex(2).toUpperCase()},bridge=vmbr1,firewall=1,tag=120`,
+    scsi0: `${disk},size=1G`,
+    boot: "order=scsi0",
+    description: "made by hand",
+  };
+  world.editConfig(vmid, config);
+  if (dice.chance(0.5)) world.setPower(vmid, true);
+  simulation.witness.madeByHand.set(vmid, config);
+  simulation.mark("made by hand", String(vmid));
+  return vmid;
 }

@@ -2,7 +2,10 @@
 
 import type { Schemas } from "@kule/contract/schemas";
 import type { Effect } from "@kule/lab/journal";
+import { configDigest } from "@kule/lab/vm/config-file";
 import { parseMarker } from "@kule/proxmox/marker";
+import { isDone } from "@kule/rules/jobs/actions";
+import { wasTakenOver } from "./machine-checks.ts";
 import type { SeenRun, SimulatedAgent } from "./simulated-agent.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -19,10 +22,35 @@ export class Witness {
   readonly #leases = new Map<string, Held>();
   /** VMs that others have put under a number of ours. */
   readonly strangers = new Set<number>();
-  /** VMs whose power somebody without a lease, or with a copy of a request, may have changed. */
-  readonly lateChanges = new Set<number>();
+  /**
+   * VMs whose power a request may have changed that nobody waited for any more, or a copy of one, since a job has last
+   * seen it and said so: the hypervisor cannot tell it from a wanted one.
+   */
+  readonly latePower = new Map<number, number>();
+  /**
+   * VMs whose config such a request may have changed. Not a copy of one that has arrived: what that one has written is in
+   * the digest, and its copy is refused.
+   */
+  readonly lateConfigs = new Set<number>();
+  /** Jobs that found a guest off that such a request may have switched off. */
+  readonly foundOff = new Set<string>();
+  /** VMs whose clone began when its job had ended: by a request, or a copy of one, that was that long on its way. */
+  readonly lateClones = new Set<number>();
+  /** VMs that were there before their servers, with what of their configs must stay. */
+  readonly madeByHand = new Map<number, { readonly net0: string; readonly scsi0: string }>();
+  /** Which jobs had ended when the VM's last clone began. */
+  readonly #overAtStart = new Map<number, ReadonlySet<string>>();
   readonly #clones = new Map<string, number>();
-  readonly destroyed = new Map<number, number>();
+  readonly #destroyed = new Map<string, number>();
+  /** VMs that a request to destroy them has reached when its sender waited for its answer no more, or knew of none. */
+  readonly #copies = new Set<number>();
+  readonly #lateDestroys = new Map<number, number>();
+  /** VMs that were whole when their destruction began. */
+  readonly #wholeAtStart = new Set<number>();
+  /** What the configs of VMs have been, by their digests, since each was made. */
+  readonly #digests = new Map<number, string[]>();
+  /** When a job, under one of its leases, has last seen its VM's power. */
+  readonly #looked = new Map<string, number>();
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
@@ -57,11 +85,30 @@ export class Witness {
     // Said again because its answer was lost: nothing was changed by it, the lease included.
     if (report.seq <= held.seq) return;
     held.seq = report.seq;
+    if (report.outcome !== undefined) this.#powerIsKnown(jobId, report);
     held.until = report.outcome === undefined ? clock.now() + settings.leaseSeconds * 1000 : 0;
     if (report.outcome?.error?.code === "internal")
       this.#simulation.violation(
         `a program broke: ${jobId}: ${report.outcome.error.internal?.slice(0, 600) ?? ""}`,
       );
+  }
+
+  /** A job has come to its end, and has said what it saw last. */
+  #powerIsKnown(jobId: string, { epoch, outcome }: Schemas["StepReport"]): void {
+    const { state } = this.#simulation.model;
+    const serverId = state.job(jobId)?.serverId;
+    const vmid = serverId === undefined ? null : state.vmidOf(serverId);
+    if (vmid === null) return;
+    const lateAt = this.latePower.get(vmid);
+    if (lateAt === undefined) return;
+    if (outcome?.error?.code === "guest_stopped") this.foundOff.add(jobId);
+    const hasSaid = outcome?.observed?.power_state === "on" || outcome?.observed?.power_state === "off";
+    if (hasSaid && lateAt < (this.#looked.get(`${jobId}/${epoch}`) ?? 0)) this.latePower.delete(vmid);
+  }
+
+  /** An agent looks at the power of a VM. */
+  looks({ jobId, epoch }: SeenRun): void {
+    this.#looked.set(`${jobId}/${epoch}`, this.#simulation.clock.now());
   }
 
   /** The job went back or ended without its holder's word. */
@@ -97,12 +144,27 @@ export class Witness {
     return run;
   }
 
-  /** @param run of the job that has sent it */
-  changeArrives({ vmid, ...run }: SeenRun): void {
+  /**
+   * @param run of the job that has sent it
+   * @param arrival the first one, or of a copy; awaited while its sender still waits for the answer
+   */
+  changeArrives(
+    { vmid, ...run }: SeenRun,
+    path: string,
+    arrival: { readonly isCopy: boolean; readonly isAwaited: boolean },
+  ): void {
+    const now = this.#simulation.clock.now();
     const held = this.#held.get(run.jobId);
-    if (held !== undefined && held.epoch === run.epoch && held.until > this.#simulation.clock.now()) return;
+    const isHeld = held !== undefined && held.epoch === run.epoch && held.until > now;
+    if (isHeld && arrival.isAwaited) return;
     this.#simulation.counts.lateChanges += 1;
-    this.lateChanges.add(vmid);
+    if (/\/status\/\w+$/.test(path)) this.latePower.set(vmid, now);
+    else if (!arrival.isCopy) this.lateConfigs.add(vmid);
+  }
+
+  /** A request to destroy a VM arrives without anybody who waits for what comes of it. */
+  destroyArrivesLate(vmid: number): void {
+    this.#copies.add(vmid);
   }
 
   /** Something was really done in the region. */
@@ -114,21 +176,28 @@ export class Witness {
         if (vm.temporary || vm.config.lock === "clone") this.#simulation.deadClones.add(vm.vmid);
     if (vmid === undefined || op.startsWith("task-") || op.startsWith("world-")) return;
     this.#simulation.mark("effect", `${op} ${vmid}`);
+    if (op === "config-changed") this.#configChanged(vmid);
+    if (op === "destroy-started") this.#destroyStarted(vmid);
     if (op === "clone-started") this.#cloneStarted(vmid);
     else if (op === "clone-finished") this.#cloneFinished(effect);
     else if (this.strangers.has(vmid) && op !== "clone-rolled-back")
       this.#simulation.violation(`I2: a stranger's VM was changed: ${op}, VM ${vmid}`);
-    if (op === "vm-destroyed") this.#destroyed(effect);
+    if (op === "vm-destroyed") this.#vmDestroyed(effect);
   }
 
   #cloneStarted(vmid: number): void {
+    this.#digests.delete(vmid);
     const { model } = this.#simulation;
     const allocation = model.state.vmids.get(vmid);
     if (allocation === undefined) {
       this.#simulation.violation(`I2: a VM was made under a number nobody was given: ${vmid}`);
       return;
     }
+    const over = model.state.jobs.filter(({ status }) => isDone(status)).map(({ id }) => id);
+    this.#overAtStart.set(vmid, new Set(over));
     const { serverId } = allocation;
+    if (model.state.jobs.every((job) => job.serverId !== serverId || isDone(job.status)))
+      this.#cloneIsLate(vmid);
     const twins = this.#simulation.region.vms().filter((vm) => {
       const owner = parseMarker(vm.config.description)?.serverId;
       const isQuarantined = model.state.vmids.get(vm.vmid)?.state === "quarantined";
@@ -140,25 +209,83 @@ export class Witness {
 
   #cloneFinished({ vmid = 0, detail }: Effect): void {
     const marker = parseMarker(String(detail?.description ?? ""));
-    const key = `${marker?.serverId} ${vmid}`;
+    if (this.#overAtStart.get(vmid)?.has(marker?.jobId ?? "") === true) {
+      this.#cloneIsLate(vmid);
+      return;
+    }
+    // A server is made once, and once again by each rebuild.
+    const key = `${marker?.serverId} ${vmid} ${marker?.jobId}`;
     const count = (this.#clones.get(key) ?? 0) + 1;
     this.#clones.set(key, count);
-    if (count > 1) this.#simulation.violation(`I8: VM ${vmid} was cloned ${count} times for one server`);
+    if (count > 1 + (this.#lateDestroys.get(vmid) ?? 0))
+      this.#simulation.violation(`I8: VM ${vmid} was cloned ${count} times for one job`);
   }
 
-  #destroyed({ vmid = 0, detail }: Effect): void {
+  #cloneIsLate(vmid: number): void {
+    if (!this.lateClones.has(vmid)) this.#simulation.counts.lateClones += 1;
+    this.lateClones.add(vmid);
+  }
+
+  /** A digest that comes back lets in what was sent for the config as it was before. */
+  #configChanged(vmid: number): void {
+    const vm = this.#simulation.region.vm(vmid);
+    // What was never taken over gets back what was its own.
+    if (vm === undefined || this.madeByHand.has(vmid)) return;
+    const digest = configDigest(vm);
+    const before = this.#digests.get(vmid) ?? [];
+    if (before.at(-1) === digest) return;
+    if (before.includes(digest))
+      this.#simulation.violation(`I8: the config of VM ${vmid} is again what it was before`);
+    this.#digests.set(vmid, [...before, digest]);
+  }
+
+  #destroyStarted(vmid: number): void {
+    const { config } = this.#simulation.region.vm(vmid) ?? {};
+    const owner = parseMarker(config?.description)?.serverId;
+    // Its tags come with all else that a VM is given, its protection among it.
+    const isWhole = owner !== undefined && config?.tags?.includes(owner.toLowerCase()) === true;
+    if (isWhole) this.#wholeAtStart.add(vmid);
+    else this.#wholeAtStart.delete(vmid);
+  }
+
+  #vmDestroyed({ vmid = 0, detail }: Effect): void {
     const { model, clock } = this.#simulation;
+    const note = (text: string) => this.#simulation.violation(text);
     const marker = parseMarker(String(detail?.description ?? ""));
     const server = marker === null ? undefined : model.state.servers.get(marker.serverId);
-    const count = (this.destroyed.get(vmid) ?? 0) + 1;
-    this.destroyed.set(vmid, count);
-    if (count > 1) this.#simulation.violation(`I8: VM ${vmid} was destroyed twice`);
-    if (server === undefined) this.#simulation.violation(`I2: a VM that is not ours was destroyed: ${vmid}`);
-    else if (
-      (server.status !== "deleting" && server.status !== "deleted") ||
-      server.purgeAt === null ||
-      server.purgeAt > clock.now()
-    )
-      this.#simulation.violation(`I13: VM ${vmid} was destroyed while its server is ${server.status}`);
+    const key = `${vmid} ${marker?.jobId}`;
+    const count = (this.#destroyed.get(key) ?? 0) + 1;
+    this.#destroyed.set(key, count);
+    if (count > 1 && !this.lateClones.has(vmid)) note(`I8: VM ${vmid} was destroyed twice`);
+    if (server === undefined || marker === null) {
+      note(`I2: a VM that is not ours was destroyed: ${vmid}`);
+      return;
+    }
+    if (this.madeByHand.has(vmid) && !wasTakenOver(model.state, server.id))
+      note(`I2: VM ${vmid} was destroyed although it was never taken over`);
+    const isOver =
+      (server.status === "deleting" || server.status === "deleted") &&
+      server.purgeAt !== null &&
+      server.purgeAt <= clock.now();
+    if (isOver) return;
+    // A rebuild destroys what another job has made, and never what itself has.
+    const rebuilds = model.state.jobs.some(
+      (job) =>
+        job.kind === "ServerRebuild" &&
+        job.serverId === server.id &&
+        job.attempt > 0 &&
+        !isDone(job.status) &&
+        job.id !== marker.jobId,
+    );
+    // A copy of the request that arrived when the VM was being made anew: no lease can stop it, the hypervisor knows
+    // none, and a clone cannot be protected before it is there. Nobody has used it yet, and the job makes it once more.
+    const madeBy = model.state.job(marker.jobId);
+    if (madeBy?.kind === "ServerRebuild" && !this.#wholeAtStart.has(vmid) && this.#copies.has(vmid)) {
+      this.#simulation.counts.lateDestroys += 1;
+      this.#destroyed.delete(key);
+      this.#lateDestroys.set(vmid, (this.#lateDestroys.get(vmid) ?? 0) + 1);
+      return;
+    }
+    if (!rebuilds) note(`I13: VM ${vmid} was destroyed while its server is ${server.status}`);
   }
 }
