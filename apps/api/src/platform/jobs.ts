@@ -1,5 +1,6 @@
 import type { JobKind, Schemas } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
+import type { PowerState } from "@kule/rules/servers/settle";
 import { type Selectable, sql } from "kysely";
 import { crashPoint } from "./crash-points.ts";
 import type { Tx } from "./database.ts";
@@ -176,4 +177,16 @@ export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
   await crashPoint("job-written");
   await addQueueEntry(tx, row);
   return row;
+}
+
+/** What an attempt saw when it ended, of a job that waits for its next one. */
+export function seenByLastAttempt(job: Pick<JobRow, "result">): {
+  readonly power: PowerState | null;
+  readonly diskBytes: number | null;
+} {
+  const { power_state = null, disk_bytes = null } = (job.result ?? {}) as {
+    power_state?: PowerState;
+    disk_bytes?: number | null;
+  };
+  return { power: power_state, diskBytes: disk_bytes };
 }

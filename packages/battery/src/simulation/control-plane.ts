@@ -5,7 +5,7 @@ import type { JobKind, Schemas } from "@kule/contract/schemas";
 import { decideCancel, decideRetry } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
 import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
-import { endAttempt, macsOf, nothingSeen, retried, settle } from "./model-endings.ts";
+import { endAttempt, giveWay, macsOf, nothingSeen, retried, settle } from "./model-endings.ts";
 import { payloadOf } from "./model-payloads.ts";
 import {
   type Accepted,
@@ -91,6 +91,7 @@ export class ControlPlaneModel {
         vmidUnusable: observed?.vmid_unusable ?? null,
         publicNetwork: observed?.public_network ?? null,
         macs: macsOf(observed),
+        diskBytes: (observed as { disk_bytes?: number } | undefined)?.disk_bytes ?? null,
       };
       endAttempt(state, job, outcome, this.#random);
       this.onNews();
@@ -115,8 +116,7 @@ export class ControlPlaneModel {
     const no = refusedByRules(state, server, "delete");
     if (no !== null) return no;
     const { running, queued } = state.openJobs(serverId);
-    if (queued !== null) cancelQueued(queued, "superseded");
-    if (queued?.kind === "ServerResize") server.resizes = null;
+    if (queued !== null) giveWay(state, server, queued);
     if (running !== null && running.kind !== "ServerStop") running.cancelRequested = true;
     server.restoresTo = restoresTo(
       server.status as ServerStatus,
@@ -140,8 +140,7 @@ export class ControlPlaneModel {
     const no = refusedByRules(state, server, "purge");
     if (no !== null) return no;
     const { running, queued } = state.openJobs(serverId);
-    if (queued !== null) cancelQueued(queued, "superseded");
-    if (queued?.kind === "ServerResize") server.resizes = null;
+    if (queued !== null) giveWay(state, server, queued);
     if (running !== null && running.kind !== "ServerStop") running.cancelRequested = true;
     const isMarked = server.status === "pending_deletion";
     if (!isMarked)
@@ -166,7 +165,7 @@ export class ControlPlaneModel {
     const no = refusedByRules(state, server, "cancel_deletion");
     if (no !== null) return no;
     const { running, queued } = state.openJobs(serverId);
-    if (queued !== null) cancelQueued(queued, "superseded");
+    if (queued !== null) giveWay(state, server, queued);
     if (running?.kind === "ServerStop") running.cancelRequested = true;
     const to = server.restoresTo ?? "error";
     const isBeingCreated =
@@ -190,7 +189,7 @@ export class ControlPlaneModel {
     if (!decideCancel(job).allowed) return refused(409, "invalid_state");
     if (job.status === "queued") {
       cancelQueued(job, "cancelled");
-      settle(this.state, job, "cancelled", nothingSeen);
+      settle(this.state, job, "cancelled", { ...nothingSeen, ...job.lastSeen });
       this.onNews();
     } else job.cancelRequested = true;
     return { status: 202, body: job };
@@ -227,6 +226,7 @@ export class ControlPlaneModel {
       irreversible: false,
       cancelRequested: false,
       errorCode: null,
+      lastSeen: null,
     });
     retried(state, job);
     this.onNews();
@@ -249,7 +249,7 @@ export class ControlPlaneModel {
     if (server?.status !== "pending_deletion") return false;
     if (server.purgeAt === null || server.purgeAt > state.now()) return false;
     const { queued } = state.openJobs(serverId);
-    if (queued !== null) cancelQueued(queued, "superseded");
+    if (queued !== null) giveWay(state, server, queued);
     this.queue(server, "ServerDestroy");
     server.status = "deleting";
     server.reasonCode = null;

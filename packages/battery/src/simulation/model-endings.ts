@@ -3,11 +3,13 @@
 
 import type { Schemas } from "@kule/contract/schemas";
 import { backoffSeconds, hasAttemptsLeft } from "@kule/rules/jobs/retry";
+import { grownDiskGb } from "@kule/rules/servers/disk";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { leavesRunning } from "@kule/rules/servers/power";
 import { type PowerState, settleServer } from "@kule/rules/servers/settle";
 import { retryPublicIps, settlePublicIps } from "./model-public-ips.ts";
-import { type ModelJob, type ModelServer, type ModelState, planOf } from "./model-state.ts";
+import { cancelQueued } from "./model-refusals.ts";
+import { diskOf, type ModelJob, type ModelServer, type ModelState } from "./model-state.ts";
 
 export type AttemptOutcome = {
   readonly status: Schemas["JobOutcome"]["status"];
@@ -16,10 +18,17 @@ export type AttemptOutcome = {
   readonly vmidUnusable: "taken" | "quarantined" | null;
   readonly publicNetwork: "applied" | "next_boot" | null;
   readonly macs: readonly (string | null)[];
+  readonly diskBytes: number | null;
 };
 
 /** Of an attempt that nobody has reported on. */
-export const nothingSeen = { power: null, vmidUnusable: null, publicNetwork: null, macs: [] } as const;
+export const nothingSeen = {
+  power: null,
+  vmidUnusable: null,
+  publicNetwork: null,
+  macs: [],
+  diskBytes: null,
+} as const;
 
 /** The MACs of a VM that was taken over, as they were read back. */
 export function macsOf(observed: object | undefined): readonly (string | null)[] {
@@ -95,6 +104,7 @@ function requeue(
   job.runAt = state.moment() + delaySeconds * 1000;
   job.attempt = countsAttempt ? job.attempt : Math.max(0, job.attempt - 1);
   job.errorCode = outcome.errorCode;
+  job.lastSeen = { power: outcome.power, diskBytes: outcome.diskBytes };
 }
 
 /** Nothing of a job that is not running may look as if it were being done. */
@@ -107,10 +117,16 @@ export function settle(
   state: ModelState,
   job: ModelJob,
   status: FinalStatus,
-  { power, publicNetwork, macs }: Pick<AttemptOutcome, "power" | "publicNetwork" | "macs">,
+  {
+    power,
+    publicNetwork,
+    macs,
+    diskBytes,
+  }: Pick<AttemptOutcome, "power" | "publicNetwork" | "macs" | "diskBytes">,
 ): void {
   const server = state.serverOf(job);
   if (server.status === "deleted") throw new Error(`job ${job.id} has no server to settle`);
+  const diskGb = diskAfter(job, server, status, diskBytes);
   const settled = settleServer(
     job.kind,
     {
@@ -119,8 +135,7 @@ export function settle(
       wantsRunning: wantsRunning(job, server),
       ...state.openUsage(server.id),
       isIrreversible: job.irreversible,
-      // Nothing here resizes a server.
-      diskHasGrown: false,
+      diskHasGrown: diskGb !== diskOf(server),
       hasSuccessor: state.openJobs(server.id).queued !== null,
     },
     { status, power, message: status, code: status === "failed" ? job.errorCode : null },
@@ -132,7 +147,7 @@ export function settle(
   const isRestored =
     job.kind === "ServerRestore" && settled.isApplied && settled.status !== "pending_deletion";
   if (isRestored) server.restoresTo = null;
-  takeOver(server, job, status, macs);
+  takeOver(server, job, status, { macs, diskGb });
   if (settled.isApplied) server.observedGeneration = server.generation;
   if (settled.wipesSecret) server.hasSecret = false;
   if (settled.releasesAllocations) {
@@ -143,19 +158,61 @@ export function settle(
   settlePublicIps(state, server, job, { status, publicNetwork });
 }
 
+/** The disk that the server has from then on. */
+function diskAfter(
+  { kind, parameters }: ModelJob,
+  server: ModelServer,
+  status: FinalStatus,
+  seenBytes: number | null,
+): number {
+  const has = diskOf(server);
+  if (kind !== "ServerResize") return has;
+  const recorded = status === "succeeded" ? Math.max(parameters.disk_gb ?? has, has) : has;
+  return grownDiskGb(recorded, seenBytes) ?? recorded;
+}
+
+/**
+ * Ends a job that waits, since another takes its place: where the server goes is the other's. What the ended one took
+ * along, its secret, and what its last attempt saw are written all the same.
+ */
+export function giveWay(state: ModelState, server: ModelServer, job: ModelJob): void {
+  cancelQueued(job, "superseded");
+  const { power = null, diskBytes = null } = job.lastSeen ?? {};
+  const diskGb = diskAfter(job, server, "cancelled", diskBytes);
+  const diskHasGrown = diskGb !== diskOf(server);
+  const settled = settleServer(
+    job.kind,
+    {
+      status: server.status as ServerStatus,
+      powerState: server.powerState,
+      wantsRunning: server.powerState === "on",
+      ...state.openUsage(server.id),
+      hasSuccessor: true,
+      isIrreversible: job.irreversible,
+      diskHasGrown,
+    },
+    { status: "cancelled", power, message: "superseded" },
+  );
+  server.powerState = settled.powerState;
+  if (diskHasGrown) server.diskGb = diskGb;
+  if (job.kind === "ServerResize") server.resizes = null;
+  if (settled.wipesSecret) server.hasSecret = false;
+  state.recordUsage(settled.usage, server.id, job.id);
+}
+
 /** What a job was asked for is the server's when the region has read it back. */
 function takeOver(
   server: ModelServer,
   { kind, parameters }: ModelJob,
   status: FinalStatus,
-  macs: readonly (string | null)[],
+  { macs, diskGb }: { readonly macs: readonly (string | null)[]; readonly diskGb: number },
 ): void {
+  // What has grown stays grown, whatever came of the rest.
+  if (kind === "ServerResize" && (status === "succeeded" || diskGb !== diskOf(server)))
+    server.diskGb = diskGb;
   if (kind === "ServerResize") server.resizes = null;
   if (status !== "succeeded") return;
-  if (kind === "ServerResize") {
-    server.package = parameters.package ?? server.package;
-    server.diskGb = parameters.disk_gb ?? planOf(server.package).diskGb;
-  }
+  if (kind === "ServerResize") server.package = parameters.package ?? server.package;
   if (kind === "ServerRebuild") server.image = parameters.image ?? server.image;
   if (kind === "ServerAdopt") server.mac = macs[0]?.toLowerCase() ?? server.mac;
 }

@@ -5,7 +5,8 @@ import type { PackageSlug } from "@kule/rules/catalog/packages";
 import { type PowerAction, statusDuring } from "@kule/rules/servers/power";
 import { decideResize, diskAfterResize } from "@kule/rules/servers/resize";
 import type { ControlPlaneModel } from "./control-plane.ts";
-import { cancelQueued, type Refused, refused, refusedByRules, type ServerAnswer } from "./model-refusals.ts";
+import { giveWay } from "./model-endings.ts";
+import { type Refused, refused, refusedByRules, type ServerAnswer } from "./model-refusals.ts";
 import { diskOf, type JobParameters, type ModelServer, planOf } from "./model-state.ts";
 
 /** What is asked of a server. */
@@ -64,7 +65,7 @@ function power(
   const no = refusedByRules(state, server, action);
   if (no !== null) return no;
   const { running, queued } = state.openJobs(server.id);
-  if (queued !== null) cancelQueued(queued, "superseded");
+  if (queued !== null) giveWay(state, server, queued);
   if (running !== null) running.cancelRequested = true;
   server.status = statusDuring(action);
   return changed(model, server, "ServerPower", {

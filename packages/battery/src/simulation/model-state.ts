@@ -75,10 +75,14 @@ export type ModelJob = {
   irreversible: boolean;
   cancelRequested: boolean;
   errorCode: string | null;
+  /** What its last attempt saw, should it never get another one. */
+  lastSeen: LastSeen | null;
   readonly steps: ModelStep[];
   /** Rows of the audit trail about its end. */
   ends: number;
 };
+
+export type LastSeen = { readonly power: PowerState | null; readonly diskBytes: number | null };
 
 export type ModelVmid = { state: "used" | "tombstone" | "quarantined"; readonly serverId: string };
 export type ModelAddress = { state: "used" | "quarantined"; serverId: string | null };
@@ -86,6 +90,8 @@ export type ModelUsage = {
   readonly serverId: string;
   readonly kind: UsageKind;
   readonly jobId: string;
+  /** The claim of the job: tried again, it may have more to count. */
+  readonly epoch: number;
   /** The size that is counted from then on. */
   readonly package: PackageSlug;
 };
@@ -196,6 +202,7 @@ export class ModelState {
       irreversible: false,
       cancelRequested: false,
       errorCode: null,
+      lastSeen: null,
       steps: [],
       ends: 0,
     };
@@ -281,13 +288,15 @@ export class ModelState {
     return null;
   }
 
-  /** @throws Error when the job has brought about the same already: the database's index would refuse it */
+  /** @throws Error when the claim has brought about the same already: the database's index would refuse it */
   recordUsage(kinds: readonly UsageKind[], serverId: string, jobId: string): void {
+    const epoch = this.job(jobId)?.epoch ?? 0;
     for (const kind of kinds) {
-      if (this.usage.some((each) => each.jobId === jobId && each.serverId === serverId && each.kind === kind))
-        throw new Error(`${jobId} would bill ${kind} twice`);
+      const isSame = (each: ModelUsage) =>
+        each.jobId === jobId && each.epoch === epoch && each.serverId === serverId && each.kind === kind;
+      if (this.usage.some(isSame)) throw new Error(`${jobId} would bill ${kind} twice`);
       const slug = this.servers.get(serverId)?.package ?? "s";
-      this.usage.push({ kind, serverId, jobId, package: slug });
+      this.usage.push({ kind, serverId, jobId, epoch, package: slug });
     }
   }
 

@@ -170,7 +170,9 @@ function drawOutcome(dice: Dice, job: ModelJob): Schemas["JobOutcome"] {
   // No two servers of the region have one.
   const macs =
     job.kind === "ServerAdopt" && dice.chance(0.8) ? [`0e:aa:00:00:00:${hexOf(job.number)}`] : null;
+  const diskGb = job.kind === "ServerResize" ? dice.pick([null, 40, 80, 160, 200]) : null;
   const observed = {
+    ...(diskGb === null ? {} : { disk_bytes: diskGb * 2 ** 30 }),
     ...(power === null ? {} : { power_state: power }),
     ...(unusable === null ? {} : { vmid_unusable: unusable }),
     ...(network === null ? {} : { public_network: network }),

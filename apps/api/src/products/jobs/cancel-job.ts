@@ -2,7 +2,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { conflict, NotFound } from "../../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../../platform/job-handler.ts";
-import { askToStop, cancelQueuedJob, type JobRow } from "../../platform/jobs.ts";
+import { askToStop, cancelQueuedJob, type JobRow, seenByLastAttempt } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "./index.ts";
@@ -27,7 +27,8 @@ export async function cancelJob(
     });
   if (job.status === "queued") {
     await cancelQueuedJob(tx, job, "cancelled", message);
-    const end = { status: "cancelled", message, code: null, power: null } as const;
+    // An attempt before it may have switched the server off: what it saw last is what is known.
+    const end = { status: "cancelled", message, code: null, ...seenByLastAttempt(job) } as const;
     await handlerOf(handlers, job).settle(tx, job, end, request.deps.settings);
   } else await askToStop(tx, job);
   return { reply: reply(202, await viewWrittenJob(tx, job, request.caller)), resource: job.id };

@@ -189,6 +189,15 @@ describe("GET /jobs/{id}/events", () => {
 });
 
 describe("POST /jobs/{id}/cancel", () => {
+  test("leaves a server as the job's last attempt saw it", async () => {
+    const { id } = await world.createRunning();
+    const { job } = (await world.owned.post(`/servers/${id}/power`, { action: "reboot" })).body;
+    const claimed = await world.agent.take("ServerPower");
+    await world.agent.end(claimed, { status: "retry", observed: { power_state: "off" } });
+    expect((await world.owned.post(`/jobs/${job.id}/cancel`)).status).toBe(202);
+    expect(await world.server(id)).toMatchObject({ status: "stopped", power_state: "off" });
+  });
+
   test("ends a create that waits at once, and leaves its server to be deleted or tried again", async () => {
     const { server, job } = await world.create();
     const answer = await world.owned.post(`/jobs/${job.id}/cancel`);

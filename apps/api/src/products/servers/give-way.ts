@@ -2,25 +2,13 @@ import { grownDiskGb } from "@kule/rules/servers/disk";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { type PowerState, type ServerJobKind, settleServer } from "@kule/rules/servers/settle";
 import type { Tx } from "../../platform/database.ts";
-import { cancelQueuedJob, type JobRow } from "../../platform/jobs.ts";
+import { cancelQueuedJob, type JobRow, seenByLastAttempt } from "../../platform/jobs.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import { returnGrowth } from "./resize-server.ts";
 import { wipeSecret } from "./server-secret.ts";
 import type { ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
 import { diskOf } from "./view.ts";
-
-/** What an attempt saw when it ended, of a job that waits for its next one. */
-function seenByLastAttempt(job: Pick<JobRow, "result">): {
-  readonly power: PowerState | null;
-  readonly diskBytes: number | null;
-} {
-  const { power_state = null, disk_bytes = null } = (job.result ?? {}) as {
-    power_state?: PowerState;
-    disk_bytes?: number | null;
-  };
-  return { power: power_state, diskBytes: disk_bytes };
-}
 
 /**
  * Ends a job of the server that waits, since another takes its place. Where the server goes is the other's; here is
