@@ -79,6 +79,9 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     const pages = {
       regions: "/operator",
       fits: "/operator?region=ist1&image=ubuntu-24.04&package=m&count=9",
+      "region-new": "/operator/regions/new",
+      region: "/operator/regions/ist1",
+      invariants: "/operator/invariants",
       differences: "/operator/drift",
       "differences-none": "/operator/drift?region=ank1",
       import: "/operator/import?region=ist1&vmid=20003",
