@@ -29,7 +29,7 @@ export const unfilteredProducts: readonly Mutant[] = [
   without(
     "ssh-keys-of-a-server",
     "ssh-keys/store.ts",
-    '.where("organisation_id", "=", organisationId)\n    .where("id", "in", [...ids])',
-    '.where("id", "in", [...ids])',
+    '.selectAll()\n    .where("organisation_id", "=", organisationId)\n    .where("id", "in", [...ids])',
+    '.selectAll()\n    .where("id", "in", [...ids])',
   ),
 ];
