@@ -16,7 +16,6 @@ import {
   type SessionRow,
 } from "./store.ts";
 
-const lookEveryMs = 5_000;
 /** How long a browser's handshake may take once its ticket is redeemed. */
 const handshakeMs = 1_000;
 const endedServers = new Set(["pending_deletion", "deleting", "deleted"]);
@@ -43,6 +42,7 @@ export class ConsoleHub {
       connectMs: consoleLimits.connectSeconds * 1000,
       idleMs: deps.settings.consoleIdleSeconds * 1000,
       lengthMs: deps.settings.consoleLengthSeconds * 1000,
+      lookMs: 5_000,
       pingMs: 15_000,
       stuckMs: 60_000,
       ...times,
@@ -59,7 +59,7 @@ export class ConsoleHub {
         if (this.#sessions.size > 0) this.look();
       }),
     ];
-    this.#timer = setInterval(() => this.look(), lookEveryMs);
+    this.#timer = setInterval(() => this.look(), this.#times.lookMs);
     this.#timer.unref();
   }
 

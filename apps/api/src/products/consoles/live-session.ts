@@ -4,6 +4,8 @@ import { bytesOf, Pump } from "./pump.ts";
 import type { Activity, SessionEnd, SessionRow } from "./store.ts";
 
 export type SessionTimes = {
+  /** Between two looks at what the database says, when nobody says that it changed. */
+  readonly lookMs: number;
   readonly connectMs: number;
   readonly idleMs: number;
   readonly lengthMs: number;
