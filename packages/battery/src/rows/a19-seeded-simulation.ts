@@ -177,18 +177,6 @@ export const row: Row = {
       expects: /I3: the VM is called/,
     },
     {
-      name: "no-successor-called",
-      removes: "the call of the job that waits for an address to leave another server",
-      patches: [
-        {
-          file: "apps/api/src/products/public-ips/settle.ts",
-          find: 'if (queued?.kind === "PublicIpAttach") return callJob(tx, queued);',
-          replace: 'if (queued?.kind === "PublicIpAttach") return;',
-        },
-      ],
-      expects: /model and API differ/,
-    },
-    {
       name: "lock-taken-for-dead",
       removes: "the search for the clone that holds a lock",
       patches: [
