@@ -207,7 +207,7 @@ export const operatorEn = {
     tokens: "Agent tokens",
     tokensLead: "What the region's agents sign in with: good for this region's jobs and nothing else.",
     tokensDirect:
-      "The worker drives this region and needs none. They are for an agent, which a direct region does not have.",
+      "The worker drives this region and mints short-lived ones for itself. None has to be minted here.",
     noTokens: "No token yet.",
     tokenName: "Name of the token",
     tokenNameHint: "Who has it: the machine, or its purpose.",

@@ -207,7 +207,7 @@ export const operatorTr = {
     tokens: "Aracı belirteçleri",
     tokensLead: "Bölgenin aracıları bunlarla tanınır: yalnızca bu bölgenin işlerine yarar.",
     tokensDirect:
-      "Bu bölgeyi işçi yönetir, belirteç gerekmez. Bunlar aracı içindir; doğrudan yönetilen bölgede aracı yoktur.",
+      "Bu bölgeyi işçi yönetir ve kendine kısa süreli belirteçler üretir. Burada üretmek gerekmez.",
     noTokens: "Henüz belirteç yok.",
     tokenName: "Belirtecin adı",
     tokenNameHint: "Kimde olduğu: makine ya da ne için olduğu.",
