@@ -3,9 +3,12 @@ import { type ApiClient, asProblem } from "@kule/contract/client";
 import { Refused } from "./first-server.ts";
 import { readJsonFile, writePrivateFile } from "./private-file.ts";
 
-/** Of RFC 5737 and RFC 3849: addresses that are nobody's. The lab's internet answers at the gateways. */
+/**
+ * Of RFC 5737 and RFC 3849: addresses that are nobody's, and not those that the documents' own examples take. The lab's
+ * internet answers at the gateways.
+ */
 const pools = [
-  { name: "internet", gateway: "198.51.100.1", prefix_length: 24, cidr: "198.51.100.0/26", count: 8 },
+  { name: "internet", gateway: "192.0.2.1", prefix_length: 24, cidr: "192.0.2.64/26", count: 8 },
   {
     name: "internet-v6",
     gateway: "2001:db8:198::1",
@@ -24,7 +27,7 @@ export const labInternet = {
       addresses: pools.map(({ gateway, prefix_length }) => `${gateway}/${prefix_length}`),
     },
   ],
-  beyond: ["192.0.2.1", "2001:db8:192::1"],
+  beyond: ["198.51.100.250", "2001:db8:ffff::1"],
 };
 
 /**
