@@ -453,6 +453,35 @@ describe("A server's removal", () => {
     expect(await ip(address.id)).toMatchObject({ status: "attached", attached_to: { id: to.id } });
   });
 
+  it("that is taken back leaves an address that cannot be attached with a reason", async () => {
+    // Deleted before it was made: nothing of it is left to do.
+    const { server } = await servers.create({ public_ip: "auto" });
+    const [address] = server.public_ips;
+    await servers.owned.delete(`/servers/${server.id}`);
+    expect((await servers.owned.post(`/servers/${server.id}/cancel-deletion`)).status).toBe(202);
+    expect((await servers.server(server.id)).status).toBe("error");
+    expect(await ip(address.id)).toMatchObject({
+      status: "attaching",
+      status_reason: { code: "attach_failed" },
+    });
+    expect((await detach(address.id)).status).toBe(202);
+    await servers.agent.work();
+    expect(await ip(address.id)).toMatchObject({ status: "free", status_reason: null });
+
+    // Deleted while an address was on its way to it, and then not restored.
+    const other = await servers.createRunning({});
+    await attach(address.id, other.id);
+    await servers.owned.delete(`/servers/${other.id}`);
+    await servers.agent.succeed(await servers.agent.take("ServerStop"), "off");
+    await servers.owned.post(`/servers/${other.id}/cancel-deletion`);
+    await servers.agent.fail(await servers.agent.take("ServerRestore"));
+    expect((await servers.server(other.id)).status).toBe("error");
+    expect(await ip(address.id)).toMatchObject({
+      status: "attaching",
+      status_reason: { code: "attach_failed" },
+    });
+  });
+
   it("is moved once more only when the server that has it has given it up", async () => {
     const { server: from, address } = await withAddress();
     const to = await servers.createRunning({});

@@ -198,19 +198,27 @@ async function purged(
 
 /**
  * A job of the server that gave way to its removal, or that nobody could write while another was open, is written now:
- * an address on its way never stays without one.
+ * an address on its way never stays without one. What no job can bring to a server in error says so.
  */
-async function catchUp(tx: Tx, server: SettledServer, job: JobRow): Promise<void> {
+export async function catchUp(tx: Tx, server: SettledServer, job: JobRow): Promise<void> {
   const canDetach = ["running", "stopped", "error", "pending_deletion"].includes(server.status);
   const canAttach = server.status === "running" || server.status === "stopped";
   if (!canDetach) return;
   const { queued, running } = await lockOpenJobs(tx, server.organisation_id, server.id);
   if (queued !== null || running !== null) return;
   const ips = (await ipsOf(tx, server.organisation_id, server.id)).filter((ip) => ip.status_code === null);
-  const comes = ips.some((ip) => ip.server_id === server.id && ip.held_by === server.id && !ip.is_applied);
+  const coming = ips.filter((ip) => ip.server_id === server.id && ip.held_by === server.id && !ip.is_applied);
+  const comes = coming.length > 0 && canAttach;
   const leaves = ips.some((ip) => ip.held_by === server.id && ip.server_id !== server.id);
-  if (!(comes && canAttach) && !leaves) return;
-  await queuePublicIpJob(tx, comes && canAttach ? "PublicIpAttach" : "PublicIpDetach", {
+  if (server.status === "error")
+    for (const ip of coming)
+      await change(tx, ip, {
+        status_code: "attach_failed",
+        status_message: "The server is in error",
+        status_job_id: job.id,
+      });
+  if (!comes && !leaves) return;
+  await queuePublicIpJob(tx, comes ? "PublicIpAttach" : "PublicIpDetach", {
     organisationId: server.organisation_id,
     region: server.region,
     serverId: server.id,

@@ -6,6 +6,7 @@ import type { Tx } from "../../platform/database.ts";
 import { NotFound } from "../../platform/errors.ts";
 import { askToStop, type JobRow, type NewJob, queueJob, recordDoneJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
+import { catchUp } from "../public-ips/settle.ts";
 import { quotaOfPackage, quotaRefusals } from "../quotas/index.ts";
 import { blocked, changed, refuseConflicts } from "./answers.ts";
 import { giveWay } from "./give-way.ts";
@@ -36,22 +37,26 @@ export async function cancelServerDeletion(
   const { running, queued } = jobs;
   if (queued !== null) await giveWay(tx, server, queued, "The removal was cancelled");
   if (running?.kind === "ServerStop") await askToStop(tx, running);
-  await unmark(tx, server, running);
+  const status = await unmark(tx, server, running);
   const job = await restoreJob(request, tx, server);
+  // No job of it ends that would see to the addresses which it was to be made with.
+  if (job.status === "succeeded") await catchUp(tx, { ...server, status }, job);
   return changed(request, tx, server.id, job);
 }
 
 const statusAfter = { running: "starting", stopped: "stopped", error: "error" } as const;
 
-async function unmark(tx: Tx, server: ServerRow, running: JobRow | null): Promise<void> {
+/** @returns the status that the server has now */
+async function unmark(tx: Tx, server: ServerRow, running: JobRow | null): Promise<string> {
   const restoresTo = (server.restores_to ?? "error") as keyof typeof statusAfter;
   // A create that was asked to stop and has not yet: what becomes of the server is decided by how it ends.
   const isBeingCreated =
     restoresTo === "error" && (running?.kind === "ServerCreate" || running?.kind === "ServerAdopt");
+  const status = isBeingCreated ? "creating" : statusAfter[restoresTo];
   await tx
     .updateTable("server")
     .set({
-      status: isBeingCreated ? "creating" : statusAfter[restoresTo],
+      status,
       ...(restoresTo === "error" && !isBeingCreated
         ? {
             status_code: "create_cancelled",
@@ -68,6 +73,7 @@ async function unmark(tx: Tx, server: ServerRow, running: JobRow | null): Promis
     .where("organisation_id", "=", server.organisation_id)
     .where("id", "=", server.id)
     .execute();
+  return status;
 }
 
 /** A server that was never made has nothing in the region to be restored: its job is over at once. */
