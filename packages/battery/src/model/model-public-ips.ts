@@ -264,13 +264,15 @@ function destroyed(state: ModelState, ip: ModelIp, job: ModelJob): void {
 }
 
 /** An address on its way never stays without a job: one that gave way, or could not be written yet, is written now. */
-function catchUp(state: ModelState, server: ModelServer): void {
+export function catchUp(state: ModelState, server: ModelServer): void {
   const mayAttach = server.status === "running" || server.status === "stopped";
   if (!mayAttach && server.status !== "error" && server.status !== "pending_deletion") return;
   if (hasOpenJob(server)) return;
   const ips = ipsOf(state, server).filter(({ reason }) => reason === null);
-  const isComing = ips.some((ip) => ip.wantedBy === server && ip.heldBy === server && !ip.isApplied);
+  const coming = ips.filter((ip) => ip.wantedBy === server && ip.heldBy === server && !ip.isApplied);
+  // Nothing can be brought to a server in error: the address says why it is not there.
+  if (server.status === "error") for (const ip of coming) ip.reason = "attach_failed";
   const isGoing = ips.some((ip) => ip.heldBy === server && ip.wantedBy !== server);
-  if (isComing && mayAttach) addJob(server, null, "PublicIpAttach", "queued");
+  if (coming.length > 0 && mayAttach) addJob(server, null, "PublicIpAttach", "queued");
   else if (isGoing) addJob(server, null, "PublicIpDetach", "queued");
 }

@@ -21,23 +21,30 @@ export type ModelRuns = {
 /** So long a failing sequence is made shorter. */
 const shortenSeconds = 120;
 
+export type ModelOrder = {
+  readonly runs: number;
+  readonly seed: number;
+  /** A failing sequence is made as short as time allows. */
+  readonly shortens: boolean;
+  /** Another world has found something: no new sequence is begun. */
+  readonly isOver: () => boolean;
+  readonly progress: (more: number) => void;
+};
+
 /** So many sequences of commands, each with organisations and a region of its own, in one world. */
-export async function runModel(
-  runs: number,
-  seed: number,
-  shortens: boolean,
-  progress: (done: number) => void,
-): Promise<ModelRuns> {
-  const world = await ApiWorld.open();
+export async function runModel({ runs, seed, shortens, isOver, progress }: ModelOrder): Promise<ModelRuns> {
+  // What the agent holds at the end of a sequence is held until the world ends.
+  const world = await ApiWorld.open({ leaseSeconds: 3600 });
   const owner = new pg.Pool({ connectionString: world.database.ownerUrl, max: 2 });
   owner.on("error", () => {});
   const counted = { answers: 0, commands: 0, outcomes: new Map<string, number>() };
   let done = 0;
   try {
     const property = fc.asyncProperty(sequences(), async ({ room, commands }) => {
+      if (isOver()) return;
       await runSequence(world, owner, room, commands, counted);
       done += 1;
-      if (done % 20 === 0) progress(done);
+      if (done % 20 === 0) progress(20);
     });
     // What fast-check makes smaller it makes so within the shape that it drew, which has a least length.
     const check = await fc.check(property, { numRuns: runs, seed, endOnFailure: true });
@@ -56,7 +63,7 @@ export async function runModel(
     violations.push(
       ...broken.map(({ invariant, check: name, subject }) => `${invariant} ${name}: ${subject}`),
     );
-    return { runs: check.numRuns, ...counted, violations };
+    return { runs: done, ...counted, violations };
   } finally {
     await owner.end();
     await world.close();

@@ -1,5 +1,5 @@
 import { refusalOf, type ServerAction } from "./model-actions.ts";
-import { settleIps, takeableAddress, tryIpsAgain } from "./model-public-ips.ts";
+import { catchUp, settleIps, takeableAddress, tryIpsAgain } from "./model-public-ips.ts";
 import { fullFor, takenByResize, takenByRestore, takenByServer } from "./model-quotas.ts";
 import {
   absent,
@@ -162,7 +162,7 @@ export function expectCancelDeletion(state: ModelState, server: ModelServer, sid
 }
 
 /** @returns whether the job that restores it is over at once, because there is nothing to restore */
-export function applyCancelDeletion(server: ModelServer): boolean {
+export function applyCancelDeletion(state: ModelState, server: ModelServer): boolean {
   const running = openJob(server, "running");
   const queued = openJob(server, "queued");
   if (queued !== undefined) giveWay(queued);
@@ -170,6 +170,7 @@ export function applyCancelDeletion(server: ModelServer): boolean {
   const to = server.restoresTo ?? "error";
   if (to === "error") server.status = running?.kind === "ServerCreate" ? "creating" : "error";
   else server.status = to === "running" ? "starting" : "stopped";
+  if (to === "error") catchUp(state, server);
   return to === "error";
 }
 

@@ -255,7 +255,11 @@ export function updateServers(): fc.Arbitrary<Command> {
     {
       name: fc.nat({ max: 4 }).map((number) => `server-${number}`),
       labels: fc.record({ colour: label, size: label }, { requiredKeys: [] }),
-      protection: fc.record({ delete: fc.boolean(), rebuild: fc.boolean() }, { requiredKeys: [] }),
+      protection: fc.oneof(
+        fc.record({ delete: fc.boolean() }),
+        fc.record({ rebuild: fc.boolean() }),
+        fc.record({ delete: fc.boolean(), rebuild: fc.boolean() }),
+      ),
     },
     { requiredKeys: [] },
   );

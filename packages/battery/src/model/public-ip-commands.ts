@@ -61,6 +61,19 @@ export function publicIpCommands(): fc.Arbitrary<Command>[] {
   ];
 }
 
+/** Each side takes so many of each version, as far as there are any. */
+export function takeSome(count: number): Command[] {
+  return ([0, 1] as const).flatMap((side) =>
+    ([4, 6] as const).flatMap((version) =>
+      Array.from({ length: count }, () =>
+        command(`createPublicIp v${version} as ${side}`, (state, real) =>
+          takeIp(state, real, side, version, null),
+        ),
+      ),
+    ),
+  );
+}
+
 /** Any address, or one of those that there are: free, somebody's, resting or the other organisation's. */
 export function takeIps(): fc.Arbitrary<Command> {
   return fc

@@ -20,6 +20,8 @@ export type Real = {
   readonly held: Map<string, ClaimedJob>;
   /** What has changed something so far, as one would do it again. */
   readonly trace: string[];
+  /** Whether anything was done since the server was looked at; what was refused has changed nothing. */
+  readonly since: { hasChanged: boolean };
   /** Answers that were held against the model. */
   readonly counted: { answers: number; commands: number; readonly outcomes: Map<string, number> };
 };
@@ -55,6 +57,7 @@ export async function openReal(
     agent: new TestAgent(region.agent),
     held: new Map(),
     trace: [],
+    since: { hasChanged: true },
     counted,
   };
 }
@@ -158,6 +161,7 @@ async function askAs(
     throw new Error(
       `${method} ${path}: the model says ${status} ${code ?? ""}${precondition === undefined ? "" : ` (${precondition})`}, the API says ${answer.status} ${JSON.stringify(answer.body)?.slice(0, 400)}`,
     );
+  if (method !== "GET" && status < 400) real.since.hasChanged = true;
   const outcome = code ?? String(status);
   real.counted.outcomes.set(outcome, (real.counted.outcomes.get(outcome) ?? 0) + 1);
   return answer.body;

@@ -4,7 +4,7 @@ import type { Command } from "./command.ts";
 import { deliveryCommands } from "./delivery-commands.ts";
 import type { Room } from "./model-state.ts";
 import { lockServers, operationCommands, protectServers, updateServers } from "./operation-commands.ts";
-import { publicIpCommands, takeIps } from "./public-ip-commands.ts";
+import { publicIpCommands, takeIps, takeSome } from "./public-ip-commands.ts";
 import {
   accessCommands,
   keyCommands,
@@ -17,6 +17,7 @@ import {
   createServers,
   lifeCommands,
   lookAtQuotas,
+  plainServers,
   purgeServers,
   serverCommands,
 } from "./server-commands.ts";
@@ -33,11 +34,9 @@ const some = (minLength: number, maxLength: number, ...commands: Weighted[]) =>
   fc.array(fc.oneof(...commands), { minLength, maxLength, size: "max" });
 const theme = (...commands: Weighted[]) => some(LEAST_COMMANDS, MOST_COMMANDS, ...commands);
 
-/** Begins with servers that run. */
-const withServers = (servers: number, withIps: boolean, rest: fc.Arbitrary<Command[]>) =>
-  fc
-    .tuple(fc.array(createServers(6, withIps), { minLength: servers, maxLength: servers, size: "max" }), rest)
-    .map(([creates, more]) => [...creates, agentWorks(), ...more]);
+/** Begins with servers that run, and perhaps with addresses. */
+const after = (begin: readonly Command[], rest: fc.Arbitrary<Command[]>) =>
+  rest.map((more) => [...begin, agentWorks(), ...more]);
 
 const ample = { vmids: 12, vlans: 6, addresses: 0 };
 
@@ -62,9 +61,8 @@ export function sequences(): fc.Arbitrary<Sequence> {
     )
     .map(([one, other, rest]) => [one, other, ...rest]);
   // What is done to servers that are there, while they come and go.
-  const operations = withServers(
-    3,
-    false,
+  const operations = after(
+    plainServers(4),
     theme(
       ...all(3, operationCommands()),
       ...all(1, [...lifeCommands(), ...keyCommands(), lockServers(), purgeServers(), createServers()]),
@@ -73,9 +71,8 @@ export function sequences(): fc.Arbitrary<Sequence> {
     ),
   );
   // Addresses that go from server to server, with servers that go.
-  const addresses = withServers(
-    4,
-    true,
+  const addresses = after(
+    [...plainServers(5), ...takeSome(2)],
     theme(
       ...all(3, publicIpCommands()),
       ...all(1, [...lifeCommands(), purgeServers(), lockServers(), createServers(6, true)]),
@@ -85,12 +82,15 @@ export function sequences(): fc.Arbitrary<Sequence> {
       ...all(4, [works]),
     ),
   );
-  const limits = theme(
-    ...all(4, [setQuotas()]),
-    ...all(2, [createServers(8, true), takeIps(), works, lookAtQuotas()]),
-    ...all(1, [...lifeCommands(), ...operationCommands(), ...networkCommands(), ...keyCommands()]),
-    ...all(1, [...publicIpCommands(), purgeServers()]),
-    ...all(2, agentCommands()),
+  const limits = after(
+    plainServers(2),
+    theme(
+      ...all(6, [setQuotas()]),
+      ...all(3, [createServers(8, true), takeIps(), works, lookAtQuotas()]),
+      ...all(1, [...lifeCommands(), ...operationCommands(), ...networkCommands(), ...keyCommands()]),
+      ...all(1, [...publicIpCommands(), purgeServers()]),
+      ...all(2, agentCommands()),
+    ),
   );
   // More servers than a small subnet has addresses.
   const crowd = fc

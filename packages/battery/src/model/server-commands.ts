@@ -62,6 +62,24 @@ export function createServers(most = 4, withIps = false): fc.Arbitrary<Command> 
     );
 }
 
+/** A server of each side by turns, with a name of its own, which goes wherever it may. */
+export function plainServers(count: number): Command[] {
+  return Array.from({ length: count }, (_, index) => {
+    const side: Side = index % 2 === 0 ? 0 : 1;
+    return command(`createServer ${index} as ${side}`, (state, real) =>
+      createServer(state, real, {
+        side,
+        name: index,
+        subnet: null,
+        key: null,
+        ip: null,
+        slug: "s",
+        starts: true,
+      }),
+    );
+  });
+}
+
 export function serverCommands(): fc.Arbitrary<Command>[] {
   return [createServers(), ...lifeCommands()];
 }
@@ -84,7 +102,7 @@ export function lifeCommands(): fc.Arbitrary<Command>[] {
         const expected = expectCancelDeletion(state, server, side);
         const body = await ask(real, side, "POST", `/servers/${server.id}/cancel-deletion`, expected);
         if (expected.status !== 202) return;
-        const isOver = applyCancelDeletion(server);
+        const isOver = applyCancelDeletion(state, server);
         addJob(server, body.job.id, "ServerRestore", isOver ? "succeeded" : "queued");
       }),
     ),
@@ -240,6 +258,7 @@ async function expire(real: Real, server: ModelServer): Promise<void> {
   real.trace.push(`the removal buffer of ${server.id} ends: ${expired}`);
   same(`the removal buffer of ${server.name} ends`, expired, goes);
   if (!goes) return;
+  real.since.hasChanged = true;
   applyExpiry(server);
   addJob(server, null, "ServerDestroy", "queued");
 }

@@ -13,8 +13,10 @@ export function onServer(
   return command(`${name} ${ref} as ${side}`, async (state, real) => {
     const server = preferOwn(state.servers, side, ref);
     if (server === undefined) return;
+    real.since.hasChanged = false;
     await work(state, real, server);
-    await compareServer(real, state, server);
+    // What a refusal should not have changed is found with the next change, or at the end.
+    if (real.since.hasChanged) await compareServer(real, state, server);
   });
 }
 

@@ -2,9 +2,15 @@ import type pg from "pg";
 
 export const REGION = "pool1";
 export const VMID_RANGE = { first: 20_000, last: 20_199 };
+/** Public addresses of the region: few, so that those that were given back are wanted again at once. */
+export const PUBLIC = { gateway: "100.99.0.1", prefixLength: 28, cidr: "100.99.0.0/28", allocated: 12 };
 export const VLAN_RANGE = { first: 100, last: 124 };
 
 const sizeOf = ({ first, last }: { first: number; last: number }) => last - first + 1;
+
+const PUBLIC_SIZE = 16;
+/** Network, gateway and broadcast. */
+const PUBLIC_RESERVED = 3;
 
 /**
  * What must be given out, counted from the answers of the API and the words of the agent, and never from the tables
@@ -15,6 +21,10 @@ export class PoolModel {
   readonly servers = new Map<string, string>();
   /** Subnets, with the network of each. */
   readonly subnets = new Map<string, string>();
+  /** Public addresses that were taken and not given back, by their id. */
+  readonly publicIps = new Map<string, string>();
+  /** Those that were given back, and have not rested since. */
+  readonly resting = new Set<string>();
   destroyed = 0;
   replacedVmids = 0;
   freedVmids = 0;
@@ -28,7 +38,11 @@ export async function poolViolations(owner: pg.Pool, model: PoolModel): Promise<
     `select 'VM numbers' as pool, state, count(*)::int from region_vmid where region = $1 group by state
      union all
      select 'VLANs', case when subnet_id is null then 'free' else 'used' end, count(*)::int from region_vlan
-      where region = $1 group by 2`,
+      where region = $1 group by 2
+     union all
+     select 'public addresses', case when a.state = 'quarantined' and a.free_after <= clock_timestamp() then 'free'
+                                     else a.state end, count(*)::int
+       from public_address a join ip_pool p on p.id = a.pool_id where p.region = $1 group by 2`,
     [REGION],
   );
   const count = (pool: string, state: string) =>
@@ -51,6 +65,16 @@ export async function poolViolations(owner: pg.Pool, model: PoolModel): Promise<
   );
   expect("VLANs in all", all("VLANs"), sizeOf(VLAN_RANGE));
   expect("VLANs used", count("VLANs", "used"), model.subnets.size);
+  const [ips, still] = [model.publicIps.size, model.resting.size];
+  expect("public addresses in all", all("public addresses"), PUBLIC_SIZE);
+  expect("public addresses reserved", count("public addresses", "reserved"), PUBLIC_RESERVED);
+  expect("public addresses used", count("public addresses", "used"), ips);
+  expect("public addresses at rest", count("public addresses", "quarantined"), still);
+  expect(
+    "public addresses free",
+    count("public addresses", "free"),
+    PUBLIC_SIZE - PUBLIC_RESERVED - ips - still,
+  );
   return [...found, ...(await addressViolations(owner, model))];
 }
 

@@ -6,9 +6,30 @@ import { cleanUp } from "@kule/api/worker/clean-up";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
 import { reapLeases } from "@kule/api/worker/reap-leases";
 import type pg from "pg";
-import { type PoolModel, REGION, VLAN_RANGE, VMID_RANGE } from "./pool-model.ts";
+import { type PoolModel, PUBLIC, REGION, VLAN_RANGE, VMID_RANGE } from "./pool-model.ts";
+import { VmAddresses } from "./vm-addresses.ts";
 
 type Organisation = { readonly id: string; readonly api: ApiCaller };
+
+/** A pool of public addresses, most of them allocated to the organisations. */
+async function addPool(world: ApiWorld, organisations: readonly string[]): Promise<void> {
+  const { gateway, prefixLength, cidr, allocated } = PUBLIC;
+  const pool = await world.operator.post("/ip-pools", {
+    region: REGION,
+    name: "public",
+    gateway,
+    prefix_length: prefixLength,
+  });
+  const made = [pool, await world.operator.post(`/ip-pools/${pool.body.id}/ranges`, { cidr })];
+  for (const id of organisations)
+    made.push(
+      await world.operator.post(`/ip-pools/${pool.body.id}/allocations`, {
+        organisation_id: id,
+        count: allocated / organisations.length,
+      }),
+    );
+  for (const { status, body } of made) if (status !== 201) throw new Error(JSON.stringify(body));
+}
 
 /** Customers, an agent and time, at random: every operation that gives something out or takes it back. */
 export class PoolWalk {
@@ -20,8 +41,10 @@ export class PoolWalk {
   readonly #organisations: readonly Organisation[];
   readonly #owners = new Map<string, Organisation>();
   readonly #failedJobs = new Map<string, Organisation>();
+  readonly #vms = new VmAddresses();
   #named = 0;
   operations = 0;
+  moves = 0;
   /** Answers that no operation may have. */
   readonly surprises: string[] = [];
 
@@ -48,20 +71,28 @@ export class PoolWalk {
       const { id, owner: api } = await world.addOrganisation(slug);
       organisations.push({ id, api });
     }
+    await addPool(
+      world,
+      organisations.map(({ id }) => id),
+    );
     return new PoolWalk(world, owner, model, random, new TestAgent(agent), organisations);
   }
 
   /** One random operation. */
   async step(): Promise<void> {
     const dice = this.#random();
-    if (dice < 0.22) await this.#createServer();
-    else if (dice < 0.3) await this.#createSubnet();
-    else if (dice < 0.34) await this.#deleteSubnet();
-    else if (dice < 0.44) await this.#deleteServer();
-    else if (dice < 0.48) await this.#changeServer("cancel-deletion");
-    else if (dice < 0.56) await this.#endBuffer();
-    else if (dice < 0.59) await this.#retryOrCancelJob();
-    else if (dice < 0.63) await this.#passTime();
+    if (dice < 0.18) await this.#createServer();
+    else if (dice < 0.23) await this.#createSubnet();
+    else if (dice < 0.26) await this.#deleteSubnet();
+    else if (dice < 0.33) await this.#deleteServer();
+    else if (dice < 0.36) await this.#changeServer("cancel-deletion");
+    else if (dice < 0.42) await this.#endBuffer();
+    else if (dice < 0.45) await this.#retryOrCancelJob();
+    else if (dice < 0.48) await this.#passTime();
+    else if (dice < 0.52) await this.#takePublicIp();
+    else if (dice < 0.59) await this.#attachPublicIp();
+    else if (dice < 0.62) await this.#detachPublicIp();
+    else if (dice < 0.65) await this.#releasePublicIp();
     else await this.#work();
   }
 
@@ -82,6 +113,12 @@ export class PoolWalk {
       await this.#passBackoff();
       await this.#passLeases();
       for (let job = await this.#claim(); job !== null; job = await this.#claim()) await this.#succeed(job);
+    }
+    for (const [id, address] of [...this.#model.publicIps]) {
+      const answer = await this.#count(this.#ofIp(id).api.delete(`/public-ips/${id}`));
+      if (answer.status === 204) this.#released(id);
+      else
+        this.surprises.push(`${address} of no server cannot be given back: ${JSON.stringify(answer.body)}`);
     }
     await this.#passRests();
     for (const [subnet, network] of [...this.#model.subnets]) {
@@ -110,9 +147,11 @@ export class PoolWalk {
         image: "debian-13",
         package: "s",
         ...(subnet === undefined ? {} : { subnet_id: subnet }),
+        ...(this.#random() < 0.3 ? { public_ip: "auto" } : {}),
       }),
     );
     if (answer.status !== 202) return;
+    for (const ip of answer.body.server.public_ips) this.#took(organisation, ip);
     const { id, interfaces } = answer.body.server;
     const { subnet_id: given } = interfaces[0];
     if (!this.#model.subnets.has(given)) {
@@ -122,6 +161,70 @@ export class PoolWalk {
     }
     this.#model.servers.set(id, given);
     this.#owners.set(id, organisation);
+  }
+
+  readonly #ipOwners = new Map<string, Organisation>();
+
+  async #takePublicIp(): Promise<void> {
+    const organisation = this.#any(this.#organisations);
+    const answer = await this.#count(organisation.api.post("/public-ips", { region: REGION }));
+    if (answer.status === 201) this.#took(organisation, answer.body);
+  }
+
+  #took(
+    organisation: Organisation,
+    { id, address }: { readonly id: string; readonly address: string },
+  ): void {
+    const other = [...this.#model.publicIps].find(([, each]) => each === address);
+    if (other !== undefined) this.surprises.push(`${address} was taken twice: ${other[0]} and ${id}`);
+    if (this.#model.resting.has(address)) this.surprises.push(`${address} was handed out while it rests`);
+    const vms = this.#vms.withAddress(address);
+    if (vms.length > 0) this.surprises.push(`${address} was handed out while ${vms.join(", ")} may have it`);
+    this.#model.publicIps.set(id, address);
+    this.#ipOwners.set(id, organisation);
+  }
+
+  /** To a server of the same organisation, often away from another one, and often while that one goes. */
+  async #attachPublicIp(): Promise<void> {
+    const id = this.#any([...this.#model.publicIps.keys()]);
+    if (id === undefined) return;
+    const organisation = this.#ofIp(id);
+    const own = [...this.#owners].filter(
+      ([server, each]) => each === organisation && this.#model.servers.has(server),
+    );
+    const server = this.#any(own)?.[0];
+    if (server === undefined) return;
+    const force = this.#random() < 0.7;
+    const answer = await this.#count(
+      organisation.api.post(`/public-ips/${id}/attach`, { server_id: server, force }),
+    );
+    if (answer.status === 202) this.moves += 1;
+  }
+
+  async #detachPublicIp(): Promise<void> {
+    const id = this.#any([...this.#model.publicIps.keys()]);
+    if (id !== undefined) await this.#count(this.#ofIp(id).api.post(`/public-ips/${id}/detach`));
+  }
+
+  async #releasePublicIp(): Promise<void> {
+    const id = this.#any([...this.#model.publicIps.keys()]);
+    if (id === undefined) return;
+    const answer = await this.#count(this.#ofIp(id).api.delete(`/public-ips/${id}`));
+    if (answer.status === 204) this.#released(id);
+  }
+
+  #released(id: string): void {
+    const address = this.#model.publicIps.get(id) ?? "";
+    const vms = this.#vms.withAddress(address);
+    if (vms.length > 0) this.surprises.push(`${address} was given back while ${vms.join(", ")} may have it`);
+    this.#model.publicIps.delete(id);
+    this.#model.resting.add(address);
+  }
+
+  #ofIp(id: string): Organisation {
+    const organisation = this.#ipOwners.get(id);
+    if (organisation === undefined) throw new Error(`${id} is nobody's`);
+    return organisation;
   }
 
   async #subnetOf(id: string): Promise<{ network_id: string }> {
@@ -217,15 +320,18 @@ export class PoolWalk {
 
   async #passBackoff(): Promise<void> {
     await this.#owner.query(
-      "update job set run_at = clock_timestamp() - interval '1 second' where status = 'queued'",
+      // Not of those that wait for another server's job.
+      "update job set run_at = clock_timestamp() - interval '1 second' where status = 'queued' and run_at < '9999-01-01'",
     );
   }
 
   async #passRests(): Promise<void> {
     await this.#owner.query(
       `update region_vmid set free_after = clock_timestamp() - interval '1 second' where state = 'tombstone';
-       update address set free_after = clock_timestamp() - interval '1 second' where state = 'quarantined'`,
+       update address set free_after = clock_timestamp() - interval '1 second' where state = 'quarantined';
+       update public_address set free_after = clock_timestamp() - interval '1 second' where state = 'quarantined'`,
     );
+    this.#model.resting.clear();
     this.#model.freedVmids += (await cleanUp(this.#world.replica.deps.db)).vmids;
   }
 
@@ -268,7 +374,9 @@ export class PoolWalk {
       status: "succeeded",
       observed: { power_state: isOn ? "on" : "off" },
     });
-    if (!done || job.kind !== "ServerDestroy") return;
+    if (!done) return;
+    this.#vms.ended(job.payload);
+    if (job.kind !== "ServerDestroy") return;
     this.#model.servers.delete(job.payload.server.id);
     this.#model.destroyed += 1;
   }
@@ -280,7 +388,10 @@ export class PoolWalk {
 
   async #claim(): Promise<ClaimedJob | null> {
     const { status, body } = await this.#count(this.#agent.claimRaw());
-    return status === 200 ? (body.job as ClaimedJob) : null;
+    if (status !== 200) return null;
+    const job = body.job as ClaimedJob;
+    this.surprises.push(...this.#vms.begun(job.payload));
+    return job;
   }
 
   /** Refusals are answers; what is broken is not. */

@@ -1,4 +1,6 @@
+import { ApiWorld } from "@kule/api/testing/api-world";
 import { differences } from "../reserved-addresses/compare-rules.ts";
+import { fillPools } from "../reserved-addresses/fill-pools.ts";
 import { fillSubnets } from "../reserved-addresses/fill-subnets.ts";
 import { randomBlockText } from "../reserved-addresses/random-text.ts";
 import type { Row, RowRun } from "../row.ts";
@@ -9,7 +11,7 @@ const manyBlocks = 10_000;
 
 export const row: Row = {
   id: "B3",
-  title: "Network, gateway and broadcast addresses are no server's, in blocks of every size",
+  title: "Network, gateway and broadcast addresses are no server's, in blocks and pools of every size",
   minutes: 0.3,
   mutants: [
     {
@@ -55,6 +57,30 @@ export const row: Row = {
       ],
       expects: /overlaps .*: the product says false/,
     },
+    {
+      name: "public-broadcast-handed-out",
+      removes: "the broadcast address from those of a pool that nobody can have",
+      patches: [
+        {
+          file: "packages/rules/src/public-ips/addresses.ts",
+          find: "[...new Set([first, gateway, last])]",
+          replace: "[...new Set([first, gateway])]",
+        },
+      ],
+      expects: /allocated by name of|gave out|one address too many/,
+    },
+    {
+      name: "public-gateway-handed-out",
+      removes: "the gateway from those of an IPv6 pool that nobody can have",
+      patches: [
+        {
+          file: "packages/rules/src/public-ips/addresses.ts",
+          find: "return first === gateway ? [gateway] : [first, gateway];",
+          replace: "return first === gateway ? [gateway] : [first];",
+        },
+      ],
+      expects: /allocated by name of|gave out|one address too many/,
+    },
   ],
 
   async run(run: RowRun) {
@@ -65,13 +91,16 @@ export const row: Row = {
       );
     run.progress(`${manyBlocks} blocks compared`);
     const filled = await fillSubnets(run, run.scale === "full" ? 45 : 6);
+    const world = await ApiWorld.open();
+    const pools = await fillPools(world, run, run.scale === "full" ? 42 : 14).finally(() => world.close());
     return {
-      cases: manyBlocks + filled.allocations + filled.refusals,
-      violations: [...violations, ...filled.violations],
+      cases: manyBlocks + filled.allocations + filled.refusals + pools.allocations + pools.refusals,
+      violations: [...violations, ...filled.violations, ...pools.violations],
       figures: {
         "blocks compared": manyBlocks,
         "addresses given out": filled.allocations,
-        "refusals asked for": filled.refusals,
+        "public addresses given out": pools.allocations,
+        "refusals asked for": filled.refusals + pools.refusals,
       },
     };
   },

@@ -42,6 +42,51 @@ export const row: Row = {
       ],
       expects: /VM numbers used: \d+, and not/,
     },
+    {
+      name: "public-address-without-rest",
+      removes: "the look at whether a public address has rested long enough",
+      patches: [
+        {
+          file: "apps/api/src/products/ip-pools/store.ts",
+          find: "and public_address.free_after <= clock_timestamp())`",
+          replace: ")`",
+        },
+      ],
+      expects: /was handed out while it rests/,
+    },
+    {
+      name: "moved-before-it-has-left",
+      removes: "the memory of which VM still has an address that is moved, and the refusal of such a commit",
+      patches: [
+        uncheckedCommits,
+        {
+          file: "apps/api/src/products/public-ips/attach-public-ip.ts",
+          find: "held_by: leaves ?? target.id,",
+          replace: "held_by: target.id,",
+        },
+        {
+          file: "apps/api/src/products/public-ips/attach-public-ip.ts",
+          find: "waits: leaves !== null,",
+          replace: "waits: false,",
+        },
+      ],
+      expects: /may be on two servers/,
+    },
+    {
+      name: "given-back-while-it-leaves",
+      removes: "the refusal to give an address back that a VM has still to give up",
+      patches: [
+        uncheckedCommits,
+        {
+          file: "packages/rules/src/public-ips/lifecycle.ts",
+          find: `  if (ip.holder !== null)
+    found.push(`,
+          replace: `  if (ip.holder !== null && ip.serverId !== null)
+    found.push(`,
+        },
+      ],
+      expects: /was given back while srv_\w+ may have it/,
+    },
   ],
   async run(run) {
     const world = await ApiWorld.open({ removalBufferSeconds: 3600, addressQuarantineSeconds: 600 });
@@ -83,6 +128,7 @@ export const row: Row = {
           );
       }
       if (violations.length === 0 && model.destroyed === 0) violations.push("no server was ever destroyed");
+      if (violations.length === 0 && walk.moves === 0) violations.push("no public address was ever attached");
       return {
         cases,
         violations,
@@ -91,6 +137,7 @@ export const row: Row = {
           "servers destroyed": model.destroyed,
           "VM numbers replaced": model.replacedVmids,
           "VM numbers used again": model.freedVmids,
+          "addresses attached or moved": walk.moves,
         },
       };
     } finally {
