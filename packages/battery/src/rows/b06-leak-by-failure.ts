@@ -43,18 +43,6 @@ export const row: Row = {
       expects: /VM numbers used: \d+, and not/,
     },
     {
-      name: "public-address-without-rest",
-      removes: "the look at whether a public address has rested long enough",
-      patches: [
-        {
-          file: "apps/api/src/products/ip-pools/store.ts",
-          find: "and public_address.free_after <= clock_timestamp())`",
-          replace: ")`",
-        },
-      ],
-      expects: /was handed out while it rests/,
-    },
-    {
       name: "moved-before-it-has-left",
       removes: "the memory of which VM still has an address that is moved, and the refusal of such a commit",
       patches: [
@@ -71,21 +59,6 @@ export const row: Row = {
         },
       ],
       expects: /may be on two servers/,
-    },
-    {
-      name: "given-back-while-it-leaves",
-      removes: "the refusal to give an address back that a VM has still to give up",
-      patches: [
-        uncheckedCommits,
-        {
-          file: "packages/rules/src/public-ips/lifecycle.ts",
-          find: `  if (ip.holder !== null)
-    found.push(`,
-          replace: `  if (ip.holder !== null && ip.serverId !== null)
-    found.push(`,
-        },
-      ],
-      expects: /was given back while srv_\w+ may have it/,
     },
   ],
   async run(run) {

@@ -25,7 +25,6 @@ const reached = {
 };
 
 const actions = "packages/rules/src/servers/lifecycle.ts";
-const publicIps = "apps/api/src/products/public-ips";
 
 export const row: Row = {
   id: "C10",
@@ -127,18 +126,6 @@ export const row: Row = {
         /power: the model says 202|what may be done with server server-\d, which is (stopping|rebooting)/,
     },
     {
-      name: "quota-kept-by-failed-resize",
-      removes: "what a resize that has ended gives back to its organisation's quotas",
-      patches: [
-        {
-          file: "apps/api/src/products/servers/settle.ts",
-          find: '...(job.kind === "ServerResize" ? { resize_package: null, resize_disk_gb: null } : {}),',
-          replace: "",
-        },
-      ],
-      expects: /quotas of organisation|quota_exceeded|takes \w+ along/,
-    },
-    {
       name: "quota-kept-by-deleted-server",
       removes: "the end of a destroyed server's place in the quotas",
       patches: [
@@ -149,18 +136,6 @@ export const row: Row = {
         },
       ],
       expects: /quotas of organisation|quota_exceeded/,
-    },
-    {
-      name: "resize-shrinks-disk",
-      removes: "the refusal of a disk smaller than it is",
-      patches: [
-        {
-          file: "packages/rules/src/servers/resize.ts",
-          find: "if (facts.growDisk && to.diskGb < diskGb)",
-          replace: "if (facts.growDisk && to.diskGb < 0)",
-        },
-      ],
-      expects: /disk_shrink_forbidden/,
     },
     {
       name: "rename-not-unique",
@@ -178,72 +153,6 @@ export const row: Row = {
         },
       ],
       expects: /PATCH .*the model says 409 name_taken/,
-    },
-    {
-      name: "broken-disk-called-running",
-      removes: "the error of a server whose rebuild broke off with its disk gone",
-      patches: [
-        {
-          file: "packages/rules/src/servers/settle.ts",
-          find: 'outcome.status !== "succeeded" && facts.isIrreversible',
-          replace: 'outcome.status !== "succeeded" && facts.isIrreversible && facts.wantsRunning === null',
-        },
-      ],
-      expects:
-        /server server-\d: the API says \["server-\d","(running|stopped)".*the model says \["server-\d","error"/,
-    },
-    {
-      name: "released-address-not-at-rest",
-      removes: "the rest of an address that was given back",
-      patches: [
-        {
-          file: "apps/api/src/products/ip-pools/store.ts",
-          find: "and public_address.free_after <= clock_timestamp())`",
-          replace: ")`",
-        },
-      ],
-      expects: /public-ips: the model says 409 no_public_ip_available|the address that was taken/,
-    },
-    {
-      name: "address-lost-with-server",
-      removes: "an address' place with its organisation when its server is destroyed",
-      patches: [
-        {
-          file: `${publicIps}/settle.ts`,
-          find: "if (isHeld && ip.delete_with_server && !ip.protect_delete)",
-          replace: "if (isHeld)",
-        },
-      ],
-      expects: /public-ips\/\w+: the model says 200|quotas of organisation/,
-    },
-    {
-      name: "move-does-not-wait",
-      removes: "the look at whether another server has still to give the address up",
-      patches: [
-        {
-          file: "packages/rules/src/public-ips/lifecycle.ts",
-          find: "return keeper === null || keeper.id === target?.id ? null : detachRefusal(keeper);",
-          replace: "return keeper === null || target !== null ? null : detachRefusal(keeper);",
-        },
-      ],
-      expects: /(attach|detach): the model says 409 invalid_state|public address [\d.:a-f]+: the API says/,
-    },
-    {
-      name: "key-taken-twice",
-      removes: "the refusal of a public key that the organisation has",
-      patches: [
-        {
-          file: "apps/api/src/products/ssh-keys/create-ssh-key.ts",
-          find: "if (twin !== null) throw duplicateKey(twin);",
-          replace: "",
-        },
-        {
-          file: "apps/api/src/products/ssh-keys/create-ssh-key.ts",
-          find: 'if (constraint === "ssh_key_fingerprint") throw duplicateKey(null);',
-          replace: "",
-        },
-      ],
-      expects: /ssh-keys: the model says 409 duplicate_key/,
     },
   ],
   async run(run) {
