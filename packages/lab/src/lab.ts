@@ -34,6 +34,8 @@ export interface LabOptions {
   readonly version?: ProxmoxVersion;
   /** Seeds MAC addresses, UUIDs, process numbers. Secrets never depend on it. */
   readonly seed?: number;
+  /** How many times as big as usual nodes and storages are when the region is seeded; 1 when absent. */
+  readonly size?: number;
   /** How far the region's clock is off; 0 when absent. */
   readonly clockSkewSeconds?: number;
   /**
@@ -125,7 +127,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const runtime = options.runtime ?? systemRuntime(timeScale, seed + boots * 7919, skewMs);
   const fresh = store.empty;
   const region = makeRegion(runtime, store, version);
-  if (fresh) seedRegion(region);
+  if (fresh) seedRegion(region, options.size);
   else refreshRoles(region);
   countBoot(region);
 

@@ -29,6 +29,7 @@ const port = numberFrom("KULE_LAB_PORT", 8006, isPort, "a port is 0 to 65535");
 const controlPort = numberFrom("KULE_LAB_CONTROL_PORT", -1, isPort, "a port is 0 to 65535");
 const timeScale = numberFrom("KULE_LAB_TIME_SCALE", 1, (v) => v >= 0, "0 = immediate, 1 = lifelike");
 const seed = numberFrom("KULE_LAB_SEED", 1, Number.isInteger, "a whole number");
+const size = numberFrom("KULE_LAB_SIZE", 1, (v) => Number.isInteger(v) && v >= 1, "a whole number from 1");
 const version = VERSIONS.find((known) => known === (process.env.KULE_LAB_VERSION ?? "9.2"));
 if (version === undefined) fail(`KULE_LAB_VERSION is one of ${VERSIONS.join(", ")}`);
 const host = process.env.KULE_LAB_HOST ?? "127.0.0.1";
@@ -53,6 +54,7 @@ try {
     timeScale,
     version,
     seed,
+    size,
     ...(controlPort < 0 ? {} : { controlPort }),
     ...(withoutWires === undefined ? { wires: internet, edgePort } : {}),
   });

@@ -86,8 +86,12 @@ function templateChanges(region: Region, template: Template): DocumentChange[] {
   return [["vm", String(vmid), vm], volume(disk, template.diskGib * GIB), volume(drive, 4 * 1024 * 1024)];
 }
 
-/** Fills an empty store: two nodes, two storages, two bridges, templates, the agent's token with minimal roles. */
-export function seedRegion(region: Region): void {
+/**
+ * Fills an empty store: two nodes, two storages, two bridges, templates, the agent's token with minimal roles.
+ *
+ * @param size how many times as big as usual nodes and storages are
+ */
+export function seedRegion(region: Region, size = 1): void {
   const changes: DocumentChange[] = [
     [
       "cluster",
@@ -103,13 +107,17 @@ export function seedRegion(region: Region): void {
   ];
   for (const [index, name] of ["pve1", "pve2"].entries()) {
     const address = `192.0.2.${11 + index}`;
-    changes.push(["node", name, { name, online: true, cores: 128, memoryBytes: 1024 * GIB, address }]);
+    changes.push([
+      "node",
+      name,
+      { name, online: true, cores: 128 * size, memoryBytes: 1024 * size * GIB, address },
+    ]);
   }
   changes.push(
     [
       "storage",
       DISKS,
-      { storage: DISKS, type: "rbd", shared: true, content: ["images"], totalBytes: 65_536 * GIB },
+      { storage: DISKS, type: "rbd", shared: true, content: ["images"], totalBytes: 65_536 * size * GIB },
     ],
     [
       "storage",

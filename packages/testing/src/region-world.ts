@@ -24,6 +24,8 @@ export type WorldOptions = {
   readonly removalBufferSeconds?: number;
   /** 0: the hypervisor's tasks take no time; 1: lifelike. Default 0. */
   readonly labTimeScale?: number;
+  /** How many times as much room there is as usual: for some 500 servers. */
+  readonly labSize?: number;
   /** Of the API and the worker. */
   readonly apiEnv?: Readonly<Record<string, string>>;
   /** A migrated database to use instead of a fresh one; whoever gives it drops it. */
@@ -150,6 +152,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_LAB_PORT: "0",
       KULE_LAB_CONTROL_PORT: "0",
       KULE_LAB_TIME_SCALE: String(options.labTimeScale ?? 0),
+      KULE_LAB_SIZE: String(options.labSize ?? 1),
     });
     const mode = options.mode ?? "agent";
     const seeded = await seed(apiMain, mode, workerEnv);

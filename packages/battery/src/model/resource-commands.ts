@@ -55,11 +55,11 @@ export function networkCommands(): fc.Arbitrary<Command>[] {
 }
 
 /** For each side a network with one subnet of five addresses. */
-export function smallSubnet(): Command[] {
+export function smallSubnet(tier: "app" | "data" = "app"): Command[] {
   return ([0, 1] as const).flatMap((side) => [
     command(`createNetwork 0 as ${side}`, (state, real) => createNetwork(state, real, side, 0)),
-    command(`createSubnet 0 0 in ${side} as ${side}`, (state, real) =>
-      createSubnet(state, real, side, side, 0, 0, "app"),
+    command(`createSubnet 0 0 ${tier} in ${side} as ${side}`, (state, real) =>
+      createSubnet(state, real, side, side, 0, 0, tier),
     ),
   ]);
 }

@@ -70,9 +70,9 @@ export function sequences(): fc.Arbitrary<Sequence> {
       ...all(3, [works]),
     ),
   );
-  // Addresses that go from server to server, with servers that go.
+  // Addresses that go from server to server, with servers that go, and with places where none may be.
   const addresses = after(
-    [...plainServers(5), ...takeSome(2)],
+    [...plainServers(5), ...smallSubnet("data"), ...takeSome(2)],
     theme(
       ...all(3, publicIpCommands()),
       ...all(1, [...lifeCommands(), purgeServers(), lockServers(), createServers(6, true)]),

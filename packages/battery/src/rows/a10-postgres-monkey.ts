@@ -90,7 +90,7 @@ export const row: Row = {
     const cluster = await PostgresCluster.open();
     let world: RegionWorld | null = null;
     try {
-      world = await startRegionWorld({ database: cluster.database, leaseSeconds: 10 });
+      world = await startRegionWorld({ database: cluster.database, leaseSeconds: 10, labSize: 20 });
       return await underMonkey(run, cluster, world);
     } finally {
       await world?.end();

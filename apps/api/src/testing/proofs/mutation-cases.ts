@@ -52,6 +52,11 @@ const again: { readonly [id in OperationId]?: Make } = {
     made(await world.operator.patch("/regions/r1", { name: `Before ${count}` }));
     return { path: { region: "r1" }, body: { name: `Called ${count}` } };
   },
+  // A batch of a look that is under way: whoever asks for a look anew is given another one.
+  reportInventory: async ({ tenant }) => {
+    const { body, pass } = await lookUnderWay(tenant.region.agent);
+    return { path: {}, body: { ...body, pass, batch: 0, vms: [], absent: [] } };
+  },
   updateSshKey: async ({ tenant }, _all, count) => ({
     path: { ssh_key_id: await tenant.addSshKey() },
     body: touched(count),
@@ -213,4 +218,12 @@ async function health(agent: ApiCaller): Promise<Made> {
   const body = { agent_version: "0.0.0", hypervisor: { kind: "proxmox", reachable: true } };
   made(await agent.post("/agent/health", body));
   return { path: {}, body };
+}
+
+/** By the looker that was there last, whatever it was: another one may have to wait for its turn. */
+async function lookUnderWay(agent: ApiCaller): Promise<{ readonly body: object; readonly pass: number }> {
+  const body = { agent_version: "0.0.0", agent_run: "looker-of-the-proofs" };
+  const { pass } = made(await agent.post("/agent/inventory", body)) as { readonly pass: number | null };
+  if (pass === null) throw new Error("another agent looks at the region");
+  return { body, pass };
 }
