@@ -1,3 +1,4 @@
+import { withJobNote } from "@kule/proxmox/job-note";
 import { parseMarker, renderMarker } from "@kule/proxmox/marker";
 import { parseTags } from "@kule/proxmox/tags";
 import type { Guest } from "./guest-world.ts";
@@ -24,7 +25,8 @@ export function configViolations(guest: Guest, text: string, plain: PlainKeys): 
     violations.push(`changes of ${Object.keys(vm.pending)} are pending`);
 
   const marker = { serverId: server.id, organisationId: organisation.id, region: "ist1", jobId };
-  if (config.description?.trimEnd() !== renderMarker(marker))
+  // The marker, and which job wrote the configuration last.
+  if (config.description?.trimEnd() !== withJobNote(renderMarker(marker), { jobId, facts: {} }))
     violations.push(`the description is ${JSON.stringify(config.description)}`);
   if (JSON.stringify(parseMarker(config.description)) !== JSON.stringify(marker))
     violations.push("the mark in the description does not read back");

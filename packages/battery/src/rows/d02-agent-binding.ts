@@ -214,6 +214,7 @@ const prefixes: Readonly<Record<string, IdPrefix>> = {
   ip_pool_id: "pool",
   range_id: "rng",
   public_ip_id: "ip",
+  session_id: "con",
 };
 
 function pathIdsOf(operation: OperationId, tenant: Tenant): Record<string, string> {

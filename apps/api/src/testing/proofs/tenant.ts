@@ -84,8 +84,9 @@ export class Tenant {
     return { name: this.name(), tier: "app", labels: { of: this.mark } };
   }
 
-  async addSubnet(networkId: string): Promise<string> {
-    return made(await this.owner.post(`/networks/${networkId}/subnets`, this.subnetBody())).subnet.id;
+  async addSubnet(networkId: string, more: Readonly<Record<string, unknown>> = {}): Promise<string> {
+    const body = { ...this.subnetBody(), ...more };
+    return made(await this.owner.post(`/networks/${networkId}/subnets`, body)).subnet.id;
   }
 
   serverBody(more: Readonly<Record<string, unknown>> = {}) {

@@ -205,7 +205,8 @@ async function openSide(
   const tenant = await Tenant.open(world, slug, region);
   const only = await world.addRegion(`only-${slug}`, { restricted_to: [tenant.id] });
   const network = await tenant.addNetwork();
-  const subnet = await tenant.addSubnet(network);
+  // The recipes of all operations put servers into it, as often as they are called for.
+  const subnet = await tenant.addSubnet(network, { cidr: "10.20.0.0/20" });
   const sshKey = await tenant.addSshKey();
   const { id: server, jobId: job } = await tenant.addServer({ ssh_key_ids: [sshKey], subnet_id: subnet });
   await runJob(region.agent, job);
