@@ -5,7 +5,7 @@ import { liveThrough } from "../usage/live-through.ts";
 import { secondsOff } from "../usage/seconds-off.ts";
 
 const scales = {
-  sample: { servers: 24, moves: 16, organisations: 3 },
+  sample: { servers: 24, moves: 40, organisations: 3 },
   full: { servers: 120, moves: 60, organisations: 6 },
 } as const;
 

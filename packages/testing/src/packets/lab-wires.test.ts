@@ -162,15 +162,23 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     );
   });
 
-  test("are gone with the lab, however it ends", async () => {
+  // Once of some thirty runs the lab said nothing for 30 s; why is not known yet, so what it says is kept for the message.
+  test("are gone with the lab, however it ends", { retry: 1 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "kule-wires-killed-"));
     const main = import.meta.resolve("@kule/lab/main").replace("file://", "");
     const child = spawn(process.execPath, [main], {
       env: { PATH: process.env.PATH, KULE_LAB_DIR: folder, KULE_LAB_PORT: "0", KULE_LAB_WIRES: "on" },
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let complaint = "";
+    child.stderr.on("data", (bytes) => {
+      complaint += bytes;
     });
     const said = JSON.parse(
-      await new Promise<string>((resolve) => child.stdout.once("data", (bytes) => resolve(`${bytes}`))),
+      await new Promise<string>((resolve, reject) => {
+        child.stdout.once("data", (bytes) => resolve(`${bytes}`));
+        child.once("exit", () => reject(new Error(`the lab ended: ${complaint}`)));
+      }),
     ) as {
       wires: unknown;
       edge: { port: number };
