@@ -229,11 +229,15 @@ export function expectRetry(state: ModelState, job: ModelJob, side: Side): Expec
   return full ?? { status: 202 };
 }
 
+/** After a rebuild that failed the server was used by somebody, or is on its way out. */
+const overtakes = (later: ModelJob, kind: string) =>
+  later.kind === kind || (kind === "ServerRebuild" && !later.kind.startsWith("PublicIp"));
+
 export function isRetryable(job: ModelJob): boolean {
   if (job.status !== "failed" && job.status !== "cancelled") return false;
   const { server, kind } = job;
   if (server.isLocked || hasOpenJob(server)) return false;
-  if (server.jobs.findLast((each) => each.kind === kind) !== job) return false;
+  if (server.jobs.findLast((each) => overtakes(each, kind)) !== job) return false;
   const { status, wasCreated } = server;
   const isSteady = status === "running" || status === "stopped";
   switch (kind) {

@@ -205,8 +205,11 @@ export class ControlPlaneModel {
       {
         kind: job.kind,
         status: job.status,
-        isNewestOfKind: !state.jobs.some(
-          (other) => other.serverId === server.id && other.kind === job.kind && other.number > job.number,
+        isOvertaken: state.jobs.some(
+          (other) =>
+            other.serverId === server.id &&
+            other.number > job.number &&
+            (other.kind === job.kind || (job.kind === "ServerRebuild" && !other.kind.startsWith("PublicIp"))),
         ),
       },
       {

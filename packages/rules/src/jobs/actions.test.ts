@@ -27,7 +27,7 @@ describe("cancelling", () => {
 });
 
 describe("trying again", () => {
-  const failed = { status: "failed", isNewestOfKind: true } as const;
+  const failed = { status: "failed", isOvertaken: false } as const;
   test.each([
     ["ServerCreate", "error", false, true],
     ["ServerCreate", "error", true, false],
@@ -49,16 +49,16 @@ describe("trying again", () => {
       expect(decideRetry({ kind, ...failed }, server).allowed).toBe(allowed);
       expect(decideRetry({ kind, ...failed }, { ...server, hasOpenJob: true }).allowed).toBe(false);
       expect(decideRetry({ kind, ...failed }, { ...server, isLocked: true }).allowed).toBe(false);
-      expect(decideRetry({ kind, ...failed, isNewestOfKind: false }, server).allowed).toBe(false);
+      expect(decideRetry({ kind, ...failed, isOvertaken: true }, server).allowed).toBe(false);
     },
   );
 
   test("an open or successful job is not tried again", () => {
     const server = { status: "error", wasCreated: false, hasOpenJob: false, isLocked: false } as const;
     for (const status of ["queued", "running", "succeeded"] as const)
-      expect(decideRetry({ kind: "ServerCreate", status, isNewestOfKind: true }, server).allowed).toBe(false);
+      expect(decideRetry({ kind: "ServerCreate", status, isOvertaken: false }, server).allowed).toBe(false);
     expect(
-      decideRetry({ kind: "ServerCreate", status: "cancelled", isNewestOfKind: true }, server).allowed,
+      decideRetry({ kind: "ServerCreate", status: "cancelled", isOvertaken: false }, server).allowed,
     ).toBe(true);
   });
 });

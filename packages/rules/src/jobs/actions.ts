@@ -56,9 +56,13 @@ const retryNeeds: {
   ServerUpdate: { statuses: ["running", "stopped"], created: true },
 };
 
-/** Whether a job that ended without success may be queued again. */
+/**
+ * Whether a job that ended without success may be queued again.
+ *
+ * @param job `isOvertaken`: another of its kind came after it; after a rebuild any job that used the server
+ */
 export function decideRetry(
-  job: { readonly kind: string; readonly status: JobStatus; readonly isNewestOfKind: boolean },
+  job: { readonly kind: string; readonly status: JobStatus; readonly isOvertaken: boolean },
   server: {
     readonly status: ServerStatus | "deleted";
     readonly wasCreated: boolean;
@@ -73,6 +77,6 @@ export function decideRetry(
   const fits =
     needs?.statuses.some((status) => status === server.status) === true &&
     (needs.created === undefined || needs.created === server.wasCreated);
-  if (!fits || !job.isNewestOfKind) return no("The server has moved on");
+  if (!fits || job.isOvertaken) return no("The server has moved on");
   return yes;
 }

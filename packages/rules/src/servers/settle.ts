@@ -121,6 +121,7 @@ function created(facts: SettleFacts, outcome: FinalOutcome): Settlement {
 function restored(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   return {
     ...present(facts, outcome),
+    wipesSecret: !onItsWayOut(facts.status),
     usage: facts.diskIsCounted ? runUsage(facts.runIsCounted, powerAfter(facts, outcome)) : [],
   };
 }
@@ -176,7 +177,8 @@ const unusable: ReadonlySet<string> = new Set(["vm_missing", "vm_incomplete"]);
 
 /**
  * A job that left the server where it can be used, however it ended: on or off, as the region last said. One that
- * failed says why, and what it was to do is not done.
+ * failed says why, and what it was to do is not done. A rebuild that had failed before it is not tried again after it,
+ * so the password which that one was to set is of no more use.
  */
 function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): Settlement {
   const succeeded = outcome.status === "succeeded";
@@ -189,9 +191,10 @@ function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): S
   if (onItsWayOut(facts.status) || facts.hasSuccessor) return seen;
   const { status, message, code = null } = outcome;
   const steady = powerState === "on" ? "running" : powerState === "off" ? "stopped" : "error";
+  const ended = { ...seen, wipesSecret: true };
   if (status === "failed" && unusable.has(code ?? ""))
-    return { ...seen, status: "error", reason: { code: code === "vm_missing" ? code : failure, message } };
-  return { ...seen, status: steady, reason: status === "failed" ? { code: failure, message } : null };
+    return { ...ended, status: "error", reason: { code: code === "vm_missing" ? code : failure, message } };
+  return { ...ended, status: steady, reason: status === "failed" ? { code: failure, message } : null };
 }
 
 /** A server whose disk is gone, or half made, is of no use until the job that does it has succeeded. */
@@ -202,7 +205,12 @@ function rebuilt(facts: SettleFacts, outcome: FinalOutcome): Settlement {
   const ended = operated(facts, { ...outcome, power }, "rebuild_failed");
   if (!isBroken) return { ...ended, wipesSecret: true };
   if (onItsWayOut(facts.status) || facts.hasSuccessor) return ended;
-  return { ...ended, status: "error", reason: { code: "rebuild_failed", message: outcome.message } };
+  return {
+    ...ended,
+    wipesSecret: false,
+    status: "error",
+    reason: { code: "rebuild_failed", message: outcome.message },
+  };
 }
 
 function stopEnded(facts: SettleFacts, outcome: FinalOutcome): Settlement {

@@ -13,7 +13,7 @@ export type JobDetails = JobRow & {
   readonly server_was_created: boolean | null;
   readonly server_is_locked: boolean | null;
   readonly has_open_job: boolean;
-  readonly is_newest_of_kind: boolean;
+  readonly is_overtaken: boolean;
 };
 
 export type JobWithSteps = JobDetails & { readonly steps: readonly StepRow[] };
@@ -29,10 +29,16 @@ const hasOpenJob = sql<boolean>`case when job.status in ('failed', 'cancelled') 
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
      and other.status in ('queued', 'running') and other.id <> job.id) else true end`;
 
-const isNewestOfKind = sql<boolean>`case when job.status in ('failed', 'cancelled') then not exists (
+/**
+ * By a later one of its kind. Of a rebuild also by whatever used the server after it: its password is forgotten then,
+ * and a disk that has turned out to be of use is not to be destroyed by an old button.
+ */
+const isOvertaken = sql<boolean>`case when job.status in ('failed', 'cancelled') then exists (
   select 1 from job other
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
-     and other.kind = job.kind and other.created_at > job.created_at) else false end`;
+     and other.created_at > job.created_at
+     and (other.kind = job.kind
+       or job.kind = 'ServerRebuild' and other.kind not in ('PublicIpAttach', 'PublicIpDetach'))) else true end`;
 
 /** Times are texts in JSON. */
 export type StepRow = Omit<Selectable<DB["job_step"]>, "started_at" | "finished_at"> & {
@@ -60,7 +66,7 @@ function jobDetails(db: Database | Tx, organisationId: string) {
       sql<boolean | null>`server.observed_generation > 0`.as("server_was_created"),
       sql<boolean | null>`server.locked_at is not null`.as("server_is_locked"),
       hasOpenJob.as("has_open_job"),
-      isNewestOfKind.as("is_newest_of_kind"),
+      isOvertaken.as("is_overtaken"),
     ])
     .where("job.organisation_id", "=", organisationId);
 }

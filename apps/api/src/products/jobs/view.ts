@@ -66,7 +66,7 @@ export function cancelDecision(row: JobDetails): JobActionDecision {
 /** Whether the job may be tried again now. */
 export function retryDecision(row: JobDetails): JobActionDecision {
   return decideRetry(
-    { kind: row.kind, status: row.status as JobStatus, isNewestOfKind: row.is_newest_of_kind },
+    { kind: row.kind, status: row.status as JobStatus, isOvertaken: row.is_overtaken },
     {
       status: (row.server_status ?? "deleted") as ServerStatus | "deleted",
       wasCreated: row.server_was_created === true,

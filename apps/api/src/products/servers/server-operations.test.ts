@@ -117,6 +117,26 @@ describe("POST /servers/{id}/rebuild", () => {
     expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
   });
 
+  test("that broke its server is forgotten, with its password, once the server was used again", async () => {
+    const server = await world.createRunning();
+    const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
+    const broken = await world.agent.take("ServerRebuild");
+    await world.agent.report(broken, { phase: "apply", irreversible: true });
+    await world.agent.fail(broken);
+    expect(await secrets(server.id)).toHaveLength(1);
+    expect((await world.owned.get(`/jobs/${job.id}`)).body.retryable).toBe(true);
+
+    await world.owned.post(`/servers/${server.id}/power`, { action: "start" });
+    await world.agent.succeed(await world.agent.take("ServerPower"), "on");
+    expect(await world.server(server.id)).toMatchObject({ status: "running" });
+    expect(await secrets(server.id)).toEqual([]);
+    // Even in error again: a retry would destroy the disk that was of use, and set no password.
+    await world.rows("update server set status = 'error' where id = $1", [server.id]);
+    expect((await world.owned.get(`/jobs/${job.id}`)).body.retryable).toBe(false);
+    expect((await world.owned.post(`/jobs/${job.id}/retry`)).status).toBe(409);
+    await world.rows("update server set status = 'running' where id = $1", [server.id]);
+  });
+
   test("that failed before anything was destroyed leaves the server as it was", async () => {
     const server = await world.createRunning();
     await rebuild(server.id, { image: "debian-12", confirm_name: server.name });
