@@ -39,7 +39,8 @@ const SCALE: { readonly [scale in RowRun["scale"]]: Size } = {
 };
 /** So many answers that must never be given say enough. */
 const ENOUGH_WRONG = 10;
-const SERVERS_OF_AN_ORGANISATION = 200;
+/** Their first subnet has room for 253, and creates go on, a second apart, while restarts are waited for. */
+const SERVERS_OF_AN_ORGANISATION = 120;
 /** For the API to serve again after Postgres takes connections, with connections still dying all the time. */
 const RECOVERS_WITHIN_SECONDS = 10;
 
@@ -121,6 +122,7 @@ async function underMonkey(run: RowRun, cluster: PostgresCluster, world: RegionW
   let wrong = 0;
   const client = async () => {
     while (!giveUp.signal.aborted && (asked < size.creates || monkey.restarts.length < size.restarts)) {
+      if (asked >= size.creates) await delay(1000);
       const account = accounts[asked % accounts.length];
       asked += 1;
       if (account === undefined) throw new Error("there is no organisation to create in");
