@@ -59,7 +59,10 @@ export function judgeRetry({ each, reference, retried, again, changes }: Retried
     );
   const given = JSON.stringify(withoutSecrets(answerShape(retried.text)));
   const wanted = JSON.stringify(withoutSecrets(reference.shape));
-  if (given !== wanted) found.push(`asked again, it answers ${given} in place of ${wanted}`);
+  if (given !== wanted) {
+    const [is, should] = whereTheyPart(given, wanted);
+    found.push(`asked again, it answers ${is} in place of ${should}`);
+  }
   if (again?.headers.get("Idempotency-Replayed") !== "true")
     found.push("the third time it does not know the key");
   else if (isReplay && again.text !== retried.text) found.push("two replays of one answer differ");
@@ -74,7 +77,14 @@ export function answerShape(text: string): unknown {
 /** Secrets are shown once: a replay has null in their place and says so. */
 function withoutSecrets(shape: unknown): unknown {
   if (typeof shape !== "object" || shape === null || Array.isArray(shape)) return shape;
-  const shown = new Set(["secret", "initial_password", "console_password", "secret_withheld"]);
+  const shown = new Set([
+    "secret",
+    "password",
+    "initial_password",
+    "console_password",
+    "ticket",
+    "secret_withheld",
+  ]);
   return Object.fromEntries(Object.entries(shape).filter(([name]) => !shown.has(name)));
 }
 
@@ -88,7 +98,22 @@ export function differenceOf(expected: readonly string[], found: readonly string
     else left.splice(index, 1);
   }
   if (left.length === 0 && more.length === 0) return null;
-  const tell = (what: string, lines: readonly string[]) =>
+  // One line for another one: what they share says nothing.
+  const isPair = left.length === 1 && more.length === 1;
+  const [lost, extra] = isPair
+    ? whereTheyPart(left[0] ?? "", more[0] ?? "").map((line) => [line])
+    : [left, more];
+  const tell = (what: string, lines: readonly string[] = []) =>
     lines.length === 0 ? [] : [`${what} ${lines.map((line) => line.slice(0, 400)).join(" | ")}`];
-  return [...tell("missing", left), ...tell("unexpected", more)].join("; ");
+  return [...tell("missing", lost), ...tell("unexpected", extra)].join("; ");
+}
+
+/** Of two long texts their beginnings, which say what they are, and what is around the first place where they differ. */
+function whereTheyPart(one: string, other: string): [string, string] {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  const from = at - 80;
+  const cut = (text: string) =>
+    from <= 80 ? text.slice(0, 400) : `${text.slice(0, 80)} … ${text.slice(from, from + 300)}`;
+  return [cut(one), cut(other)];
 }

@@ -46,9 +46,7 @@ const again: { readonly [id in OperationId]?: Make } = {
     path: { member_id: (await tenant.addMember("viewer")).id },
     body: { role: "member" },
   }),
-  updateRegion: async ({ tenant }, { world }, count) => {
-    // Its answer shows whether the agent was heard of lately.
-    await health(tenant.region.agent);
+  updateRegion: async (_side, { world }, count) => {
     made(await world.operator.patch("/regions/r1", { name: `Before ${count}` }));
     return { path: { region: "r1" }, body: { name: `Called ${count}` } };
   },
@@ -72,9 +70,22 @@ const again: { readonly [id in OperationId]?: Make } = {
       body: touched(count),
     };
   },
+  updateIpPool: async ({ standing }, { world }, count) => {
+    const path = { ip_pool_id: standing.ip_pool };
+    made(await world.operator.patch(`/ip-pools/${standing.ip_pool}`, { description: `Before ${count}` }));
+    return { path, body: { description: `Called ${count}` } };
+  },
+  updatePublicIp: async ({ tenant }, _all, count) => ({
+    path: { public_ip_id: await tenant.addPublicIp() },
+    body: touched(count),
+  }),
   updateServer: async (side, _all, count) => ({
     path: { server_id: (await side.tenant.addServer(inSubnet(side))).id },
     body: touched(count),
+  }),
+  openServerConsole: async (side) => ({
+    path: { server_id: await side.tenant.addRunningServer(inSubnet(side)) },
+    body: {},
   }),
   claimJob: async (side) => {
     await emptyQueue(side);
@@ -122,6 +133,15 @@ const more: readonly (readonly [OperationId, string, Make])[] = [
     async (side) => {
       await emptyQueue(side);
       return { path: { server_id: await side.tenant.addRunningServer(inSubnet(side)) } };
+    },
+  ],
+  [
+    "openServerConsole",
+    "one that is taken over",
+    async (side) => {
+      const server = await side.tenant.addRunningServer(inSubnet(side));
+      await side.tenant.addConsoleTicket(server);
+      return { path: { server_id: server }, body: { take_over: true } };
     },
   ],
   [
@@ -181,6 +201,8 @@ function mutationCase(operation: OperationId, name: string, make: Make): Mutatio
     operation,
     async prepare(side, all) {
       count += 1;
+      // Answers show what a silent region has no use for, so it is never silent.
+      await health(side.tenant.region.agent);
       const { caller = callerOf(operation, side, all), ...call } = await make(side, all, count);
       return { operation, caller, ...call };
     },
