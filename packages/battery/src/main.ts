@@ -3,13 +3,14 @@
  *
  *   npm run battery                                     all of it, at most an hour
  *   npm run battery -- --row A5 --row B1                these rows and their mutants; writes nothing
+ *   npm run battery -- --failed                         the rows that docs/reliability.md has as failed, into it
  *   npm run battery -- --row A5 --seed 7                with this seed
  *   npm run battery -- --row A5 --mutant no-epoch-test  one mutant, and what it makes the row find
  *   npm run battery -- --row A5 --no-mutants --sample   only the row, as short as `npm test` runs it
  */
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -18,13 +19,22 @@ import { startDatabaseBroker } from "@kule/testing/database-broker";
 import { failuresOf, p95Recovery, whyNotCaught } from "./judgement.ts";
 import { loadRows } from "./load-rows.ts";
 import type { Row } from "./row.ts";
-import { type RowReport, renderScoreboard } from "./scoreboard.ts";
+import {
+  hasPassed,
+  type RowReport,
+  readScoreboard,
+  renderScoreboard,
+  scoreboardOf,
+  withRowsAgain,
+} from "./scoreboard.ts";
 import { runTasks, type Task, tasksOf } from "./tasks.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
+const scoreboardFile = join(root, "docs/reliability.md");
 const { values } = parseArgs({
   options: {
     row: { type: "string", multiple: true },
+    failed: { type: "boolean", default: false },
     seed: { type: "string" },
     mutant: { type: "string" },
     "no-mutants": { type: "boolean", default: false },
@@ -101,22 +111,30 @@ function report(reports: readonly RowReport[]): void {
   }
   console.log(`${reports.length - failed} of ${reports.length} rows passed`);
   if (isWhole) {
-    writeFileSync(
-      join(root, "docs/reliability.md"),
-      renderScoreboard(reports, {
-        seed,
-        commit: commit(),
-        date: new Date().toISOString().slice(0, 10),
-        minutes: (performance.now() - startedAt) / 60_000,
-        machine: `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`,
-      }),
-    );
+    const scoreboard = scoreboardOf(reports, {
+      seed,
+      commit: commit(),
+      date: new Date().toISOString().slice(0, 10),
+      minutes: (performance.now() - startedAt) / 60_000,
+      machine: `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`,
+    });
+    const whole = values.failed
+      ? withRowsAgain(readScoreboard(readFileSync(scoreboardFile, "utf8")), scoreboard)
+      : scoreboard;
+    writeFileSync(scoreboardFile, renderScoreboard(whole));
     console.log("docs/reliability.md is written");
   }
   process.exitCode = failed > 0 ? 1 : 0;
 }
 
 function chosenRows(all: Row[]): Row[] {
+  if (values.failed) {
+    if (values.row !== undefined) fail("--failed chooses the rows; leave out --row");
+    const { entries } = readScoreboard(readFileSync(scoreboardFile, "utf8"));
+    const passed = new Set(entries.filter(hasPassed).map(({ id }) => id));
+    const left = all.filter(({ id }) => !passed.has(id));
+    return left.length > 0 ? left : fail("docs/reliability.md has no row that failed");
+  }
   if (values.row === undefined) return all;
   return values.row.map((id) => {
     const row = all.find((each) => each.id.toLowerCase() === id.toLowerCase());

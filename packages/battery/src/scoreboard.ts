@@ -1,4 +1,4 @@
-import { failuresOf, type MutantRun, p95Recovery, whyNotCaught } from "./judgement.ts";
+import { type MutantRun, p95Recovery, whyNotCaught } from "./judgement.ts";
 import type { Row } from "./row.ts";
 import type { RowRunOutcome } from "./row-process.ts";
 
@@ -17,32 +17,92 @@ export type RunFacts = {
   readonly machine: string;
 };
 
+/** What the scoreboard has of a row. */
+export type Entry = {
+  readonly id: string;
+  readonly line: string;
+  readonly details: readonly string[];
+};
+
+export type Scoreboard = { readonly entries: readonly Entry[]; readonly runs: readonly string[] };
+
 const number = (value: number) => value.toLocaleString("en-US");
 
+/** The scoreboard of a run. */
+export function scoreboardOf(reports: readonly RowReport[], facts: RunFacts): Scoreboard {
+  const { seed, commit, date, minutes, machine } = facts;
+  return {
+    entries: reports.map((report) => ({
+      id: report.row.id,
+      line: line(report, facts),
+      details: details(report),
+    })),
+    runs: [
+      `${reports.length === 1 ? "1 row" : `${reports.length} rows`}: seed ${seed}, commit ${commit}, ${date}, ${Math.round(minutes)} minutes on ${machine}.`,
+    ],
+  };
+}
+
+/** The scoreboard after some of its rows were run again; it says so. */
+export function withRowsAgain(before: Scoreboard, again: Scoreboard): Scoreboard {
+  const anew = new Map(again.entries.map((entry) => [entry.id, entry]));
+  const known = new Set(before.entries.map(({ id }) => id));
+  return {
+    entries: [
+      ...before.entries.map((entry) => anew.get(entry.id) ?? entry),
+      ...again.entries.filter(({ id }) => !known.has(id)),
+    ],
+    runs: [...before.runs, ...again.runs.map((run) => `Run again after it failed, ${run}`)],
+  };
+}
+
+/** Whether the row ran, found nothing, and found each of its mutants: in all but the first nothing is bold. */
+export function hasPassed({ line, details }: Entry): boolean {
+  return [line, ...details.slice(1)].every((text) => !text.includes("**")) && mutantsOf(details).length > 0;
+}
+
+const mutantsOf = (details: readonly string[]) => details.filter((text) => text.startsWith("- without "));
+
 /** `docs/reliability.md`: one line a row, then what each row counts and what its mutants remove. */
-export function renderScoreboard(reports: readonly RowReport[], facts: RunFacts): string {
-  const failed = reports.filter(({ row, outcome, mutants }) => failuresOf(row, outcome, mutants).length > 0);
-  const caught = reports.flatMap(({ mutants }) => mutants).filter((run) => whyNotCaught(run) === null).length;
-  const all = reports.flatMap(({ row }) => row.mutants).length;
+export function renderScoreboard({ entries, runs }: Scoreboard): string {
+  const mutants = entries.flatMap(({ details }) => mutantsOf(details));
+  const caught = mutants.filter((text) => text.endsWith(": caught"));
   return `${[
     "# Reliability",
     "",
     "Written by `npm run battery`; do not edit. Each row injects a fault, many times, and looks for broken promises afterwards. A row counts only if every one of its mutants (the product with that defence taken out) is caught by the same row.",
     "",
-    `${reports.length - failed.length} of ${reports.length} rows passed, ${caught} of ${all} mutants caught. Seed ${facts.seed}, commit ${facts.commit}, ${facts.date}, ${Math.round(facts.minutes)} minutes on ${facts.machine}.`,
+    `${entries.filter(hasPassed).length} of ${entries.length} rows passed, ${caught.length} of ${mutants.length} mutants caught.`,
+    "",
+    ...runs.map((run) => `* ${run}`),
     "",
     "| row | promise | cases | violations | mutants caught | p95 recovery | seed | commit |",
     "|---|---|---:|---:|---:|---:|---:|---|",
-    ...reports.map((report) => line(report, facts)),
+    ...entries.map(({ line }) => line),
     "",
-    "Recovery is the time from the fault to a world in order again, with leases as short as the row says. Again, one row or one seed: `npm run battery -- --row A5 --seed 7`; one of its mutants: `--mutant <name>`.",
+    "Recovery is the time from the fault to a world in order again, with leases as short as the row says. Again, one row or one seed: `npm run battery -- --row A5 --seed 7`; one of its mutants: `--mutant <name>`; the rows that did not pass here: `--failed`.",
     "",
     "## What was counted",
     "",
-    ...reports.flatMap(details),
+    ...entries.flatMap(({ details }) => [...details, ""]),
   ]
     .join("\n")
     .trimEnd()}\n`;
+}
+
+/** What `renderScoreboard` wrote. */
+export function readScoreboard(text: string): Scoreboard {
+  const lines = text.split("\n");
+  return {
+    runs: lines.filter((each) => each.startsWith("* ")).map((each) => each.slice("* ".length)),
+    entries: lines.flatMap((line) => {
+      const id = /^\| ([A-Z]\d+) \|/.exec(line)?.[1];
+      if (id === undefined) return [];
+      const first = lines.findIndex((each) => each.startsWith(`**${id}** `));
+      const end = lines.indexOf("", first);
+      return [{ id, line, details: first < 0 ? [] : lines.slice(first, end < 0 ? undefined : end) }];
+    }),
+  };
 }
 
 function line({ row, outcome, mutants }: RowReport, { seed, commit }: RunFacts): string {
@@ -52,7 +112,8 @@ function line({ row, outcome, mutants }: RowReport, { seed, commit }: RunFacts):
   const { result } = outcome;
   const recovery = p95Recovery(result);
   const violations = result.violations.length === 0 ? "0" : `**${result.violations.length}**`;
-  return `| ${row.id} | ${row.title} | ${number(result.cases)} | ${violations} | ${caught} | ${recovery === null ? "–" : `${recovery.toFixed(1)} s`} | ${seed} | ${commit} |`;
+  const cases = result.cases === 0 ? "**0**" : number(result.cases);
+  return `| ${row.id} | ${row.title} | ${cases} | ${violations} | ${caught} | ${recovery === null ? "–" : `${recovery.toFixed(1)} s`} | ${seed} | ${commit} |`;
 }
 
 function details({ row, outcome, mutants }: RowReport): string[] {
@@ -70,6 +131,5 @@ function details({ row, outcome, mutants }: RowReport): string[] {
       const isCaught = run !== undefined && whyNotCaught(run) === null;
       return `- without ${mutant.removes} (\`${mutant.name}\`): ${isCaught ? "caught" : "**not caught**"}`;
     }),
-    "",
   ];
 }
