@@ -4,14 +4,12 @@ import type { FieldProblems } from "../../layout/fields.tsx";
 import { Banner, EmptyState, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import type { Check } from "./check-outcome.tsx";
 import { AccessChoice, AdvancedChoice, NameChoice, NetworkChoice } from "./create-details.tsx";
 import type { CreateForm } from "./create-form.ts";
 import { toCreateBody } from "./create-form.ts";
 import { ImageChoice, PackageChoice, RegionChoice } from "./create-offers.tsx";
 import { CreateSummary } from "./create-summary.tsx";
-
-/** What the dry run said: not asked, not answered, wrong fields, or an answer. */
-export type Check = "unchecked" | "away" | "refused" | Schemas["DryRun"];
 
 export type CreatePageProps = {
   readonly view: View;

@@ -9,6 +9,7 @@ import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
 import type { Messages } from "../../messages/messages.ts";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
 import { keyFieldOf } from "../ssh-keys/routes.tsx";
+import type { Check } from "./check-outcome.tsx";
 import {
   type CreateForm,
   createFieldOf,
@@ -17,7 +18,7 @@ import {
   readCreateForm,
   toCreateBody,
 } from "./create-form.ts";
-import { type Check, CreatePage, type CreatePageProps } from "./create-page.tsx";
+import { CreatePage, type CreatePageProps } from "./create-page.tsx";
 
 type Choices = Pick<CreatePageProps, "catalog" | "sshKeys" | "networks">;
 type Banner = CreatePageProps["banner"];

@@ -1,6 +1,5 @@
-import { Icon } from "../../layout/icons.tsx";
 import { CallExample } from "../../layout/parts.tsx";
-import { conflictText } from "../../problem-messages.ts";
+import { CheckOutcome } from "./check-outcome.tsx";
 import { takesSshKeys } from "./create-form.ts";
 import type { CreatePageProps } from "./create-page.tsx";
 
@@ -39,7 +38,8 @@ export function CreateSummary(props: CreatePageProps & { readonly call: string }
         </div>
       </dl>
       <div class="check-result" id="check-result" aria-live="polite">
-        <CheckResult {...props} />
+        <CheckOutcome view={view} check={props.check} unchecked={messages.create.unchecked} />
+        <MadeAlong {...props} />
       </div>
       <button type="submit" name="intent" value="create" class="button" data-kind="primary" data-size="wide">
         {messages.create.submit}
@@ -49,35 +49,9 @@ export function CreateSummary(props: CreatePageProps & { readonly call: string }
   );
 }
 
-function CheckResult({ view, check }: CreatePageProps) {
-  const { messages } = view;
-  if (check === "unchecked") return <p class="hint">{messages.create.unchecked}</p>;
-  if (check === "refused") return <p class="hint">{messages.create.refused}</p>;
-  if (check === "away") return <p class="hint">{messages.create.uncheckable}</p>;
-  if (check.blockers.length > 0)
-    return (
-      <div class="blockers">
-        <p>
-          <Icon name="alert" size={17} />
-          {messages.create.blocked}
-        </p>
-        <ul>
-          {check.blockers.map((blocker) => (
-            <li>{conflictText(blocker, messages)}</li>
-          ))}
-        </ul>
-      </div>
-    );
-  const along = check.would?.created;
-  return (
-    <>
-      <p class="ready">
-        <Icon name="check" size={17} />
-        {messages.create.ready}
-      </p>
-      {along === null || along === undefined ? null : (
-        <p class="hint">{messages.create.createsAlong(along.network.name, along.subnet.name)}</p>
-      )}
-    </>
-  );
+/** The network that is made along with the server, of an organisation that has none. */
+function MadeAlong({ view, check }: CreatePageProps) {
+  const along = typeof check === "string" || check.blockers.length > 0 ? null : check.would?.created;
+  if (along === null || along === undefined) return null;
+  return <p class="hint">{view.messages.create.createsAlong(along.network.name, along.subnet.name)}</p>;
 }

@@ -3,12 +3,10 @@ import type { FieldProblems } from "../../layout/fields.tsx";
 import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import type { Check } from "./check-outcome.tsx";
 import { DiskChoice, Sizes } from "./resize-choices.tsx";
 import type { ResizeForm, ResizePlan } from "./resize-form.ts";
 import { ResizeSummary } from "./resize-summary.tsx";
-
-/** What the dry run said: not asked, not answered, wrong fields, or an answer. */
-export type ResizeCheck = "unchecked" | "away" | "refused" | Schemas["DryRun"];
 
 export type ResizePageProps = {
   readonly view: View;
@@ -18,7 +16,7 @@ export type ResizePageProps = {
   readonly quotas: readonly Schemas["Quota"][];
   readonly form: ResizeForm;
   readonly plan: ResizePlan | null;
-  readonly check: ResizeCheck;
+  readonly check: Check;
   readonly problems: FieldProblems;
   readonly banner: string | null;
   readonly idempotencyKey: string;

@@ -4,10 +4,11 @@ import { attempt, conflictOf, type Problem, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noProblems } from "../../layout/fields.tsx";
+import type { Check } from "./check-outcome.tsx";
 import { refusalOf } from "./refused-form.ts";
 import { requestOptions } from "./request-options.ts";
 import { planResize, type ResizeForm, readResizeForm, toResizeBody } from "./resize-form.ts";
-import { type ResizeCheck, ResizePage } from "./resize-page.tsx";
+import { ResizePage } from "./resize-page.tsx";
 
 type Choices = {
   readonly server: Schemas["Server"];
@@ -58,11 +59,7 @@ async function loadChoices(context: ConsoleContext, id: string): Promise<Choices
 }
 
 /** What the API would say of it. Nothing is asked while nothing is changed, or nothing may be. */
-async function dryRun(
-  context: ConsoleContext,
-  choices: Choices,
-  form: ResizeForm,
-): Promise<ResizeCheck | Problem> {
+async function dryRun(context: ConsoleContext, choices: Choices, form: ResizeForm): Promise<Check | Problem> {
   const { server, catalog } = choices;
   const plan = planResize(form, server, catalog.packages);
   if (plan?.changesNothing === true || !server.actions.resize.allowed) return "unchecked";
@@ -78,7 +75,7 @@ async function dryRun(
 
 async function show(context: ConsoleContext, choices: Choices, form: ResizeForm, refused: Problem | null) {
   const view = context.get("view");
-  const checked: ResizeCheck | Problem = refused ?? (await dryRun(context, choices, form));
+  const checked: Check | Problem = refused ?? (await dryRun(context, choices, form));
   const isProblem = typeof checked === "object" && "request_id" in checked;
   const refusal = isProblem
     ? refusalOf(

@@ -1,8 +1,7 @@
 import { apiCall } from "../../api-call.ts";
-import { Icon } from "../../layout/icons.tsx";
 import { CallExample } from "../../layout/parts.tsx";
-import { conflictText } from "../../problem-messages.ts";
 import { whyNot } from "./act-button.tsx";
+import { CheckOutcome } from "./check-outcome.tsx";
 import { toResizeBody } from "./resize-form.ts";
 import type { ResizePageProps } from "./resize-page.tsx";
 import { QuotaLeft } from "./resize-quota.tsx";
@@ -58,7 +57,7 @@ export function ResizeSummary(props: ResizePageProps) {
       )}
       <QuotaLeft {...props} />
       <div class="check-result" id="check-result" aria-live="polite">
-        <CheckResult view={view} check={check} />
+        <CheckOutcome view={view} check={check} unchecked={messages.resize.unchecked} />
       </div>
       <input type="hidden" name="allow_restart" value={plan?.needsRestart === true ? "true" : "false"} />
       <button
@@ -99,32 +98,5 @@ function Compared(props: { readonly label: string; readonly from: string; readon
       <td class="figures">{props.from}</td>
       <td class="figures">{props.to}</td>
     </tr>
-  );
-}
-
-function CheckResult({ view, check }: Pick<ResizePageProps, "view" | "check">) {
-  const { messages } = view;
-  if (check === "unchecked") return <p class="hint">{messages.resize.unchecked}</p>;
-  if (check === "refused") return <p class="hint">{messages.create.refused}</p>;
-  if (check === "away") return <p class="hint">{messages.create.uncheckable}</p>;
-  if (check.blockers.length === 0)
-    return (
-      <p class="ready">
-        <Icon name="check" size={17} />
-        {messages.create.ready}
-      </p>
-    );
-  return (
-    <div class="blockers">
-      <p>
-        <Icon name="alert" size={17} />
-        {messages.create.blocked}
-      </p>
-      <ul>
-        {check.blockers.map((blocker) => (
-          <li>{conflictText(blocker, messages)}</li>
-        ))}
-      </ul>
-    </div>
   );
 }

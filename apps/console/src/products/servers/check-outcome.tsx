@@ -1,0 +1,41 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { Icon } from "../../layout/icons.tsx";
+import type { View } from "../../layout/view.ts";
+import { conflictText } from "../../problem-messages.ts";
+
+/** What a dry run of a form's request has said, or why there was none. */
+export type Check = "unchecked" | "away" | "refused" | Schemas["DryRun"];
+
+type Props = {
+  readonly view: View;
+  readonly check: Check;
+  /** What to do for the form to be checked. */
+  readonly unchecked: string;
+};
+
+/** Whether the form's request would be carried out, and what stands in its way. */
+export function CheckOutcome({ view: { messages }, check, unchecked }: Props) {
+  if (check === "unchecked") return <p class="hint">{unchecked}</p>;
+  if (check === "refused") return <p class="hint">{messages.create.refused}</p>;
+  if (check === "away") return <p class="hint">{messages.create.uncheckable}</p>;
+  if (check.blockers.length === 0)
+    return (
+      <p class="ready">
+        <Icon name="check" size={17} />
+        {messages.create.ready}
+      </p>
+    );
+  return (
+    <div class="blockers">
+      <p>
+        <Icon name="alert" size={17} />
+        {messages.create.blocked}
+      </p>
+      <ul>
+        {check.blockers.map((blocker) => (
+          <li>{conflictText(blocker, messages)}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
