@@ -261,10 +261,14 @@ export function addJob(
   return job;
 }
 
-/** A waiting job gives way to another, or nobody wants it any more; what a resize was to take is free again. */
+/**
+ * A waiting job gives way to another, or nobody wants it any more; what a resize was to take is free again, and a
+ * rebuild whose last attempt has destroyed the disk leaves nothing that could run.
+ */
 export function giveWay(job: ModelJob): void {
   job.status = "cancelled";
   if (job.kind === "ServerResize") job.server.growsTo = null;
+  if (job.kind === "ServerRebuild" && job.isIrreversible) job.server.power = "off";
 }
 
 export const isLeaving = (status: ServerStatus): boolean =>
