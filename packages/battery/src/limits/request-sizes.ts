@@ -60,22 +60,25 @@ export async function requestSizes({ replicas: [first], seeded }: ServedApi): Pr
   const get = (...headers: string[]) => [`${head("GET /api/v1/me HTTP/1.1", ...headers)}\r\n`];
   const many = (count: number, value: string) =>
     Array.from({ length: count }, (_, index) => `X-${index}: ${value}`);
-  const cases: readonly (readonly [string, Iterable<string | Buffer>, readonly (number | null)[]])[] = [
-    ["a body of 1 MiB", declared(post, mebibyte), [400]],
-    ["a body of 1 MiB and a byte", declared(post, mebibyte + 1), [413]],
-    ["a body that says it has 1 TiB", declared(post, 2 ** 40, mebibyte), [413]],
-    ["a body of 1 MiB in chunks", chunked(post, mebibyte), [400]],
-    ["a body of 2 MiB in chunks", chunked(post, 2 * mebibyte), [413]],
+  const cases: readonly (readonly [string, () => Iterable<string | Buffer>, readonly (number | null)[]])[] = [
+    ["a body of 1 MiB", () => declared(post, mebibyte), [400]],
+    ["a body of 1 MiB and a byte", () => declared(post, mebibyte + 1), [413]],
+    ["a body that says it has 1 TiB", () => declared(post, 2 ** 40, mebibyte), [413]],
+    ["a body of 1 MiB in chunks", () => chunked(post, mebibyte), [400]],
+    ["a body of 2 MiB in chunks", () => chunked(post, 2 * mebibyte), [413]],
     // Beyond what is read and thrown away for politeness, the connection may end without an answer.
-    ["a body of 200 MiB in chunks", chunked(post, 200 * mebibyte), [413, null]],
-    ["10 headers", get(...many(10, "1")), [200]],
-    ["10,000 headers", get(...many(10_000, "1")), [431]],
-    ["10,000 headers of 100 characters", get(...many(10_000, "a".repeat(100))), [431]],
-    ["a header of 1 MiB", get(`X-Long: ${"a".repeat(mebibyte)}`), [431]],
+    ["a body of 200 MiB in chunks", () => chunked(post, 200 * mebibyte), [413, null]],
+    ["10 headers", () => get(...many(10, "1")), [200]],
+    ["10,000 headers", () => get(...many(10_000, "1")), [431]],
+    ["10,000 headers of 100 characters", () => get(...many(10_000, "a".repeat(100))), [431]],
+    ["a header of 1 MiB", () => get(`X-Long: ${"a".repeat(mebibyte)}`), [431]],
   ];
   const violations: string[] = [];
   for (const [what, parts, expected] of cases) {
-    const status = await statusOf(port, parts);
+    let status = await statusOf(port, parts());
+    // Whoever takes half a second to send the rest of a body is cut off, which may cost them the answer.
+    for (let again = 0; again < 2 && status === null && !expected.includes(null); again += 1)
+      status = await statusOf(port, parts());
     if (!expected.includes(status))
       violations.push(`${what}: ${status ?? "no answer"} and not ${expected.join(" or ")}`);
   }
