@@ -70,7 +70,7 @@ export function renderScoreboard({ entries, runs }: Scoreboard): string {
   return `${[
     "# Reliability",
     "",
-    "Written by `npm run battery`; do not edit. Each row injects a fault, many times, and looks for broken promises afterwards. A row counts only if every one of its mutants (the product with that defence taken out) is caught by the same row.",
+    "Written by `npm run battery`; do not edit. Each row injects a fault, many times, and looks for broken promises afterwards. A row counts only if every one of its mutants (the product with that defence taken out) is caught by the same row, in at most three short runs of it.",
     "",
     `${entries.filter(hasPassed).length} of ${entries.length} rows passed, ${caught.length} of ${mutants.length} mutants caught.`,
     "",

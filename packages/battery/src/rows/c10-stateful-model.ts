@@ -53,7 +53,7 @@ export const row: Row = {
           replace: "",
         },
       ],
-      expects: /the API says \["server-\d","pending_deletion","unknown","stopped"/,
+      expects: /the API says \["server-\d","(pending_deletion|deleting)","unknown","stopped"/,
     },
     {
       name: "last-owner-may-go",
