@@ -29,3 +29,15 @@ it("A job is noted with every change it makes, and keeps what it has noted befor
   expect(parseJobNote(withChangeNoted(before, "job_3"))).toEqual({ jobId: "job_3", facts: {} });
   expect(parseJobNote(withChangeNoted(undefined, "job_3"))?.jobId).toBe("job_3");
 });
+
+it("A job that is tried again after another one does not make the description what it was", () => {
+  const jobs = ["job_1", "job_2", "job_1", "job_2", "job_1"];
+  const seen: string[] = [];
+  for (const job of jobs) seen.push(withChangeNoted(seen.at(-1) ?? marker, job));
+  expect(new Set(seen).size).toBe(jobs.length);
+  expect(parseJobNote(seen.at(-1))).toEqual({ jobId: "job_1", facts: {} });
+  // What one job notes belongs to one turn.
+  const noted = withJobNote(seen.at(-1), { jobId: "job_1", facts: { process: "pve1:4711" } });
+  expect(noted).toContain("kule:job job_1 turn=5 process=pve1:4711");
+  expect(withChangeNoted(noted, "job_1")).toBe(noted);
+});

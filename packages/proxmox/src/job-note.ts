@@ -1,22 +1,28 @@
 // What a job has to remember about a VM until it is over, written on the VM itself: whether a guest was rebooted or its
 // password set cannot be seen by looking. One line of the description, beside the marker; the next job's takes its place.
-// A job with nothing to remember is noted too: which job has changed the config last makes its digest one of a kind.
+// A job with nothing to remember is noted too: which job has changed the config last makes its digest one of a kind. A
+// job that is tried again after another one has changed the config would make it what it was, so turns are counted.
 
 export type JobNote = { readonly jobId: string; readonly facts: Readonly<Record<string, string>> };
 
-const LINE = /^kule:job (\S+)((?: [a-z]+=\S+)*)$/;
+const LINE = /^kule:job (\S+)(?: turn=(\d+))?((?: [a-z]+=\S+)*)$/;
 
 /** The note in a VM's description; null when there is none. */
 export function parseJobNote(description: string | undefined): JobNote | null {
+  return parse(description)?.note ?? null;
+}
+
+/** `turn`: the how manieth change of hands it was, from 1. */
+function parse(description: string | undefined): { readonly note: JobNote; readonly turn: number } | null {
   for (const line of (description ?? "").split(/\r?\n/)) {
     const match = LINE.exec(line.trim());
     if (!match) continue;
-    const [, jobId = "", facts = ""] = match;
+    const [, jobId = "", turn = "1", facts = ""] = match;
     const pairs = facts.split(" ").flatMap((fact) => {
       const at = fact.indexOf("=");
       return at < 0 ? [] : [[fact.slice(0, at), fact.slice(at + 1)] as const];
     });
-    return { jobId, facts: Object.fromEntries(pairs) };
+    return { note: { jobId, facts: Object.fromEntries(pairs) }, turn: Number(turn) };
   }
   return null;
 }
@@ -24,8 +30,11 @@ export function parseJobNote(description: string | undefined): JobNote | null {
 /** The description with this note instead of any other. Throws on a fact that could not be read back. */
 export function withJobNote(description: string | undefined, note: JobNote): string {
   const facts = Object.entries(note.facts).map(([name, value]) => ` ${name}=${value}`);
-  const line = `kule:job ${note.jobId}${facts.join("")}`;
-  if (!LINE.test(line)) throw new TypeError(`these values cannot form a note: ${line}`);
+  const last = parse(description);
+  const turn = last === null ? 1 : last.note.jobId === note.jobId ? last.turn : last.turn + 1;
+  const line = `kule:job ${note.jobId}${turn === 1 ? "" : ` turn=${turn}`}${facts.join("")}`;
+  if ("turn" in note.facts || !LINE.test(line))
+    throw new TypeError(`these values cannot form a note: ${line}`);
   const others = (description ?? "").split(/\r?\n/).filter((each) => !LINE.test(each.trim()));
   return [others.join("\n").trim(), line].join("\n").trim();
 }

@@ -19,4 +19,9 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly found: stri
     found:
       "a server whose rebuild had destroyed its VM and made no other was taken for running, and for usable",
   },
+  {
+    seed: 2_994_080_645,
+    found:
+      "a create that was tried again after a removal made the VM's config, and its digest, what it had been",
+  },
 ];
