@@ -8,8 +8,8 @@ export type Task = { readonly row: Row; readonly mutant: Mutant | null; readonly
 export type DoneTask = { readonly task: Task; readonly outcome: RowRunOutcome };
 
 /**
- * So many samples, with other seeds, may find what a mutant breaks: together still less than the row at full length,
- * which is what a defect of the product has to hide from.
+ * So many samples, with other seeds, may find what a mutant breaks, and end at the first that finds anything: together
+ * still less than the row at full length, which is what a defect of the product has to hide from.
  */
 const SAMPLES_OF_A_MUTANT = 3;
 /** A row that takes this many times as long as it says has hung. */
@@ -62,20 +62,15 @@ async function runTask(task: Task, { seed, say, stopped }: Options): Promise<Don
       stopped,
     });
   let outcome = await sample(0);
-  for (
-    let number = 1;
-    mutant !== null && foundNothing(outcome) && number < SAMPLES_OF_A_MUTANT;
-    number += 1
-  ) {
-    say(`${name}: nothing was found (${Math.round(outcome.seconds)} s); with seed ${seed + number}`);
+  for (let number = 1; mutant !== null && number < SAMPLES_OF_A_MUTANT; number += 1) {
+    const why = whyNotCaught({ mutant, outcome });
+    if (why === null || "error" in outcome) break;
+    say(`${name}: ${why} (${Math.round(outcome.seconds)} s); once more with seed ${seed + number}`);
     outcome = await sample(number);
   }
   say(`${name}: ${verdict(task, outcome)} (${Math.round(outcome.seconds)} s)`);
   return { task, outcome };
 }
-
-const foundNothing = (outcome: RowRunOutcome) =>
-  "result" in outcome && outcome.result.violations.length === 0;
 
 function verdict({ mutant }: Task, outcome: RowRunOutcome): string {
   if (mutant !== null) {

@@ -65,7 +65,7 @@ export const row: Row = {
           replace: "status: steady,",
         },
       ],
-      expects: /I3: the VM is off|I5: /,
+      expects: /I3: (the VM is off|a kept server's VM is marked for removal)|I5: /,
     },
     {
       name: "marker-unread",
