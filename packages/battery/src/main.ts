@@ -1,7 +1,7 @@
 /**
  * The reliability battery: every row at full length, each of its mutants, and docs/reliability.md.
  *
- *   npm run battery                                     all of it, at most an hour
+ *   npm run battery                                     all of it, about an hour
  *   npm run battery -- --row A5 --row B1                these rows and their mutants; writes nothing
  *   npm run battery -- --failed                         the rows that docs/reliability.md has as failed, into it
  *   npm run battery -- --row A5 --seed 7                with this seed
