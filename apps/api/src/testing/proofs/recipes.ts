@@ -215,10 +215,11 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   openServerConsole: { path: standing("server"), body: () => ({ take_over: true }) },
   listServerConsoleSessions: { path: standing("server") },
   endServerConsoleSession: {
-    path: async ({ tenant, standing: { server } }) => ({
-      server_id: server,
-      session_id: await tenant.addConsoleTicket(server),
-    }),
+    // Of a server of its own: a fuzzed method may have marked the standing one for removal.
+    path: async (side) => {
+      const server = await side.tenant.addRunningServer(inSubnet(side));
+      return { server_id: server, session_id: await side.tenant.addConsoleTicket(server) };
+    },
   },
   rebuildServer: {
     path: async (side) => {
