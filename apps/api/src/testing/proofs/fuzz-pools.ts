@@ -132,6 +132,7 @@ export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
       ),
     ),
     "claimJob /wait_seconds": fc.constant(0),
+    "claimConsole /wait_seconds": fc.constant(0),
     "createRegion /vmid_range": range(1000),
     "createRegion /vlan_range": range(100),
     "updateRegion /vmid_range": range(1000),
