@@ -12,7 +12,7 @@ export function parseJobNote(description: string | undefined): JobNote | null {
   return parse(description)?.note ?? null;
 }
 
-/** `turn`: the how manieth change of hands it was, from 1. */
+/** `turn`: counts how often the config has changed hands between jobs, from 1. */
 function parse(description: string | undefined): { readonly note: JobNote; readonly turn: number } | null {
   for (const line of (description ?? "").split(/\r?\n/)) {
     const match = LINE.exec(line.trim());
