@@ -46,6 +46,13 @@ test("lines count as often as they are there", () => {
   expect(differenceOf(["a"], ["b", "a"])).toBe("unexpected b");
 });
 
+test("of one long line in place of another one is shown where they part", () => {
+  const long = (end: string) => `job + {"text":"${"x".repeat(1000)}","state":"${end}"}`;
+  const difference = differenceOf([long("open")], [long("closed")]);
+  expect(difference).toMatch(/^missing job \+ .*"state":"open"}; unexpected job \+ .*"state":"closed"}$/);
+  expect(difference?.length).toBeLessThan(600);
+});
+
 test("what comes after the last COMMIT must be whole, what comes before must not be there", () => {
   const mutation = { name: "login", operation: "login", prepare: () => Promise.reject() } as const;
   const points = ["before-begin", "before-commit", "committed", "before-commit", "committed", "done"];
