@@ -3,7 +3,7 @@
  *
  *   npm run battery                                     all of it, about an hour
  *   npm run battery -- --row A5 --row B1                these rows and their mutants; writes nothing
- *   npm run battery -- --failed                         the rows that docs/reliability.md has as failed, into it
+ *   npm run battery -- --failed                         the rows that docs/reliability.md has not as passed, into it
  *   npm run battery -- --row A5 --seed 7                with this seed
  *   npm run battery -- --row A5 --mutant no-epoch-test  one mutant, and what it makes the row find
  *   npm run battery -- --row A5 --no-mutants --sample   only the row, as short as `npm test` runs it
@@ -20,10 +20,10 @@ import { failuresOf, p95Recovery, whyNotCaught } from "./judgement.ts";
 import { loadRows } from "./load-rows.ts";
 import type { Row } from "./row.ts";
 import {
-  hasPassed,
   type RowReport,
   readScoreboard,
   renderScoreboard,
+  rowsLeft,
   scoreboardOf,
   withRowsAgain,
 } from "./scoreboard.ts";
@@ -47,7 +47,8 @@ const lanes = Number(values.lanes);
 if (!Number.isSafeInteger(seed) || seed < 0) fail("--seed is a whole number from 0 up");
 if (!Number.isSafeInteger(lanes) || lanes < 1) fail("--lanes is a whole number from 1 up");
 
-const rows = chosenRows(await loadRows());
+const allRows = await loadRows();
+const rows = chosenRows(allRows);
 const startedAt = performance.now();
 const say = (text: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 const tasks = chosenTasks();
@@ -119,7 +120,7 @@ function report(reports: readonly RowReport[]): void {
       machine: `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`,
     });
     const whole = values.failed
-      ? withRowsAgain(readScoreboard(readFileSync(scoreboardFile, "utf8")), scoreboard)
+      ? withRowsAgain(readScoreboard(readFileSync(scoreboardFile, "utf8")), scoreboard, allRows)
       : scoreboard;
     writeFileSync(scoreboardFile, renderScoreboard(whole));
     console.log("docs/reliability.md is written");
@@ -130,9 +131,7 @@ function report(reports: readonly RowReport[]): void {
 function chosenRows(all: Row[]): Row[] {
   if (values.failed) {
     if (values.row !== undefined) fail("--failed chooses the rows; leave out --row");
-    const { entries } = readScoreboard(readFileSync(scoreboardFile, "utf8"));
-    const passed = new Set(entries.filter(hasPassed).map(({ id }) => id));
-    const left = all.filter(({ id }) => !passed.has(id));
+    const left = rowsLeft(readScoreboard(readFileSync(scoreboardFile, "utf8")), all);
     return left.length > 0 ? left : fail("docs/reliability.md has no row that failed");
   }
   if (values.row === undefined) return all;

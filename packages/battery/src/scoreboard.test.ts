@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Mutant, Row } from "./row.ts";
 import {
-  hasPassed,
   type RowReport,
   readScoreboard,
   renderScoreboard,
+  rowsLeft,
   scoreboardOf,
   withRowsAgain,
 } from "./scoreboard.ts";
@@ -23,6 +23,10 @@ function report(
   return { row, outcome, mutants: [{ mutant, outcome: caught }] };
 }
 
+const caught = (name: string) => ({
+  mutant: { ...mutant, name },
+  outcome: { result: { cases: 1, violations: ["done twice"] }, seconds: 1 },
+});
 const brokenDown: RowReport = { ...report("A4"), outcome: { error: "it hung", seconds: 360 } };
 
 describe("the scoreboard", () => {
@@ -36,7 +40,7 @@ describe("the scoreboard", () => {
     ["has no mutant", { ...report("A1"), row: { ...report("A1").row, mutants: [] }, mutants: [] }, false],
   ] as const)("has a row that %s", (_what, one, isFine) => {
     const written = renderScoreboard(scoreboardOf([one], facts));
-    expect(readScoreboard(written).entries.map(hasPassed)).toEqual([isFine]);
+    expect(rowsLeft(readScoreboard(written), [one.row])).toEqual(isFine ? [] : [one.row]);
     expect(written).toContain(`${isFine ? 1 : 0} of 1 rows passed`);
   });
 
@@ -46,10 +50,31 @@ describe("the scoreboard", () => {
     expect(written).toContain("2 of 3 rows passed, 3 of 3 mutants caught");
   });
 
+  test("does not take a row for passed that has another mutant by now, nor keep one that is no more", () => {
+    const { row } = report("A1");
+    const written = readScoreboard(renderScoreboard(scoreboardOf([report("A1"), report("A2")], facts)));
+    const changed: Row = { ...row, mutants: [{ ...mutant, name: "another" }] };
+    const more: Row = { ...row, mutants: [mutant, { ...mutant, name: "another" }] };
+    expect(rowsLeft(written, [changed])).toEqual([changed]);
+    expect(rowsLeft(written, [more])).toEqual([more]);
+    // Its page would go on telling of the one that is no more.
+    const two = renderScoreboard(
+      scoreboardOf(
+        [{ ...report("A1"), row: more, mutants: [...report("A1").mutants, caught("another")] }],
+        facts,
+      ),
+    );
+    expect(rowsLeft(readScoreboard(two), [more])).toEqual([]);
+    expect(rowsLeft(readScoreboard(two), [row])).toEqual([row]);
+    expect(rowsLeft(written, [report("A3").row])).toHaveLength(1);
+    const again = scoreboardOf([report("A1")], facts);
+    expect(withRowsAgain(written, again, [row]).entries.map(({ id }) => id)).toEqual(["A1"]);
+  });
+
   test("says which rows were run again", () => {
     const before = readScoreboard(renderScoreboard(scoreboardOf([report("A1"), brokenDown], facts)));
     const again = scoreboardOf([report("A4")], { ...facts, commit: "def", minutes: 2 });
-    const written = renderScoreboard(withRowsAgain(before, again));
+    const written = renderScoreboard(withRowsAgain(before, again, [report("A1").row, brokenDown.row]));
     expect(written).toContain("2 of 2 rows passed");
     expect(written).toContain("* 2 rows: seed 7, commit abc, 2026-01-02, 61 minutes");
     expect(written).toContain("* Run again after it failed, 1 row: seed 7, commit def");

@@ -43,21 +43,30 @@ export function scoreboardOf(reports: readonly RowReport[], facts: RunFacts): Sc
   };
 }
 
-/** The scoreboard after some of its rows were run again; it says so. */
-export function withRowsAgain(before: Scoreboard, again: Scoreboard): Scoreboard {
-  const anew = new Map(again.entries.map((entry) => [entry.id, entry]));
-  const known = new Set(before.entries.map(({ id }) => id));
+/** The scoreboard after some of its rows were run again; it says so. Rows that are no more go. */
+export function withRowsAgain(before: Scoreboard, again: Scoreboard, rows: readonly Row[]): Scoreboard {
+  const entries = new Map([...before.entries, ...again.entries].map((entry) => [entry.id, entry]));
   return {
-    entries: [
-      ...before.entries.map((entry) => anew.get(entry.id) ?? entry),
-      ...again.entries.filter(({ id }) => !known.has(id)),
-    ],
+    entries: rows.flatMap(({ id }) => entries.get(id) ?? []),
     runs: [...before.runs, ...again.runs.map((run) => `Run again after it failed, ${run}`)],
   };
 }
 
+/** The rows that did not pass as they are now: what is new since, and what has got another mutant, did not either. */
+export function rowsLeft({ entries }: Scoreboard, rows: readonly Row[]): Row[] {
+  const passed = new Map(entries.filter(hasPassed).map(({ id, details }) => [id, mutantsOf(details)]));
+  return rows.filter(({ id, mutants }) => {
+    const ran = passed.get(id);
+    const isAsItWas =
+      ran !== undefined &&
+      ran.length === mutants.length &&
+      mutants.every(({ name }) => ran.some((text) => text.includes(`(\`${name}\`)`)));
+    return !isAsItWas;
+  });
+}
+
 /** Whether the row ran, found nothing, and found each of its mutants: in all but the first nothing is bold. */
-export function hasPassed({ line, details }: Entry): boolean {
+function hasPassed({ line, details }: Entry): boolean {
   return [line, ...details.slice(1)].every((text) => !text.includes("**")) && mutantsOf(details).length > 0;
 }
 

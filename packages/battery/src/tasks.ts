@@ -8,8 +8,8 @@ export type Task = { readonly row: Row; readonly mutant: Mutant | null; readonly
 export type DoneTask = { readonly task: Task; readonly outcome: RowRunOutcome };
 
 /**
- * So many samples, with other seeds, may find what a mutant breaks, and end at the first that finds anything: together
- * still less than the row at full length, which is what a defect of the product has to hide from.
+ * So many samples, with other seeds, may find what a mutant breaks: a row that walks at random walks far less in one of
+ * them than at full length, and ends at the first thing it finds, which need not be what it is asked for.
  */
 const SAMPLES_OF_A_MUTANT = 3;
 /** A row that takes this many times as long as it says has hung. */
