@@ -1,0 +1,14 @@
+import { type IpAddress, isSpecial, parseIpBlock } from "../public-ips/addresses.ts";
+
+const inside = ["10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"].map(
+  parseIpBlock,
+);
+
+/** Whether the address is somebody's in the internet, as far as its block says: not private, shared, local or reserved. */
+export function isOfTheInternet(address: IpAddress): boolean {
+  if (isSpecial(address)) return false;
+  return !inside.some(
+    (block) =>
+      block?.version === address.version && address.value >= block.first && address.value <= block.last,
+  );
+}
