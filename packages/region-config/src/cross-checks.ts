@@ -22,6 +22,7 @@ export function crossFindings(document: RegionDocument): CrossFinding[] {
     ...publicNetworkFindings(document),
     ...templateFindings(document),
     ...nodeFindings(document),
+    ...edgeFindings(document),
   ];
 }
 
@@ -148,6 +149,20 @@ function nodeFindings(document: RegionDocument): CrossFinding[] {
           },
         ];
   });
+}
+
+/** The kernel's names have 15 characters, and `v4094` or `p4094` comes behind that of the trunk. */
+const LONGEST_TRUNK_NAME = 10;
+
+function edgeFindings({ edge }: RegionDocument): CrossFinding[] {
+  if (edge?.trunk.mode !== "bridge" || edge.trunk.interface.length <= LONGEST_TRUNK_NAME) return [];
+  return [
+    {
+      path: ["edge", "trunk", "interface"],
+      message: `has more than ${LONGEST_TRUNK_NAME} characters: the bridges of its VLANs could not be named after it`,
+      fix: "give the interface a shorter name, or use mode: vlan",
+    },
+  ];
 }
 
 /** What is wrong with a file of certificate authorities, or null. */

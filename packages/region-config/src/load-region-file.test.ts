@@ -63,7 +63,13 @@ describe("A region file that is right", () => {
       public: { bridge: "vmbr0", vlan: 10 },
     });
     expect(file.templates["windows-2022"]).toEqual({ vmid: 9010 });
-    expect(file.edge).toMatchObject({ transport: "ssh", host: "edge1.example", user: "kule" });
+    expect(file.edge).toMatchObject({
+      transport: "ssh",
+      host: "edge1.example",
+      port: 22,
+      user: "kule",
+      hostKey: "SHA256:uNiVztksCsDhcc0u9e8BrVXw8E7eFyJ8gPuUzQH8tXk",
+    });
     expect(file.agent).toMatchObject({ concurrency: 4, healthSeconds: 20, name: null });
     expect(file.agent.stateDirectory).toBe(join(examplePath, "..", ".kule-agent"));
   });
@@ -289,6 +295,34 @@ describe("A region file that is wrong", () => {
       to: "",
       key: "edge",
       fix: /host name or address/,
+    },
+    {
+      what: "an edge over SSH whose host may be anybody",
+      from: /^ {2}host_key:.*\n/m,
+      to: "",
+      key: "edge",
+      fix: /ssh-keygen -lf/,
+    },
+    {
+      what: "a host key of another kind",
+      from: /"SHA256:.*"/,
+      to: '"MD5:16:27:ac:a5:76:28:2d:36:63:1b:56:4d:eb:df:a6:48"',
+      key: "edge.host_key",
+      fix: /ssh-keygen -lf/,
+    },
+    {
+      what: "a port of the edge that is none",
+      from: "  host: edge1.example",
+      to: "  host: edge1.example\n  port: 70000",
+      key: "edge.port",
+      fix: /between 1 and 65535/,
+    },
+    {
+      what: "a trunk whose bridges could not be named",
+      from: "interface: eth1, mode: vlan",
+      to: "interface: enp193s0f1np1, mode: bridge",
+      key: "edge.trunk.interface",
+      fix: /shorter name/,
     },
     {
       what: "an edge's name that is no interface",

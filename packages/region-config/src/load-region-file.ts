@@ -130,7 +130,15 @@ function edgeOf(edge: NonNullable<RegionDocument["edge"]>, reading: Reading): Ed
     shape: /^-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+-----END [A-Z ]*PRIVATE KEY-----$/,
     expected: "a private SSH key, from -----BEGIN to END-----",
   });
-  return { ...common, transport: "ssh", host: edge.host ?? "", user: edge.user ?? "", key };
+  return {
+    ...common,
+    transport: "ssh",
+    host: edge.host ?? "",
+    port: edge.port ?? 22,
+    user: edge.user ?? "",
+    key,
+    hostKey: edge.host_key ?? "",
+  };
 }
 
 type SecretKind = {

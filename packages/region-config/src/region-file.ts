@@ -11,7 +11,15 @@ export type HypervisorTls =
 
 export type EdgeTransport =
   | { readonly transport: "local" }
-  | { readonly transport: "ssh"; readonly host: string; readonly user: string; readonly key: Secret };
+  | {
+      readonly transport: "ssh";
+      readonly host: string;
+      readonly port: number;
+      readonly user: string;
+      readonly key: Secret;
+      /** `SHA256:` and base64, of the one host that may be told anything. */
+      readonly hostKey: string;
+    };
 
 export type Edge = EdgeTransport & {
   readonly kind: "linux";
@@ -92,7 +100,9 @@ export type RegionDocument = {
     kind: "linux";
     transport: "ssh" | "local";
     host?: string;
+    port?: number;
     user?: string;
+    host_key?: string;
     key_env?: string;
     key_file?: string;
     uplink: { interface: string };
