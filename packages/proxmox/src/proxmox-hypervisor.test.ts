@@ -16,6 +16,7 @@ import { renderMarker } from "./marker.ts";
 import { type PreflightSettings, preflight } from "./preflight.ts";
 import { ProxmoxHypervisor } from "./proxmox-hypervisor.ts";
 import { virtualRuntime } from "./testing/virtual-runtime.ts";
+import { textOfRule } from "./vm-firewall-rule.ts";
 
 let directory: string;
 let lab: Lab;
@@ -158,7 +159,8 @@ describe("The driver", () => {
   it("changes nothing of a VM whose marker names another server, whatever it is asked", async () => {
     const vmid = await newVm();
     const other = { serverId: "srv_other", region: "lab1" };
-    const firewall = { options: (await hypervisor.readFirewall(await present(vmid))).options, ipsets: {} };
+    const { options } = await hypervisor.readFirewall(await present(vmid));
+    const firewall = { options, ipsets: {}, rules: [] };
     const before = JSON.stringify(lab.control.vm(vmid));
     const asked = [
       () => hypervisor.configure(vmid, other, { desired: { cores: "7" }, rewriteSecrets: false }, effect()),
@@ -172,6 +174,31 @@ describe("The driver", () => {
     for (const ask of asked) await expect(ask()).rejects.toBeInstanceOf(ProxmoxNotOurs);
     expect(JSON.stringify(lab.control.vm(vmid))).toBe(before);
     await expect(hypervisor.start(29_999, ownerOf(29_999), effect())).rejects.toBeInstanceOf(ProxmoxNotFound);
+  });
+
+  it("has the rules of a firewall in their order, on, and no others", async () => {
+    const vmid = await newVm();
+    const rule = (comment: string, more: object = {}) =>
+      ({ type: "in", action: "ACCEPT", proto: "tcp", dport: "22,8000:8100", comment, ...more }) as const;
+    const { options } = await hypervisor.readFirewall(await present(vmid));
+    const set = (rules: readonly ReturnType<typeof rule>[], ipsets: Record<string, string[]> = {}) =>
+      hypervisor.setFirewall(
+        vmid,
+        ownerOf(vmid),
+        { options: { ...options, enable: true }, ipsets, rules },
+        effect(),
+      );
+    const listed = async () => (await hypervisor.readFirewall(await present(vmid))).rules;
+    const first = [
+      rule("fwr_1", { source: "10.0.0.0/24" }),
+      rule("fwr_2", { source: "+kule-a", iface: "net0" }),
+    ];
+    await set(first, { "kule-a": ["10.0.0.1", "10.0.0.2"] });
+    expect(await listed()).toEqual(first.map((each) => ({ text: textOfRule(each), isEnabled: true })));
+    const second = [rule("fwr_0"), first[0] ?? rule(""), rule("fwr_3", { type: "out", action: "DROP" })];
+    await set(second);
+    expect(await listed()).toEqual(second.map((each) => ({ text: textOfRule(each), isEnabled: true })));
+    expect((await hypervisor.readFirewall(await present(vmid))).ipsets).toEqual({});
   });
 
   it("grows a disk to a size, never by one, and leaves a bigger one alone", async () => {

@@ -41,10 +41,11 @@ import { waitForTask } from "./task.ts";
 import {
   applyFirewallChange,
   type DesiredFirewall,
-  firewallDifference,
   readVmFirewall,
+  readVmFirewallRules,
   type SeenFirewall,
 } from "./vm-firewall.ts";
+import { afterFirewallChange, isRuleChange, nextFirewallChange } from "./vm-firewall-difference.ts";
 import { observeVm, processOf } from "./vm-observation.ts";
 
 const CLONE_TIMEOUT_SECONDS = 30 * 60;
@@ -174,10 +175,17 @@ export class ProxmoxHypervisor implements Hypervisor {
     effect: EffectContext,
   ): Promise<void> {
     const { node } = await this.#own(vmid, owner, effect);
-    const seen = await readVmFirewall(this.#client, { node, vmid }, effect.signal);
-    for (const change of firewallDifference(desired, seen)) {
+    const path = { node, vmid };
+    let seen = await readVmFirewall(this.#client, path, effect.signal);
+    for (;;) {
+      const change = nextFirewallChange(desired, seen);
+      if (change === null) return;
       await effect.beforeCall();
-      await applyFirewallChange(this.#client, { node, vmid }, change, callOptions(effect));
+      await applyFirewallChange(this.#client, path, change, seen.rulesDigest, callOptions(effect));
+      seen = afterFirewallChange(seen, change);
+      // Positions are of the rules as they are, and somebody else may have written since.
+      if (isRuleChange(change))
+        seen = { ...seen, ...(await readVmFirewallRules(this.#client, path, effect.signal)) };
     }
   }
 

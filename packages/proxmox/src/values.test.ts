@@ -7,7 +7,6 @@ import { redactText } from "./redaction.ts";
 import { parseSize, renderSize } from "./sizes.ts";
 import { decodeSshKeys, encodeSshKeys } from "./ssh-keys.ts";
 import { parseTags, sameTags } from "./tags.ts";
-import { antiSpoofing, firewallDifference } from "./vm-firewall.ts";
 
 const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJv1kYq1u4a8m1mGv0A5p0cQyXk6k1m2b3c4d5e6f7g8";
 
@@ -169,38 +168,6 @@ describe("The difference between a config and what it should be", () => {
       set: { ipconfig0: "ip=10.0.0.5/24" },
       remove: ["hookscript", "ipconfig1", "net1"],
     });
-  });
-});
-
-describe("The firewall of a new VM", () => {
-  const wanted = antiSpoofing([{ index: 0, addresses: ["10.0.0.5"] }]);
-  const untouched = {
-    options: { ...wanted.options, enable: false, ipfilter: false, policy_in: "DROP" as const },
-    ipsets: {},
-    rulePositions: [],
-  };
-
-  it("gets its addresses before the filter that needs them", () => {
-    expect(firewallDifference(wanted, untouched).map((change) => change.do)).toEqual([
-      "create-ipset",
-      "add-address",
-      "set-options",
-    ]);
-  });
-
-  it("loses what the template's firewall file brought", () => {
-    const inherited = {
-      ...wanted,
-      ipsets: { "ipfilter-net0": ["10.0.0.5/32", "10.9.9.9"], old: ["1.2.3.4"] },
-      rulePositions: [0, 1],
-    };
-    expect(firewallDifference(wanted, inherited)).toEqual([
-      { do: "remove-address", name: "ipfilter-net0", cidr: "10.9.9.9" },
-      { do: "delete-rule", position: 1 },
-      { do: "delete-rule", position: 0 },
-      { do: "delete-ipset", name: "old" },
-    ]);
-    expect(firewallDifference(wanted, { ...wanted, rulePositions: [] })).toEqual([]);
   });
 });
 

@@ -1,8 +1,10 @@
-// The firewall of one VM as far as a server's creation sets it: the options that keep a guest to its own addresses,
-// and nothing that came along with the template (a clone copies the template's firewall file).
+// The firewall of one VM: the options that keep a guest to its own addresses, the rules of the firewalls that are
+// attached to its server, and nothing that came along with the template (a clone copies the template's firewall file).
 
 import type { ProxmoxClient } from "./client.ts";
-import { readBoolean, readNumber } from "./lenient.ts";
+import { readBoolean } from "./lenient.ts";
+import type { FirewallChange } from "./vm-firewall-difference.ts";
+import { type FirewallRuleText, type SeenRule, seenRule } from "./vm-firewall-rule.ts";
 
 export type FirewallOptions = {
   readonly enable: boolean;
@@ -19,9 +21,15 @@ export type DesiredFirewall = {
   readonly options: FirewallOptions;
   /** ipset name to its addresses; a single address stands without "/32". */
   readonly ipsets: Readonly<Record<string, readonly string[]>>;
+  /** The first that matches decides. */
+  readonly rules: readonly FirewallRuleText[];
 };
 
-export type SeenFirewall = DesiredFirewall & { readonly rulePositions: readonly number[] };
+export type SeenFirewall = Pick<DesiredFirewall, "options" | "ipsets"> & {
+  readonly rules: readonly SeenRule[];
+  /** Of the rules as they were read; a writer who has read others is refused. Null: there are none. */
+  readonly rulesDigest: string | null;
+};
 
 /** What the firewall of a VM is when nobody has said anything. */
 const DEFAULT_OPTIONS: FirewallOptions = {
@@ -43,6 +51,7 @@ export function antiSpoofing(
   interfaces: readonly { readonly index: number; readonly addresses: readonly string[] }[],
 ): DesiredFirewall {
   return {
+    rules: [],
     options: {
       ...DEFAULT_OPTIONS,
       enable: true,
@@ -58,41 +67,24 @@ export function antiSpoofing(
 }
 
 type VmPath = { readonly node: string; readonly vmid: number };
-/** One changing call of the firewall, as data, so that a difference can be compared in a test. */
-export type FirewallChange =
-  | { readonly do: "create-ipset"; readonly name: string }
-  | { readonly do: "delete-ipset"; readonly name: string }
-  | { readonly do: "add-address"; readonly name: string; readonly cidr: string }
-  | { readonly do: "remove-address"; readonly name: string; readonly cidr: string }
-  | { readonly do: "delete-rule"; readonly position: number }
-  | { readonly do: "set-options"; readonly options: FirewallOptions };
 
-function normalCidr(cidr: string): string {
+export function normalCidr(cidr: string): string {
   return cidr
     .toLowerCase()
     .replace(/\/32$/, "")
     .replace(/^([0-9a-f:]+)\/128$/, "$1");
 }
 
-/** The address sets first and the options that use them last. Rules go from the highest position down. */
-export function firewallDifference(desired: DesiredFirewall, seen: SeenFirewall): FirewallChange[] {
-  const changes: FirewallChange[] = [];
-  for (const [name, addresses] of Object.entries(desired.ipsets)) {
-    const has = seen.ipsets[name];
-    if (!has) changes.push({ do: "create-ipset", name });
-    const [wanted, present] = [addresses.map(normalCidr), (has ?? []).map(normalCidr)];
-    for (const cidr of wanted) if (!present.includes(cidr)) changes.push({ do: "add-address", name, cidr });
-    for (const cidr of present)
-      if (!wanted.includes(cidr)) changes.push({ do: "remove-address", name, cidr });
-  }
-  for (const position of [...seen.rulePositions].sort((a, b) => b - a))
-    changes.push({ do: "delete-rule", position });
-  for (const name of Object.keys(seen.ipsets))
-    if (!(name in desired.ipsets)) changes.push({ do: "delete-ipset", name });
-  const keys = Object.keys(desired.options) as (keyof FirewallOptions)[];
-  if (keys.some((key) => desired.options[key] !== seen.options[key]))
-    changes.push({ do: "set-options", options: desired.options });
-  return changes;
+/** The VM's rules, in their order. */
+export async function readVmFirewallRules(
+  client: ProxmoxClient,
+  path: VmPath,
+  signal?: AbortSignal,
+): Promise<Pick<SeenFirewall, "rules" | "rulesDigest">> {
+  const listed = await client.call("GET /nodes/{node}/qemu/{vmid}/firewall/rules", path, { signal });
+  // The schema leaves it out; every rule carries that of the whole list.
+  const { digest } = (listed[0] ?? {}) as { digest?: string };
+  return { rules: listed.map((rule) => seenRule(rule)), rulesDigest: digest ?? null };
 }
 
 export async function readVmFirewall(
@@ -102,7 +94,7 @@ export async function readVmFirewall(
 ): Promise<SeenFirewall> {
   const [options, rules, sets] = await Promise.all([
     client.call("GET /nodes/{node}/qemu/{vmid}/firewall/options", path, { signal }),
-    client.call("GET /nodes/{node}/qemu/{vmid}/firewall/rules", path, { signal }),
+    readVmFirewallRules(client, path, signal),
     client.call("GET /nodes/{node}/qemu/{vmid}/firewall/ipset", path, { signal }),
   ]);
   const contents = await Promise.all(
@@ -129,52 +121,61 @@ export async function readVmFirewall(
       radv: flag("radv"),
     },
     ipsets: Object.fromEntries(contents),
-    rulePositions: rules.flatMap((rule) => readNumber(rule.pos) ?? []),
+    ...rules,
   };
 }
 
-/** Makes one change. */
+/**
+ * Makes one change.
+ *
+ * @param digest of the rules as they were read; another writer's change since then refuses this one
+ */
 export async function applyFirewallChange(
   client: ProxmoxClient,
   path: VmPath,
   change: FirewallChange,
+  digest: string | null,
   options: { signal?: AbortSignal | undefined; answered: () => Promise<void> },
 ): Promise<void> {
+  const asRead = digest === null ? {} : { digest };
+  const rules = "/nodes/{node}/qemu/{vmid}/firewall/rules";
+  const ipset = "/nodes/{node}/qemu/{vmid}/firewall/ipset";
   switch (change.do) {
     case "create-ipset":
-      await client.call(
-        "POST /nodes/{node}/qemu/{vmid}/firewall/ipset",
-        { ...path, name: change.name },
-        options,
-      );
+      await client.call(`POST ${ipset}`, { ...path, name: change.name }, options);
       return;
     case "delete-ipset":
-      await client.call(
-        "DELETE /nodes/{node}/qemu/{vmid}/firewall/ipset/{name}",
-        { ...path, name: change.name, force: true },
-        options,
-      );
+      await client.call(`DELETE ${ipset}/{name}`, { ...path, name: change.name, force: true }, options);
       return;
     case "add-address":
-      await client.call(
-        "POST /nodes/{node}/qemu/{vmid}/firewall/ipset/{name}",
-        { ...path, name: change.name, cidr: change.cidr },
-        options,
-      );
+      await client.call(`POST ${ipset}/{name}`, { ...path, name: change.name, cidr: change.cidr }, options);
       return;
     case "remove-address":
       await client.call(
-        "DELETE /nodes/{node}/qemu/{vmid}/firewall/ipset/{name}/{cidr}",
+        `DELETE ${ipset}/{name}/{cidr}`,
         { ...path, name: change.name, cidr: change.cidr },
+        options,
+      );
+      return;
+    case "create-rule":
+      await client.call(`POST ${rules}`, { ...path, ...change.rule, enable: 0, ...asRead }, options);
+      return;
+    case "move-rule":
+      await client.call(
+        `PUT ${rules}/{pos}`,
+        { ...path, pos: change.position, moveto: change.before, ...asRead },
+        options,
+      );
+      return;
+    case "enable-rule":
+      await client.call(
+        `PUT ${rules}/{pos}`,
+        { ...path, pos: change.position, enable: 1, ...asRead },
         options,
       );
       return;
     case "delete-rule":
-      await client.call(
-        "DELETE /nodes/{node}/qemu/{vmid}/firewall/rules/{pos}",
-        { ...path, pos: change.position },
-        options,
-      );
+      await client.call(`DELETE ${rules}/{pos}`, { ...path, pos: change.position, ...asRead }, options);
       return;
     case "set-options":
       await client.call(

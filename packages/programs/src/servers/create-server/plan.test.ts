@@ -1,4 +1,5 @@
 import type { Vm } from "@kule/proxmox/hypervisor";
+import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
 import { describe, expect, it } from "vitest";
 import { createJob, SETTINGS } from "../../testing/lab-region.ts";
 import { desiredVm } from "./desired-vm.ts";
@@ -30,7 +31,8 @@ const finished: Vm = {
   pendingKeys: [],
   digest: "d",
 };
-const stepsFor = (vm: Partial<Vm>, firewall = { ...want.firewall, rulePositions: [] as number[] }) =>
+const asWanted: SeenFirewall = { ...want.firewall, rules: [], rulesDigest: null };
+const stepsFor = (vm: Partial<Vm>, firewall: SeenFirewall = asWanted) =>
   planCreate(want, { state: "present", vm: { ...finished, ...vm }, firewall }).map((step) => step.do);
 
 describe("The plan of a new server", () => {
@@ -61,7 +63,7 @@ describe("The plan of a new server", () => {
           tags: ["template"],
           config: { ...finished.config, tags: "template" },
         },
-        firewall: { ...want.firewall, rulePositions: [] },
+        firewall: asWanted,
       }),
     ).toEqual([{ do: "configure", rewriteSecrets: true }, { do: "start" }]);
     expect(stepsFor({ config: { ...finished.config, cores: "1" } })).toEqual([
@@ -86,10 +88,9 @@ describe("The plan of a new server", () => {
   });
 
   it("sets the firewall before the server runs", () => {
-    expect(stepsFor({ power: "stopped" }, { ...want.firewall, rulePositions: [0] })).toEqual([
-      "firewall",
-      "start",
-    ]);
+    expect(stepsFor({ power: "stopped" }, { ...asWanted, rules: [{ text: null, isEnabled: true }] })).toEqual(
+      ["firewall", "start"],
+    );
   });
 
   it("refuses a login name, a password or a tag that would become something else in the guest", () => {

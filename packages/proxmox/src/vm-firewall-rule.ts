@@ -1,0 +1,41 @@
+// One rule of a VM's firewall: what it says, and whether it is on. A rule has no name of its own in Proxmox VE, only a
+// position, which changes with every rule that comes or goes: a rule is the same when it says the same.
+
+import type { PveBoolean } from "./generated/api.ts";
+import { readBoolean } from "./lenient.ts";
+
+/** What a rule of ours says. `source` and `dest` are one address or block, or `+` and the name of an ipset. */
+export type FirewallRuleText = {
+  readonly type: "in" | "out";
+  readonly action: "ACCEPT" | "DROP";
+  readonly proto?: string;
+  readonly dport?: string;
+  readonly source?: string;
+  readonly dest?: string;
+  readonly iface?: string;
+  /** The id of the rule that it was made from. */
+  readonly comment: string;
+};
+
+export type SeenRule = {
+  /** Its text as one string, to be compared; null when it says something that no rule of ours does. */
+  readonly text: string | null;
+  readonly isEnabled: boolean;
+};
+
+const KEYS = ["type", "action", "proto", "dport", "source", "dest", "iface", "comment"] as const;
+const KNOWN: ReadonlySet<string> = new Set([...KEYS, "pos", "enable", "digest", "ipversion"]);
+
+/** The rule as one string: equal when the rules are. */
+export function textOfRule(
+  rule: Readonly<Partial<Record<(typeof KEYS)[number], string | undefined>>>,
+): string {
+  return JSON.stringify(KEYS.map((key) => rule[key]?.trimEnd() ?? null));
+}
+
+/** A rule as the hypervisor lists it. */
+export function seenRule(listed: Readonly<Record<string, unknown>>): SeenRule {
+  const isEnabled = readBoolean(listed.enable as PveBoolean | undefined);
+  const isStrange = Object.keys(listed).some((key) => !KNOWN.has(key) && listed[key] !== undefined);
+  return { isEnabled, text: isStrange ? null : textOfRule(listed as Record<string, string>) };
+}
