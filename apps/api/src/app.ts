@@ -8,6 +8,7 @@ import { refusalOf, renderProblem } from "./platform/problem.ts";
 import { withoutSlashesAtEnd } from "./platform/slashes-at-end.ts";
 import { mountCatalog } from "./products/catalog/routes.ts";
 import { mountConsoles } from "./products/consoles/routes.ts";
+import { mountFirewalls } from "./products/firewalls/routes.ts";
 import { mountIdentity } from "./products/identity/routes.ts";
 import { mountInvariants } from "./products/invariants/routes.ts";
 import { mountInventory } from "./products/inventory/routes.ts";
@@ -36,6 +37,7 @@ export function createApp(deps: Deps): Hono {
   mountRegions(api);
   mountSshKeys(api);
   mountNetworks(api);
+  mountFirewalls(api);
   mountIpPools(api);
   mountPublicIps(api);
   mountServers(api);

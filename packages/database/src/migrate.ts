@@ -19,6 +19,7 @@ import { usageOnce } from "./migrations/0013-usage-once.ts";
 import { rebootSince } from "./migrations/0014-reboot-since.ts";
 import { sshKeyUse } from "./migrations/0015-ssh-key-use.ts";
 import { consoleActivity } from "./migrations/0016-console-activity.ts";
+import { firewalls } from "./migrations/0020-firewalls.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -38,6 +39,7 @@ const migrations: Record<string, Migration> = {
   "0014-reboot-since": step(rebootSince),
   "0015-ssh-key-use": step(sshKeyUse),
   "0016-console-activity": step(consoleActivity),
+  "0020-firewalls": step(firewalls),
 };
 
 export type MigrateOptions = {

@@ -7,4 +7,8 @@ export const tenantTables = [
   "console_session",
   "usage_segment",
   "drift",
+  "firewall",
+  "firewall_rule",
+  "firewall_peer",
+  "firewall_attachment",
 ] as const;

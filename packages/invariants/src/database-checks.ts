@@ -1,6 +1,7 @@
 import { allocationChecks } from "./allocations.ts";
 import type { Check } from "./check.ts";
 import { consoleChecks } from "./consoles.ts";
+import { firewallChecks } from "./firewalls.ts";
 import { jobChecks } from "./jobs.ts";
 import { ownershipChecks } from "./ownership.ts";
 import { publicIpChecks } from "./public-ips.ts";
@@ -13,6 +14,7 @@ import { uniquenessChecks } from "./uniqueness.ts";
 export const databaseChecks: readonly Check[] = [
   ...allocationChecks,
   ...publicIpChecks,
+  ...firewallChecks,
   ...jobChecks,
   ...recordChecks,
   ...uniquenessChecks,

@@ -46,6 +46,7 @@ export const jobChecks: readonly Check[] = [
                when 'ServerRebuild' then s.status = 'rebuilding'
                when 'ServerPasswordReset' then s.status in ('running', 'stopped')
                when 'ServerUpdate' then s.status in ('running', 'stopped')
+               when 'FirewallApply' then s.status in ('running', 'stopped')
                else true end`,
   },
   {

@@ -34,6 +34,8 @@ export type Observed = {
   readonly addresses?: readonly string[];
   /** Whether the guest has its public addresses, or takes them up when it boots. */
   readonly public_network?: "applied" | "next_boot";
+  /** The payload's filter, which the VM has. */
+  readonly filter?: string;
   /** By the interfaces' positions, of a VM that brought its own. */
   readonly macs?: readonly (string | null)[];
   readonly vmid_unusable?: "taken" | "quarantined";

@@ -2,6 +2,7 @@
 
 import type { JobKind, JobPayload, PayloadOf } from "@kule/contract/schemas";
 import { RetryLater } from "./errors.ts";
+import { applyFirewall } from "./firewalls/program.ts";
 import type { Host, Job, Observed, Program, Step, World } from "./program.ts";
 import { attachPublicIp, detachPublicIp } from "./public-ips/program.ts";
 import { runProgram } from "./run-program.ts";
@@ -39,6 +40,7 @@ const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
   ServerRebuild: runnerOf(rebuildServer),
   ServerPasswordReset: runnerOf(resetPassword),
   ServerUpdate: runnerOf(updateServer),
+  FirewallApply: runnerOf(applyFirewall),
 };
 
 /** What an agent tells the control plane it can run. */

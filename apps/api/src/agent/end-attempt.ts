@@ -58,12 +58,25 @@ async function finish(
   { handlers, settings }: EndContext,
 ): Promise<void> {
   await writeEnd(tx, job, { status, error, power, ...more });
-  const { public_network: publicNetwork = null, disk_bytes: diskBytes = null } = (more.result ?? {}) as {
+  const {
+    public_network: publicNetwork = null,
+    disk_bytes: diskBytes = null,
+    filter = null,
+  } = (more.result ?? {}) as {
     public_network?: "applied" | "next_boot";
     disk_bytes?: number | null;
+    filter?: string;
   };
   const message = error?.message ?? defaultMessages[status];
-  const end: JobEnd = { status, power, publicNetwork, diskBytes, message, code: error?.code ?? null };
+  const end: JobEnd = {
+    status,
+    power,
+    publicNetwork,
+    diskBytes,
+    filter,
+    message,
+    code: error?.code ?? null,
+  };
   await handlerOf(handlers, job).settle(tx, job, end, settings);
 }
 

@@ -17,6 +17,8 @@ export type JobEnd = {
   readonly publicNetwork?: "applied" | "next_boot" | null;
   /** Of the VM's disk as it was seen, as far as the job could have changed it. */
   readonly diskBytes?: number | null;
+  /** The id of the filter that the VM has now, as far as the job was about it and its agent knows of filters. */
+  readonly filter?: string | null;
 };
 
 /** What a product knows about its jobs. One for each type of resource; the queue knows nothing else of products. */

@@ -58,7 +58,7 @@ export class TestAgent {
   }
 
   async end(job: ClaimedJob, outcome: Outcome): Promise<Answer> {
-    const answer = await this.report(job, { phase: "verify", outcome });
+    const answer = await this.report(job, { phase: "verify", outcome: withFilter(job.payload, outcome) });
     if (answer.status !== 200)
       throw new Error(`end answered ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer;
@@ -90,6 +90,13 @@ export class TestAgent {
   }
 }
 
+/** What an agent says of the filter that it was given, once the VM has it. */
+export function withFilter(payload: Schemas["JobPayload"], outcome: Outcome): Outcome {
+  const { filter } = payload as { readonly filter?: { readonly id: string } };
+  if (outcome.status !== "succeeded" || filter === undefined) return outcome;
+  return { ...outcome, observed: { ...outcome.observed, filter: filter.id } };
+}
+
 /** How a VM is left by a job that succeeds. */
 function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" | null {
   switch (payload.kind) {
@@ -105,6 +112,7 @@ function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" | null {
       return "on";
     case "ServerPasswordReset":
     case "ServerUpdate":
+    case "FirewallApply":
       return null;
     case "ServerResize":
       return payload.run ? "on" : "off";

@@ -9,6 +9,7 @@ import { endLostConsoles } from "./end-lost-consoles.ts";
 import { expireRemovalBuffer, sweepRemovalBuffers } from "./expire-removal-buffer.ts";
 import { reapLeases } from "./reap-leases.ts";
 import { keepAddingTasks, type RecurringTask } from "./recurring-tasks.ts";
+import { refreshFiltersOf } from "./refresh-filters.ts";
 
 export type RunningWorker = {
   /** Settles when the worker ends by itself. */
@@ -99,6 +100,10 @@ function plainTasksOf(deps: Deps): Readonly<Record<string, Task>> {
     end_lost_consoles: async () => {
       const ended = await endLostConsoles(deps.db);
       if (ended > 0) deps.log.info({ ended }, "ended console sessions and tickets that nobody held");
+    },
+    refresh_filters: async (payload) => {
+      const { organisation_id, region } = payload as { organisation_id: string; region: string };
+      await refreshFiltersOf(deps, organisation_id, region);
     },
     check_invariants: async (_payload, { withPgClient }) => {
       await withPgClient((owner) => checkInvariants(deps, owner));

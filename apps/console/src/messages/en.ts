@@ -617,6 +617,7 @@ export const en = {
       ServerUpdate: "Rename server",
       PublicIpAttach: "Attach public IP",
       PublicIpDetach: "Detach public IP",
+      FirewallApply: "Apply firewall",
     } satisfies Record<Schemas["JobKind"], string> as Readonly<Record<string, string>>,
     status: {
       queued: "queued",

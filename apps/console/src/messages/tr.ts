@@ -620,6 +620,7 @@ export const tr = {
       ServerUpdate: "Sunucuyu yeniden adlandırma",
       PublicIpAttach: "Genel IP bağlama",
       PublicIpDetach: "Genel IP ayırma",
+      FirewallApply: "Güvenlik duvarını uygulama",
     } satisfies Record<Schemas["JobKind"], string>,
     status: {
       queued: "sırada",

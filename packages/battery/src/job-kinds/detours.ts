@@ -114,6 +114,7 @@ export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
     },
   ],
   ServerUpdate: [plain],
+  FirewallApply: [plain],
 };
 
 /** Causes a job of the kind as the detour has it. */

@@ -1,4 +1,5 @@
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import { applyFirewall } from "@kule/programs/firewalls/program";
 import type { Job, Program, Step, World } from "@kule/programs/program";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
 import { runProgram } from "@kule/programs/run-program";
@@ -31,6 +32,7 @@ const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
   ServerRebuild: (applied) => doubled(rebuildServer, applied),
   ServerPasswordReset: (applied) => doubled(resetPassword, applied),
   ServerUpdate: (applied) => doubled(updateServer, applied),
+  FirewallApply: (applied) => doubled(applyFirewall, applied),
 };
 
 /** The runner for jobs of a kind. A kind that is not in the table does not compile. */

@@ -137,6 +137,12 @@ export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
     succeeded: { status: "running", vm: "running" },
     failed: { status: "running", reason: "rename_failed" },
   },
+  FirewallApply: {
+    after: "ServerCreate",
+    cause: (scene, subject) => filter(scene, subject),
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "running", reason: "firewall_failed" },
+  },
 };
 
 let strangers = 0;
@@ -196,6 +202,30 @@ export async function resetPassword({ api, server }: Subject, when: "now" | "nex
   if (minted.status !== 201) throw new Error(`${minted.status} ${JSON.stringify(minted.body)}`);
   const owner = api.with({ Authorization: `Bearer ${minted.body.secret}` });
   accepted(await owner.post(`/servers/${server}/password-reset`, { when }));
+}
+
+/** A firewall of the subject's own, attached to its server; one that is there gets another rule. */
+async function filter({ region }: JobScene, { api, server, name }: Subject): Promise<void> {
+  const rule = (port: number) => ({
+    protocol: "tcp",
+    ports: [String(port)],
+    peers: [{ cidr: "192.0.2.0/24" }, { any: true }],
+  });
+  const [there] = (await api.get("/firewalls")).body.items;
+  if (there !== undefined) {
+    const rules = [
+      rule(20_000 + there.generation),
+      ...there.rules.map(({ id: _, ...each }: { id: string }) => each),
+    ];
+    accepted(await api.put(`/firewalls/${there.id}/rules`, { rules: rules.slice(0, 4) }));
+    return;
+  }
+  const made = await api.post("/firewalls", {
+    name,
+    region,
+    rules: [rule(22), { ...rule(80), action: "deny", direction: "out" }],
+  });
+  accepted(await api.post(`/firewalls/${made.body.firewall.id}/attachments`, { server_id: server }));
 }
 
 /** To the larger of the two packages that it does not have, so that a server can be resized again and again. */

@@ -1,4 +1,5 @@
 import type { JobKind } from "@kule/contract/schemas";
+import { applyFirewall } from "@kule/programs/firewalls/program";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
 import { adoptServer } from "@kule/programs/servers/adopt-server/program";
 import { createServer } from "@kule/programs/servers/create-server/program";
@@ -28,6 +29,7 @@ export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
   // address of the other version is in the program's own tests.
   PublicIpAttach: without(Object.keys(attachPublicIp.apply), "clear-guest"),
   PublicIpDetach: without(Object.keys(detachPublicIp.apply), "tell-guest", "open-link"),
+  FirewallApply: Object.keys(applyFirewall.apply),
 };
 
 function without(names: readonly string[], ...never: readonly string[]): string[] {

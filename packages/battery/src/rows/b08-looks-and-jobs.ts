@@ -14,6 +14,7 @@ const KINDS: readonly JobKind[] = [
   "ServerResize",
   "ServerPower",
   "ServerUpdate",
+  "FirewallApply",
   "PublicIpAttach",
   "PublicIpDetach",
   "ServerRebuild",

@@ -28,10 +28,39 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
       if (asked.status >= 300) throw new Error(`refused: ${JSON.stringify(asked.body)}`);
     const gone = await tenant.addRunningServer({ subnet_id: standing.subnet });
     await noteDrift(world.database.ownerUrl, tenant.region.slug, gone);
+    await addFirewallOfEveryKind(tenant, standing);
     const keyed = await tenant.owner.post("/ssh-keys", tenant.sshKeyBody(), {
       "Idempotency-Key": randomUUID(),
     });
     if (keyed.status !== 201) throw new Error(`no key: ${JSON.stringify(keyed.body)}`);
+  }
+}
+
+/** One whose rule names all that a rule can name, attached to all that it can be attached to. */
+async function addFirewallOfEveryKind(
+  tenant: TwoOrganisations["a"]["tenant"],
+  standing: TwoOrganisations["a"]["standing"],
+): Promise<void> {
+  const peers = [
+    { any: true },
+    { cidr: "192.0.2.0/24" },
+    { subnet_id: standing.subnet },
+    { network_id: standing.network },
+    { firewall_id: standing.firewall },
+    { label_selector: "role=web" },
+  ];
+  const made = await tenant.owner.post("/firewalls", {
+    ...tenant.firewallBody(),
+    rules: [{ protocol: "any", peers }],
+  });
+  if (made.status !== 201) throw new Error(`no firewall: ${JSON.stringify(made.body)}`);
+  // A subnet without servers: nobody has to be told.
+  for (const target of [
+    { subnet_id: await tenant.addSubnet(standing.network) },
+    { label_selector: "role=nobody" },
+  ]) {
+    const attached = await tenant.owner.post(`/firewalls/${made.body.firewall.id}/attachments`, target);
+    if (attached.status !== 200) throw new Error(`not attached: ${JSON.stringify(attached.body)}`);
   }
 }
 

@@ -65,11 +65,23 @@ export type OperationId =
   | "getNetwork"
   | "updateNetwork"
   | "deleteNetwork"
+  | "explainNetwork"
   | "listSubnets"
   | "createSubnet"
   | "getSubnet"
   | "updateSubnet"
   | "deleteSubnet"
+  | "listFirewalls"
+  | "createFirewall"
+  | "getFirewall"
+  | "updateFirewall"
+  | "deleteFirewall"
+  | "addFirewallRule"
+  | "setFirewallRules"
+  | "removeFirewallRule"
+  | "attachFirewall"
+  | "detachFirewall"
+  | "testFirewall"
   | "listIpPools"
   | "createIpPool"
   | "getIpPool"
@@ -174,11 +186,23 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getNetwork: {"id":"getNetwork","method":"get","path":"/networks/{network_id}","tag":"networks","permission":"network:read","audit":null,"pathParameters":["network_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateNetwork: {"id":"updateNetwork","method":"patch","path":"/networks/{network_id}","tag":"networks","permission":"network:update","audit":"network.update","pathParameters":["network_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
   deleteNetwork: {"id":"deleteNetwork","method":"delete","path":"/networks/{network_id}","tag":"networks","permission":"network:delete","audit":"network.delete","pathParameters":["network_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
+  explainNetwork: {"id":"explainNetwork","method":"post","path":"/networks/{network_id}/explain","tag":"networks","permission":"network:read","audit":null,"pathParameters":["network_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":"required","statuses":[200,400,401,403,404,422,429,503]},
   listSubnets: {"id":"listSubnets","method":"get","path":"/networks/{network_id}/subnets","tag":"networks","permission":"network:read","audit":null,"pathParameters":["network_id"],"queryParameters":["limit","cursor","name"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   createSubnet: {"id":"createSubnet","method":"post","path":"/networks/{network_id}/subnets","tag":"networks","permission":"network:create","audit":"subnet.create","pathParameters":["network_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[201,400,401,403,404,409,422,429,503]},
   getSubnet: {"id":"getSubnet","method":"get","path":"/networks/{network_id}/subnets/{subnet_id}","tag":"networks","permission":"network:read","audit":null,"pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateSubnet: {"id":"updateSubnet","method":"patch","path":"/networks/{network_id}/subnets/{subnet_id}","tag":"networks","permission":"network:update","audit":"subnet.update","pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
   deleteSubnet: {"id":"deleteSubnet","method":"delete","path":"/networks/{network_id}/subnets/{subnet_id}","tag":"networks","permission":"network:delete","audit":"subnet.delete","pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
+  listFirewalls: {"id":"listFirewalls","method":"get","path":"/firewalls","tag":"firewalls","permission":"firewall:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region","label_selector"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  createFirewall: {"id":"createFirewall","method":"post","path":"/firewalls","tag":"firewalls","permission":"firewall:create","audit":"firewall.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
+  getFirewall: {"id":"getFirewall","method":"get","path":"/firewalls/{firewall_id}","tag":"firewalls","permission":"firewall:read","audit":null,"pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  updateFirewall: {"id":"updateFirewall","method":"patch","path":"/firewalls/{firewall_id}","tag":"firewalls","permission":"firewall:update","audit":"firewall.update","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  deleteFirewall: {"id":"deleteFirewall","method":"delete","path":"/firewalls/{firewall_id}","tag":"firewalls","permission":"firewall:delete","audit":"firewall.delete","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
+  addFirewallRule: {"id":"addFirewallRule","method":"post","path":"/firewalls/{firewall_id}/rules","tag":"firewalls","permission":"firewall:update","audit":"firewall.update","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  setFirewallRules: {"id":"setFirewallRules","method":"put","path":"/firewalls/{firewall_id}/rules","tag":"firewalls","permission":"firewall:update","audit":"firewall.update","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  removeFirewallRule: {"id":"removeFirewallRule","method":"delete","path":"/firewalls/{firewall_id}/rules/{firewall_rule_id}","tag":"firewalls","permission":"firewall:update","audit":"firewall.update","pathParameters":["firewall_id","firewall_rule_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
+  attachFirewall: {"id":"attachFirewall","method":"post","path":"/firewalls/{firewall_id}/attachments","tag":"firewalls","permission":"firewall:update","audit":"firewall.attach","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  detachFirewall: {"id":"detachFirewall","method":"delete","path":"/firewalls/{firewall_id}/attachments/{firewall_attachment_id}","tag":"firewalls","permission":"firewall:update","audit":"firewall.detach","pathParameters":["firewall_id","firewall_attachment_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
+  testFirewall: {"id":"testFirewall","method":"post","path":"/firewalls/{firewall_id}/test","tag":"firewalls","permission":"firewall:read","audit":null,"pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":"required","statuses":[200,400,401,403,404,422,429,503]},
   listIpPools: {"id":"listIpPools","method":"get","path":"/ip-pools","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   createIpPool: {"id":"createIpPool","method":"post","path":"/ip-pools","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getIpPool: {"id":"getIpPool","method":"get","path":"/ip-pools/{ip_pool_id}","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":["ip_pool_id"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},

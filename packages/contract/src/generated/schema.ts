@@ -679,6 +679,33 @@ export interface paths {
         patch: operations["updateNetwork"];
         trace?: never;
     };
+    "/networks/{network_id}/explain": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Whether one reaches the other, and what decides
+         * @description Of the first packet of a flow from or to a server of this network, as the organisation's records are now:
+         *     isolation, tiers, gateways, public addresses and firewalls. Changes nothing, and asks no region. What an address
+         *     stands for that is none of the organisation's is not looked up.
+         */
+        post: operations["explainNetwork"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/networks/{network_id}/subnets": {
         parameters: {
             query?: never;
@@ -736,6 +763,179 @@ export interface paths {
          * @description Name servers reach servers created from now on.
          */
         patch: operations["updateSubnet"];
+        trace?: never;
+    };
+    "/firewalls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organisation's firewalls */
+        get: operations["listFirewalls"];
+        put?: never;
+        /**
+         * Create a firewall
+         * @description A firewall filters the servers that it is attached to, on their private and public interfaces, and remembers the
+         *     flows that it lets pass. Attached, it lets nothing in that no rule allows, and everything out that none forbids.
+         */
+        post: operations["createFirewall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/firewalls/{firewall_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        /** One firewall */
+        get: operations["getFirewall"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a firewall that is attached to nothing
+         * @description One that is attached, or that a rule of another one names, answers 409 `in_use`.
+         */
+        delete: operations["deleteFirewall"];
+        options?: never;
+        head?: never;
+        /** Rename a firewall, change its description or labels */
+        patch: operations["updateFirewall"];
+        trace?: never;
+    };
+    "/firewalls/{firewall_id}/rules": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put these rules in place of those there are
+         * @description A rule that says what one of them said keeps its id.
+         */
+        put: operations["setFirewallRules"];
+        /** Add a rule */
+        post: operations["addFirewallRule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/firewalls/{firewall_id}/rules/{firewall_rule_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+                firewall_rule_id: components["parameters"]["FirewallRuleId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a rule */
+        delete: operations["removeFirewallRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/firewalls/{firewall_id}/attachments": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Attach a firewall to a server, a subnet or the servers with certain labels
+         * @description Servers that come into the subnet, or get the labels, later have it from then on.
+         */
+        post: operations["attachFirewall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/firewalls/{firewall_id}/attachments/{firewall_attachment_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+                firewall_attachment_id: components["parameters"]["FirewallAttachmentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take a firewall off what it is attached to */
+        delete: operations["detachFirewall"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/firewalls/{firewall_id}/test": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What this firewall alone would do with the first packet of a flow
+         * @description As if the firewall were attached to the server that `to` names or, when `to` is an address, to the one that
+         *     `from` names. Changes nothing. Whether the packet gets there at all is what `POST /networks/{network_id}/explain`
+         *     answers.
+         */
+        post: operations["testFirewall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/ip-pools": {
@@ -2461,6 +2661,175 @@ export interface components {
             subnet: components["schemas"]["Subnet"];
             job: components["schemas"]["Job"] | null;
         };
+        /** @enum {string} */
+        FirewallRuleProtocol: "tcp" | "udp" | "icmp" | "icmpv6" | "any";
+        /**
+         * @description Whom a rule is about, one of: any address; a block; the addresses of a subnet or a network, which mean something
+         *     to servers of that network only; the servers that a firewall is attached to; the servers with certain labels.
+         *     Servers are meant with their private addresses, for servers of their network, and with their public ones.
+         */
+        FirewallPeer: {
+            /** @constant */
+            any?: true;
+            /** @description IPv4 or IPv6 in slash notation */
+            cidr?: string;
+            subnet_id?: string;
+            network_id?: string;
+            firewall_id?: string;
+            label_selector?: string;
+        };
+        /** @description TCP and UDP only; left out or empty, all of them */
+        FirewallPorts: string[];
+        FirewallRuleInput: {
+            /**
+             * @default in
+             * @enum {string}
+             */
+            direction?: "in" | "out";
+            /**
+             * @default allow
+             * @enum {string}
+             */
+            action?: "allow" | "deny";
+            protocol: components["schemas"]["FirewallRuleProtocol"];
+            ports?: components["schemas"]["FirewallPorts"];
+            peers: components["schemas"]["FirewallPeer"][];
+            /**
+             * @description The lowest is asked first, over all firewalls of a server; of two equals the one that denies
+             * @default 1000
+             */
+            priority?: number;
+            /** @default  */
+            description?: string;
+            /** @default true */
+            enabled?: boolean;
+        };
+        FirewallRule: {
+            id: string;
+            /** @enum {string} */
+            direction: "in" | "out";
+            /** @enum {string} */
+            action: "allow" | "deny";
+            protocol: components["schemas"]["FirewallRuleProtocol"];
+            ports: string[];
+            peers: components["schemas"]["FirewallPeer"][];
+            priority: number;
+            description: string;
+            enabled: boolean;
+        };
+        FirewallAttachment: {
+            id: string;
+            /** @enum {string} */
+            type: "server" | "subnet" | "label_selector";
+            server_id: string | null;
+            subnet_id: string | null;
+            label_selector: string | null;
+            /**
+             * @description Whether all servers that are meant have their rules; `failed` when a job that was to bring them has failed, and the old rules are in force
+             * @enum {string}
+             */
+            status: "applied" | "pending" | "failed";
+            /** @description How many servers are meant now */
+            servers: number;
+            created_at: components["schemas"]["Time"];
+        };
+        PlatformRule: {
+            /** @example own_addresses */
+            name: string;
+            /** @enum {string} */
+            direction: "in" | "out";
+            /** @enum {string} */
+            action: "allow" | "deny";
+            description: string;
+        };
+        Firewall: {
+            id: string;
+            name: string;
+            region: string;
+            description: string;
+            rules: components["schemas"]["FirewallRule"][];
+            /** @description What holds for every server, whatever its firewalls say */
+            platform_rules: components["schemas"]["PlatformRule"][];
+            attachments: components["schemas"]["FirewallAttachment"][];
+            labels: components["schemas"]["Labels"];
+            generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        FirewallList: {
+            items: components["schemas"]["Firewall"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        FirewallCreate: {
+            name: components["schemas"]["ResourceName"];
+            region?: components["schemas"]["Slug"];
+            description?: string;
+            rules?: components["schemas"]["FirewallRuleInput"][];
+            labels?: components["schemas"]["Labels"];
+        };
+        FirewallUpdate: {
+            name?: components["schemas"]["ResourceName"];
+            description?: string;
+            labels?: components["schemas"]["LabelChanges"];
+        };
+        FirewallRulesSet: {
+            rules: components["schemas"]["FirewallRuleInput"][];
+        };
+        FirewallAttach: {
+            server_id?: string;
+            subnet_id?: string;
+            label_selector?: string;
+        };
+        FirewallAndJob: {
+            firewall: components["schemas"]["Firewall"];
+            /** @description The first of the jobs; null when no server has to be told now */
+            job: components["schemas"]["Job"] | null;
+            /** @description One `FirewallApply` for each server that is told. A server with a job under way is told when that has ended */
+            job_ids: string[];
+        };
+        /** @description A server of the organisation, or an address */
+        ReachEndpoint: {
+            server_id?: string;
+            /** @description IPv4 or IPv6 */
+            address?: string;
+        };
+        ReachQuestion: {
+            from: components["schemas"]["ReachEndpoint"];
+            to: components["schemas"]["ReachEndpoint"];
+            /** @enum {string} */
+            protocol: "tcp" | "udp" | "icmp";
+            /** @description Needed with tcp and udp */
+            port?: number;
+        };
+        ReachDecision: {
+            /** @enum {string} */
+            type: "isolation" | "tier" | "gateway" | "port_forward" | "firewall_rule" | "firewall_default" | "no_firewall" | "platform" | "route" | "subnet" | "network" | "public_address" | "itself" | "nobody";
+            /** @description Id of what decides, where it has one */
+            resource: string | null;
+            /** @description Of a firewall's rule */
+            rule_id: string | null;
+            message: string;
+        };
+        ReachVerdict: {
+            /** @enum {string} */
+            verdict: "allowed" | "denied";
+            decided_by: components["schemas"]["ReachDecision"];
+            /** @description In the order in which the packet meets them, up to the first that denies */
+            checks: {
+                /** @enum {string} */
+                place: "sender" | "sender_filter" | "router" | "gateway" | "internet" | "receiver_filter" | "receiver";
+                /** @enum {string} */
+                verdict: "allowed" | "denied";
+                decided_by: components["schemas"]["ReachDecision"];
+            }[];
+        };
+        FirewallVerdict: {
+            /** @enum {string} */
+            verdict: "allowed" | "denied";
+            /** @description The one that decides; null when none matches */
+            rule: components["schemas"]["FirewallRule"] | null;
+            message: string;
+        };
         /** @enum {integer} */
         IpVersion: 4 | 6;
         IpPool: {
@@ -2905,7 +3274,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "PublicIpAttach" | "PublicIpDetach";
+        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -3206,7 +3575,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -3271,6 +3640,7 @@ export interface components {
             package: components["schemas"]["PayloadPackage"];
             interfaces: components["schemas"]["PayloadInterfaces"];
             public_interface?: components["schemas"]["PayloadPublicInterface"];
+            filter?: components["schemas"]["PayloadFilter"];
             ssh_public_keys: string[];
             /** @description $6$ crypt, for Linux */
             password_hash: string | null;
@@ -3375,6 +3745,7 @@ export interface components {
             vmid: number;
             interfaces: components["schemas"]["PayloadInterfaces"];
             public_interface: components["schemas"]["PayloadPublicInterface"];
+            filter?: components["schemas"]["PayloadFilter"];
             guest_network: components["schemas"]["GuestNetwork"];
         } & {
             [key: string]: unknown;
@@ -3390,6 +3761,7 @@ export interface components {
             vmid: number;
             interfaces: components["schemas"]["PayloadInterfaces"];
             public_interface: components["schemas"]["PayloadPublicInterface"];
+            filter?: components["schemas"]["PayloadFilter"];
             guest_network: components["schemas"]["GuestNetwork"];
         } & {
             [key: string]: unknown;
@@ -3419,6 +3791,7 @@ export interface components {
             package: components["schemas"]["PayloadPackage"];
             interfaces: components["schemas"]["PayloadInterfaces"];
             public_interface?: components["schemas"]["PayloadPublicInterface"];
+            filter?: components["schemas"]["PayloadFilter"];
             ssh_public_keys: string[];
             /** @description $6$ crypt, for Linux */
             password_hash: string | null;
@@ -3449,6 +3822,48 @@ export interface components {
             password_hash: string | null;
             /** @description Sealed to the agent's public key, for Windows */
             sealed_password: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description The rules of all firewalls of the server as one list, the first that matches decides. Left out: none are attached,
+         *     and everything passes but what is not the server's own
+         */
+        PayloadFilter: {
+            /** @description Stands for all that is in here; the agent says it back once the VM has it */
+            id: string;
+            /** @description What no rule lets in stays out */
+            is_filtered: boolean;
+            rules: ({
+                id: string;
+                /** @enum {string} */
+                direction: "in" | "out";
+                /** @enum {string} */
+                action: "allow" | "deny";
+                protocol: components["schemas"]["FirewallRuleProtocol"];
+                ports: string[];
+                /** @description On which of the server's interfaces; null for all of them */
+                side: ("private" | "public") | null;
+                /** @description Addresses and blocks of the peers; null for any */
+                addresses: string[] | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The VM's filter as it is to be; rules that are there and not here go */
+        FirewallApplyPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "FirewallApply";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            interfaces: components["schemas"]["PayloadInterfaces"];
+            public_interface: components["schemas"]["PayloadPublicInterface"];
+            filter: components["schemas"]["PayloadFilter"];
         } & {
             [key: string]: unknown;
         };
@@ -3514,6 +3929,8 @@ export interface components {
                  * @enum {string}
                  */
                 public_network?: "applied" | "next_boot";
+                /** @description The payload's filter, once the VM has it */
+                filter?: string;
                 /**
                  * @description The VMID belongs to somebody else or is stuck; take another
                  * @enum {string}
@@ -3959,6 +4376,9 @@ export interface components {
         SshKeyId: string;
         NetworkId: string;
         SubnetId: string;
+        FirewallId: string;
+        FirewallRuleId: string;
+        FirewallAttachmentId: string;
         IpPoolId: string;
         RangeId: string;
         AddressPath: string;
@@ -5714,6 +6134,54 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    explainNetwork: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": {
+                 *         "server_id": "srv_06ex2v3m8n4k6q1r5s7t9w0y2z"
+                 *       },
+                 *       "to": {
+                 *         "address": "198.51.100.7"
+                 *       },
+                 *       "protocol": "tcp",
+                 *       "port": 443
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReachQuestion"];
+            };
+        };
+        responses: {
+            /** @description The verdict */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReachVerdict"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listSubnets: {
         parameters: {
             query?: {
@@ -5927,6 +6395,593 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listFirewalls: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createFirewall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "web",
+                 *       "region": "ist1",
+                 *       "rules": [
+                 *         {
+                 *           "protocol": "tcp",
+                 *           "ports": [
+                 *             "80",
+                 *             "443"
+                 *           ],
+                 *           "peers": [
+                 *             {
+                 *               "any": true
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["FirewallCreate"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getFirewall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The firewall */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Firewall"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteFirewall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateFirewall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "what the shop lets in"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FirewallUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setFirewallRules: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "rules": [
+                 *         {
+                 *           "protocol": "tcp",
+                 *           "ports": [
+                 *             "22"
+                 *           ],
+                 *           "peers": [
+                 *             {
+                 *               "cidr": "192.0.2.0/24"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["FirewallRulesSet"];
+            };
+        };
+        responses: {
+            /** @description As it is now; no server has to be told */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            /** @description Servers are told */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addFirewallRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "protocol": "tcp",
+                 *       "ports": [
+                 *         "22"
+                 *       ],
+                 *       "peers": [
+                 *         {
+                 *           "cidr": "192.0.2.0/24"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["FirewallRuleInput"];
+            };
+        };
+        responses: {
+            /** @description As it is now; no server has to be told */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            /** @description Servers are told */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeFirewallRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+                firewall_rule_id: components["parameters"]["FirewallRuleId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now; no server has to be told */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            /** @description Servers are told */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    attachFirewall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "label_selector": "role=web"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FirewallAttach"];
+            };
+        };
+        responses: {
+            /** @description As it is now; no server has to be told */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            /** @description Servers are told */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    detachFirewall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+                firewall_attachment_id: components["parameters"]["FirewallAttachmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now; no server has to be told */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            /** @description Servers are told */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testFirewall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": {
+                 *         "address": "198.51.100.7"
+                 *       },
+                 *       "to": {
+                 *         "server_id": "srv_06ex2v3m8n4k6q1r5s7t9w0y2z"
+                 *       },
+                 *       "protocol": "tcp",
+                 *       "port": 443
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReachQuestion"];
+            };
+        };
+        responses: {
+            /** @description The verdict */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallVerdict"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

@@ -111,6 +111,57 @@ export interface Drift {
   vmid: number;
 }
 
+export interface Firewall {
+  created_at: Generated<Timestamp>;
+  description: Generated<string>;
+  generation: Generated<number>;
+  id: string;
+  labels: Generated<Json>;
+  name: string;
+  organisation_id: string;
+  region: string;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface FirewallAttachment {
+  created_at: Generated<Timestamp>;
+  firewall_id: string;
+  id: string;
+  label_selector: string | null;
+  organisation_id: string;
+  region: string;
+  server_id: string | null;
+  subnet_id: string | null;
+}
+
+export interface FirewallPeer {
+  cidr: string | null;
+  kind: string;
+  label_selector: string | null;
+  network_id: string | null;
+  organisation_id: string;
+  peer_firewall_id: string | null;
+  position: number;
+  region: string;
+  rule_id: string;
+  subnet_id: string | null;
+}
+
+export interface FirewallRule {
+  action: string;
+  description: Generated<string>;
+  direction: string;
+  enabled: Generated<boolean>;
+  firewall_id: string;
+  id: string;
+  organisation_id: string;
+  ports: Generated<string[]>;
+  position: number;
+  priority: number;
+  protocol: string;
+  region: string;
+}
+
 export interface IdempotencyKey {
   body: Json | null;
   created_at: Generated<Timestamp>;
@@ -410,6 +461,9 @@ export interface Server {
   deletion_requested_at: Timestamp | null;
   deletion_requested_by: Json | null;
   disk_gb: number | null;
+  filter_applied: Generated<string>;
+  filter_failed: Generated<boolean>;
+  filter_wanted: Generated<string>;
   generation: Generated<number>;
   guest: Json | null;
   id: string;
@@ -545,6 +599,10 @@ export interface DB {
   audit: Audit;
   console_session: ConsoleSession;
   drift: Drift;
+  firewall: Firewall;
+  firewall_attachment: FirewallAttachment;
+  firewall_peer: FirewallPeer;
+  firewall_rule: FirewallRule;
   idempotency_key: IdempotencyKey;
   invariant_report: InvariantReport;
   ip_pool: IpPool;

@@ -2,9 +2,10 @@
 // filter that keeps it to its addresses, and in the guest. Both do the same: what differs is what is wanted.
 
 import type { EffectContext } from "@kule/proxmox/hypervisor";
+import { desiredFirewall } from "../firewalls/desired-firewall.ts";
+import { waitForFirewall } from "../firewalls/firewall-round.ts";
 import type { Job, Program, World } from "../program.ts";
 import { observedPower, observeExisting, ownerOf } from "../servers/existing-server.ts";
-import { addressFilter } from "../servers/public-interface.ts";
 import { clearGuest, tellGuest } from "./guest-network.ts";
 import {
   guestHasAddresses,
@@ -17,8 +18,6 @@ import {
 /** How long a guest may take to show an address that it was told of. */
 const GUEST_MILLISECONDS = 15_000;
 const GUEST_POLL_MILLISECONDS = 1_000;
-/** How often the job says that it is alive while it waits for the firewall. */
-const FIREWALL_POLL_MILLISECONDS = 2_000;
 
 export const attachPublicIp: Program<"PublicIpAttach", SeenNetwork, PublicIpStep> = {
   kind: "PublicIpAttach",
@@ -26,7 +25,12 @@ export const attachPublicIp: Program<"PublicIpAttach", SeenNetwork, PublicIpStep
   plan: (job, seen, world) => planPublicInterface(job.payload, seen, world.settings),
   apply: {
     firewall: (_, job, world, effect) =>
-      world.hypervisor.setFirewall(job.payload.vmid, ownerOf(job, world), addressFilter(job.payload), effect),
+      world.hypervisor.setFirewall(
+        job.payload.vmid,
+        ownerOf(job, world),
+        desiredFirewall(job.payload),
+        effect,
+      ),
     "clear-guest": async (_, job, world, effect) => {
       // Whether it obeys does not matter: the interface goes next. A file that stays would only be in the way later.
       const { vmid, guest_network } = job.payload;
@@ -65,10 +69,13 @@ export const attachPublicIp: Program<"PublicIpAttach", SeenNetwork, PublicIpStep
   observed(job, seen) {
     const payload = job.payload;
     const wanted = payload.public_interface ?? null;
-    if (seen.state === "absent" || wanted === null) return observedPower(seen);
+    if (seen.state === "absent") return observedPower(seen);
+    const filter = payload.filter === undefined ? {} : { filter: payload.filter.id };
+    if (wanted === null) return { ...observedPower(seen), ...filter };
     const boots = seen.vm.power !== "stopped" && !guestHasAddresses(payload, seen.guest);
     return {
       ...observedPower(seen),
+      ...filter,
       addresses: [
         ...payload.interfaces.map(({ address }) => address),
         ...wanted.addresses.map(({ address }) => address),
@@ -99,20 +106,6 @@ async function observeNetwork(
     seen.vm.power === "stopped" ? [] : hypervisor.staleCloudInitKeys(seen.vm, effect.signal),
   ]);
   return { ...seen, firewall, guest, staleKeys };
-}
-
-/** Until the hypervisor's firewall has had a whole round since now; it has no call that says so. */
-async function waitForFirewall({ runtime, settings }: World, effect: EffectContext): Promise<void> {
-  const startedAt = runtime.now();
-  for (;;) {
-    const waited = runtime.now() - startedAt;
-    if (waited >= settings.firewallRoundMs) return;
-    await effect.stillRunning(waited);
-    await runtime.pause(
-      Math.min(FIREWALL_POLL_MILLISECONDS, settings.firewallRoundMs - waited),
-      effect.signal,
-    );
-  }
 }
 
 /** Tells the guest, and waits until it shows what it was told. */

@@ -8,6 +8,7 @@ export type CallerRole = OrganisationRole | "operator" | "agent";
 const billing = ["catalog:read", "organisation:read", "quota:read", "usage:read"] as const;
 const viewer = [
   ...billing,
+  "firewall:read",
   "job:read",
   "member:read",
   "network:read",
@@ -17,6 +18,9 @@ const viewer = [
 ] as const;
 const member = [
   ...viewer,
+  "firewall:create",
+  "firewall:delete",
+  "firewall:update",
   "job:cancel",
   "job:retry",
   "network:create",

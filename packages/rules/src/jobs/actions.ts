@@ -33,6 +33,7 @@ export function decideCancel(job: {
   if (job.kind === "PublicIpDetach") return no("Attach the address again instead, once the job has ended");
   if (acts.has(job.kind)) return job.status === "queued" ? yes : no("The job is being carried out");
   if (job.kind === "ServerUpdate") return no("Rename the server again instead");
+  if (job.kind === "FirewallApply") return no("Change the firewall again instead");
   if (job.kind !== "ServerCreate" && job.kind !== "ServerAdopt") return no("A destroy cannot be undone");
   if (job.status === "running" && job.irreversible) return no("The job has done what cannot be undone");
   return yes;
@@ -54,6 +55,7 @@ const retryNeeds: {
   // Before its disk was touched a server can be rebuilt anew, with another password.
   ServerRebuild: { statuses: ["error"], created: true },
   ServerUpdate: { statuses: ["running", "stopped"], created: true },
+  FirewallApply: { statuses: ["running", "stopped"], created: true },
 };
 
 /**

@@ -82,6 +82,13 @@ export function parseIpBlock(text: string): IpRange | null {
   return { version: address.version, first: address.value, last: address.value + size - 1n };
 }
 
+/** The block as text, `203.0.113.0/25`; of a single address that one alone. */
+export function formatIpBlock({ version, first, last }: IpRange): string {
+  const text = formatIp({ version, value: first });
+  const bits = (last - first + 1n).toString(2).length - 1;
+  return bits === 0 ? text : `${text}/${Number(bitsOf(version)) - bits}`;
+}
+
 export const rangeSize = ({ first, last }: IpRange): bigint => last - first + 1n;
 
 /** All addresses of the network that the gateway is in. */

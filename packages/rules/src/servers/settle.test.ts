@@ -192,6 +192,7 @@ const anyKind = fc.constantFrom<ServerJobKind>(
   "ServerRebuild",
   "ServerPasswordReset",
   "ServerUpdate",
+  "FirewallApply",
 );
 const anyFacts = fc
   .record({

@@ -12,7 +12,8 @@ export type ServerJobKind =
   | "PublicIpDetach"
   | "ServerRebuild"
   | "ServerPasswordReset"
-  | "ServerUpdate";
+  | "ServerUpdate"
+  | "FirewallApply";
 export type PowerState = "on" | "off" | "unknown";
 export type UsageKind =
   | "server.started"
@@ -93,6 +94,8 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
       return { ...operated(facts, outcome, "password_reset_failed"), wipesSecret: true };
     case "ServerUpdate":
       return operated(facts, outcome, "rename_failed");
+    case "FirewallApply":
+      return operated(facts, outcome, "firewall_failed");
     case "ServerResize": {
       const ended = operated(facts, outcome, "resize_failed");
       // What is open is divided here, and what begins now begins in the new size.

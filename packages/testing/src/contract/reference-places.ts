@@ -17,6 +17,9 @@ export type ReferenceKind =
   | "ip_pool_address"
   | "public_ip"
   | "console_session"
+  | "firewall"
+  | "firewall_rule"
+  | "firewall_attachment"
   | "job"
   /** Any resource's id, as a filter. */
   | "resource"
@@ -45,6 +48,9 @@ const pathKinds: { readonly [name: string]: ReferenceKind } = {
   address: "ip_pool_address",
   public_ip_id: "public_ip",
   session_id: "console_session",
+  firewall_id: "firewall",
+  firewall_rule_id: "firewall_rule",
+  firewall_attachment_id: "firewall_attachment",
   job_id: "job",
 };
 const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
@@ -82,6 +88,8 @@ const bodyKinds: { readonly [name: string]: ReferenceKind | null } = {
   restricted_to: "organisation",
   region: "region",
   subnet_id: "subnet",
+  network_id: "network",
+  firewall_id: "firewall",
   server_id: "server",
   public_ip: "public_ip",
   ssh_key_ids: "ssh_key",

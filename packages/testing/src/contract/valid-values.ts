@@ -114,5 +114,10 @@ function object(
           .map(([declared, more]) => ({ ...more, ...declared }))
       : known;
   const least = schema.minProperties ?? 0;
-  return least === 0 ? whole : whole.filter((value) => Object.keys(value).length >= least);
+  const enough = least === 0 ? whole : whole.filter((value) => Object.keys(value).length >= least);
+  // Of those that were chosen by chance the first few: which ones there are differs from value to value.
+  const most = schema.maxProperties;
+  return most === undefined || most > Object.keys(model).length
+    ? enough
+    : enough.map((value) => Object.fromEntries(Object.entries(value).slice(0, most)));
 }

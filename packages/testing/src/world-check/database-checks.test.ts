@@ -526,6 +526,16 @@ const planted: readonly Planted[] = [
     ["I13 srv_gone"],
   ],
   [
+    "a server whose filter nobody brings",
+    "update server set filter_wanted = 'flt_2' where id = 'srv_run'",
+    ["I5 srv_run has flt_1 and is to have flt_2"],
+  ],
+  [
+    "a firewall of a server that is gone",
+    "insert into firewall_attachment (id, organisation_id, region, firewall_id, server_id) values ('fwa_x', 'org_b', 'r1', 'fw_b', 'srv_gone')",
+    ["I4 fwa_x of srv_gone"],
+  ],
+  [
     "a package that a server takes along to nowhere",
     "update server set resize_package = 'l', resize_disk_gb = 160 where id = 'srv_run'",
     ["I5 srv_run takes l along"],

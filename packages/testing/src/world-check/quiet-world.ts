@@ -44,6 +44,17 @@ insert into address (subnet_id, address, organisation_id, state)
 insert into address (subnet_id, address, organisation_id, state, nic_id) values
   ('sub_a', '10.0.1.2', 'org_a', 'used', 'nic_run'), ('sub_a', '10.0.1.3', 'org_a', 'used', 'nic_new'),
   ('sub_b', '10.0.1.2', 'org_b', 'used', 'nic_out'), ('sub_b', '10.0.1.3', 'org_b', 'used', 'nic_stop');
+insert into firewall (id, organisation_id, region, name) values
+  ('fw_a', 'org_a', 'r1', 'f'), ('fw_b', 'org_b', 'r1', 'f');
+insert into firewall_rule (id, organisation_id, region, firewall_id, position, direction, action, protocol, priority) values
+  ('fwr_a', 'org_a', 'r1', 'fw_a', 0, 'in', 'allow', 'tcp', 1000);
+insert into firewall_peer (rule_id, position, organisation_id, region, kind, subnet_id, network_id, peer_firewall_id) values
+  ('fwr_a', 0, 'org_a', 'r1', 'subnet', 'sub_a', null, null), ('fwr_a', 1, 'org_a', 'r1', 'network', null, 'net_a', null),
+  ('fwr_a', 2, 'org_a', 'r1', 'firewall', null, null, 'fw_a');
+insert into firewall_attachment (id, organisation_id, region, firewall_id, server_id, subnet_id, label_selector) values
+  ('fwa_srv', 'org_a', 'r1', 'fw_a', 'srv_run', null, null), ('fwa_sub', 'org_a', 'r1', 'fw_a', null, 'sub_a', null),
+  ('fwa_lab', 'org_b', 'r1', 'fw_b', null, null, 'role=web');
+update server set filter_wanted = 'flt_1', filter_applied = 'flt_1' where id = 'srv_run';
 insert into ip_pool (id, region, name, version, gateway, prefix_length) values ('pool_1', 'r1', 'p', 4, '203.0.113.1', 29);
 insert into ip_pool_range (id, pool_id, first_address, last_address) values ('rng_1', 'pool_1', '203.0.113.0', '203.0.113.7');
 insert into public_ip (id, organisation_id, region, pool_id, version, address, server_id, held_by, is_applied) values

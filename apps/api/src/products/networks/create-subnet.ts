@@ -8,6 +8,7 @@ import { NotFound } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { askForRefresh } from "../firewalls/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import { cidrOverlap, networkFull, subnetNameTaken, vlanExhausted } from "./conflicts.ts";
 import { blockOf, nextSubnetRange, subnetCidrErrors } from "./ranges.ts";
@@ -81,6 +82,8 @@ export async function addSubnet(
     throw error;
   });
   if ((await takeVlan(tx, network.region, id)) === null) throw vlanExhausted(network.region);
+  // A rule may be about the whole network.
+  await askForRefresh(tx, network.organisation_id, network.region);
   const row = await findSubnet(tx, network.organisation_id, id);
   if (row === null) throw new Error("a subnet that was just made could not be found");
   return row;

@@ -3,6 +3,7 @@ import type { Tx } from "../../platform/database.ts";
 import { conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent } from "../../platform/reply.ts";
+import { usedByFirewall } from "../firewalls/index.ts";
 import { deleteNetworkRow, lockNetwork, type NetworkDetails } from "./store.ts";
 import { listSubnetRanges } from "./subnet-store.ts";
 
@@ -24,6 +25,8 @@ export async function deleteNetwork(
       `the network still has ${subnets.length} subnet(s): ${subnets.map((subnet) => subnet.name).join(", ")}`,
       { resource: first.id, fix: `DELETE /networks/${network.id}/subnets/${first.id}` },
     );
+  const use = await usedByFirewall(tx, organisationId, { network_id: network.id });
+  if (use !== null) throw use;
   await deleteNetworkRow(tx, organisationId, network.id);
   return { reply: noContent(), resource: network.id, details: { name: network.name, cidr: network.cidr } };
 }

@@ -3,6 +3,7 @@ import type { Tx } from "../../platform/database.ts";
 import { conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent } from "../../platform/reply.ts";
+import { askForRefresh, usedByFirewall } from "../firewalls/index.ts";
 import { lockNetwork } from "./store.ts";
 import { deleteSubnetRow, listServersIn, lockSubnet, type SubnetDetails } from "./subnet-store.ts";
 
@@ -26,7 +27,11 @@ export async function deleteSubnet(
       `the subnet is used by ${servers.map((server) => `${server.name} (${server.id})`).join(", ")}`,
       { resource: first.id, fix: `DELETE /servers/${first.id}` },
     );
+  const use = await usedByFirewall(tx, organisationId, { subnet_id: subnet.id });
+  if (use !== null) throw use;
   await deleteSubnetRow(tx, organisationId, subnet.id);
+  // A rule may be about the whole network.
+  await askForRefresh(tx, organisationId, subnet.region);
   return {
     reply: noContent(),
     resource: subnet.id,

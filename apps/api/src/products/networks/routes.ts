@@ -6,6 +6,7 @@ import { checkCreateNetwork, createNetwork } from "./create-network.ts";
 import { checkCreateSubnet, createSubnet } from "./create-subnet.ts";
 import { deleteNetwork } from "./delete-network.ts";
 import { deleteSubnet } from "./delete-subnet.ts";
+import { checkExplainNetwork, explainNetwork } from "./explain-network.ts";
 import { findNetwork, listNetworks } from "./store.ts";
 import { findSubnet, listSubnets } from "./subnet-store.ts";
 import { checkUpdateNetwork, updateNetwork } from "./update-network.ts";
@@ -36,6 +37,12 @@ export function mountNetworks(api: Api): void {
   });
   operation(api, "updateNetwork", { find: findNetworkOf, check: checkUpdateNetwork, mutate: updateNetwork });
   operation(api, "deleteNetwork", { find: findNetworkOf, mutate: deleteNetwork });
+
+  operation(api, "explainNetwork", {
+    find: findNetworkOf,
+    check: checkExplainNetwork,
+    handle: explainNetwork,
+  });
 
   operation(api, "listSubnets", {
     find: findNetworkOf,

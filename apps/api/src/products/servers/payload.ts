@@ -3,6 +3,7 @@ import { findImage } from "@kule/rules/catalog/images";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
+import { type PayloadFilter, renderFilter, renderWholeFilter } from "../firewalls/index.ts";
 import { leadsOut, publicInterfaceOf } from "../public-ips/payload.ts";
 import { diskOf, osFamilyOf, packageOf } from "./view.ts";
 
@@ -37,6 +38,7 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
         kind: job.kind,
         ...base,
         ...(await allInterfacesOf(tx, server)),
+        ...(await filterIn(tx, server)),
         guest_network: findImage(server.image)?.guestNetwork ?? "none",
       };
     case "ServerPower":
@@ -58,6 +60,13 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
         os_family: osFamilyOf(server.image),
         password_hash: server.password_hash,
         sealed_password: server.sealed_password,
+      };
+    case "FirewallApply":
+      return {
+        kind: "FirewallApply",
+        ...base,
+        ...(await allInterfacesOf(tx, server)),
+        filter: await renderWholeFilter(tx, server),
       };
     case "ServerUpdate":
       return { kind: "ServerUpdate", ...base, os_family: osFamilyOf(server.image) };
@@ -133,6 +142,7 @@ async function createPayload(
     default_user: image.defaultUser,
     package: { ...packageOf(server.package), disk_gb: diskOf(server) },
     ...(await allInterfacesOf(tx, server)),
+    ...(await filterIn(tx, server)),
     ssh_public_keys: server.ssh_public_keys,
     password_hash: server.password_hash,
     sealed_password: server.sealed_password,
@@ -141,6 +151,12 @@ async function createPayload(
     // No subnet has a gateway yet, and without one no package mirror can be reached.
     egress: false,
   };
+}
+
+/** The rules of the firewalls that are attached to the server; nothing when none is. */
+async function filterIn(tx: Tx, server: LoadedServer): Promise<{ filter?: PayloadFilter }> {
+  const filter = await renderFilter(tx, server);
+  return filter === undefined ? {} : { filter };
 }
 
 /** With a public IPv4 address the guest's way out is the public interface: two default routes would be one too many. */

@@ -2,6 +2,7 @@ import { noRoomIn } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
+import { retryFilter } from "../firewalls/index.ts";
 import { isNothingThere, placeServerAgain } from "../inventory/index.ts";
 import { retryPublicIps } from "../public-ips/settle.ts";
 import { refuseConflicts } from "./answers.ts";
@@ -24,6 +25,7 @@ const statuses: { readonly [kind: string]: string } = {
  */
 export async function retried(tx: Tx, job: JobRow, ended: JobRow): Promise<void> {
   await retryPublicIps(tx, job);
+  await retryFilter(tx, job);
   const status =
     job.kind === "ServerRestore"
       ? sql<string>`case restores_to when 'running' then 'starting' else 'stopped' end`

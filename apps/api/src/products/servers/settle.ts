@@ -13,6 +13,7 @@ import type { Tx } from "../../platform/database.ts";
 import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
+import { settleFilter } from "../firewalls/index.ts";
 import { lockWithCompany, settlePublicIps } from "../public-ips/settle.ts";
 import { noteKeysUsed } from "../ssh-keys/store.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
@@ -46,6 +47,7 @@ export const serverJobs: JobHandler = {
     "ServerRebuild",
     "ServerPasswordReset",
     "ServerUpdate",
+    "FirewallApply",
   ],
   lockResource: lockWithCompany,
   renderPayload: renderServerPayload,
@@ -86,6 +88,7 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
   // After the organisation's row, which a create's usage takes: two servers that are given the same keys take their turns.
   if (end.status === "succeeded") await noteKeysUsed(tx, server.organisation_id, keysGiven(job, server));
   await settlePublicIps(tx, { ...server, status: settled.status }, job, end, settings);
+  await settleFilter(tx, { ...server, ...settledFacts(server, settled) }, job, end);
   // After the organisation's row, which usage takes: a look at the region takes them in this order, too.
   if (job.kind === "ServerResize" && end.status !== "succeeded") await returnGrowth(tx, server, job, resized);
 }
@@ -109,6 +112,11 @@ function packageAfter(job: JobRow, { status }: JobEnd) {
   return job.kind === "ServerResize" && status === "succeeded"
     ? { package: (job.parameters as ResizeParameters).package }
     : {};
+}
+
+/** What the settlement has made of what the server's filter depends on. */
+function settledFacts(server: ServerRow, { status, isApplied }: Settlement) {
+  return { status, observed_generation: isApplied ? server.generation : server.observed_generation };
 }
 
 async function hasQueuedJob(tx: Tx, server: ServerRow): Promise<boolean> {
@@ -135,6 +143,7 @@ function wantsRunning(job: JobRow, server: ServerRow): boolean {
       return true;
     case "ServerPasswordReset":
     case "ServerUpdate":
+    case "FirewallApply":
       return server.power_state === "on";
     default:
       return server.restores_to === "running";

@@ -12,6 +12,7 @@ import { Conflict, fieldError, NotFound } from "../../platform/errors.ts";
 import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { askForRefresh } from "../firewalls/index.ts";
 import { changed, refuseConflicts, writtenServer } from "./answers.ts";
 import { queueServerJob } from "./queue-server-job.ts";
 import { lockedState } from "./server-state.ts";
@@ -60,6 +61,7 @@ export async function updateServer(
   );
   if (isRenamed && body.name !== undefined) {
     const set = { name: body.name, ...labels, ...protectionOf(body.protection) };
+    if (body.labels !== undefined) await askForRefresh(tx, organisationId, server.region);
     const job = await queueServerJob(request, tx, server, { kind: "ServerUpdate", set }).catch(
       (error: unknown) => {
         if (violatedConstraint(error) !== "server_name") throw error;
@@ -80,6 +82,7 @@ export async function updateServer(
     .where("organisation_id", "=", organisationId)
     .where("id", "=", server.id)
     .execute();
+  if (body.labels !== undefined) await askForRefresh(tx, organisationId, server.region);
   return { reply: reply(200, await writtenServer(tx, organisationId, server.id)), resource: server.id };
 }
 

@@ -1,4 +1,5 @@
 import { operations } from "@kule/contract/generated/operations";
+import { bodySchema, type JsonSchema, resolved } from "@kule/testing/contract/contract-schema";
 import {
   type ReferenceKind,
   type ReferencePlace,
@@ -100,7 +101,10 @@ async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): 
     if (state.network !== undefined) path.network_id = state.network;
   } else if (place.where === "header") headers[place.name] = headerSafe(state.id);
   else if (place.where === "query") query[place.name] = state.id;
-  else body = withValueAt(body, place.name, (willSucceed && (await unusedObject(place, actor))) || state.id);
+  else {
+    const id = (willSucceed && (await unusedObject(place, actor))) || state.id;
+    body = withValueAt(bodySchema(place.operation) ?? {}, body, place.name, id);
+  }
   // A region that belongs to somebody decides alone; a subnet of another region would be one more mistake.
   if (place.kind === "region" && place.where === "body" && state.name !== "own")
     for (const name of ["subnet_id", "ssh_key_ids"]) Reflect.deleteProperty(body as object, name);
@@ -108,7 +112,10 @@ async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): 
 }
 
 /** What a body's place uses up when the call succeeds, so that every such call needs its own. */
-async function unusedObject({ kind }: ReferencePlace, { side }: Actor): Promise<string | null> {
+async function unusedObject({ kind, operation }: ReferencePlace, { side }: Actor): Promise<string | null> {
+  // Whoever is in the subnet is told of the firewall, and has a job under way from then on.
+  if (kind === "subnet" && operation === "attachFirewall")
+    return side.tenant.addSubnet(side.standing.network);
   if (kind === "public_ip") return side.tenant.addPublicIp();
   if (kind === "server") return side.tenant.addRunningServer({ subnet_id: side.standing.subnet });
   return null;
@@ -182,14 +189,26 @@ function normalised({ status, headers, text }: RawAnswer, sent: readonly string[
 
 function pointsAt(answer: RawAnswer, pointer: string): boolean {
   const { errors = [] } = JSON.parse(answer.text) as { errors?: { pointer: string }[] };
-  const wanted = pointer.replace("/*", "");
-  return errors.some((error) => error.pointer === wanted || error.pointer.startsWith(`${wanted}/`));
+  // A list that was refused as a whole, or its first item, which is the one that was put there.
+  const wanted = [pointer.replace(/\/\*$/, ""), pointer].map((each) => each.replaceAll("/*", "/0"));
+  return errors.some((error) =>
+    wanted.some((each) => error.pointer === each || error.pointer.startsWith(`${each}/`)),
+  );
 }
 
-function withValueAt(body: unknown, pointer: string, id: string): unknown {
-  const [, name, star] = pointer.split("/");
-  if (name === undefined) throw new Error(`no name in ${pointer}`);
-  return { ...(body as object), [name]: star === "*" ? [id] : id };
+/** The body with the id at the pointer. An object that may have one property only loses the one that it had. */
+function withValueAt(schema: JsonSchema, body: unknown, pointer: string, id: string): unknown {
+  const [, name, ...more] = pointer.split("/");
+  if (name === undefined) return id;
+  const rest = more.map((part) => `/${part}`).join("");
+  const own = resolved(schema);
+  if (name === "*") {
+    const [first, ...others] = (body as unknown[] | undefined) ?? [];
+    return [withValueAt(own.items ?? {}, first, rest, id), ...others];
+  }
+  const there = (body ?? {}) as Record<string, unknown>;
+  const value = withValueAt(own.properties?.[name] ?? {}, there[name], rest, id);
+  return own.maxProperties === 1 ? { [name]: value } : { ...there, [name]: value };
 }
 
 /** Headers carry bytes; what does not fit in one is sent as the UTF-8 that a client would send. */
@@ -210,5 +229,8 @@ const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   subnet: "sub",
   server: "srv",
   console_session: "con",
+  firewall: "fw",
+  firewall_rule: "fwr",
+  firewall_attachment: "fwa",
   job: "job",
 };

@@ -79,6 +79,10 @@ const again: { readonly [id in OperationId]?: Make } = {
     path: { public_ip_id: await tenant.addPublicIp() },
     body: touched(count),
   }),
+  updateFirewall: async ({ tenant }, _all, count) => ({
+    path: { firewall_id: await tenant.addFirewall() },
+    body: touched(count),
+  }),
   updateServer: async (side, _all, count) => ({
     path: { server_id: (await side.tenant.addServer(inSubnet(side))).id },
     body: touched(count),
@@ -181,7 +185,7 @@ const more: readonly (readonly [OperationId, string, Make])[] = [
 ];
 
 /** Asked with a body, and change nothing. */
-const questions: ReadonlySet<OperationId> = new Set(["checkCatalog"]);
+const questions: ReadonlySet<OperationId> = new Set(["checkCatalog", "explainNetwork", "testFirewall"]);
 
 /** Every mutating operation of the contract, by its recipe, and the other ways in which some of them write. */
 export function mutationCases(): MutationCase[] {

@@ -6,7 +6,7 @@ import type { ApiCaller } from "../api-caller.ts";
 import { openReplica, type Replica } from "../api-world.ts";
 import { infoOf, type Provocations } from "./provocations.ts";
 import { recipes } from "./recipes.ts";
-import { claimThis } from "./region-agent.ts";
+import { claimThis, runJob } from "./region-agent.ts";
 import { made } from "./tenant.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
 
@@ -52,6 +52,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await owner.delete(`/networks/${standing.network}`);
   await owner.delete(`/networks/${standing.network}/subnets/${standing.subnet}`);
   await provokePoolConflicts(all);
+  await provokeFirewallConflicts(all);
   const body = tenant.serverBody({ subnet_id: standing.subnet });
   const server = made(await owner.post("/servers", body)).server.id;
   await owner.post("/servers", body);
@@ -82,6 +83,44 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "suspended" }));
   for (const info of writes) await provoke.as(b, b.tenant.owner, info, { body: bodies.get(info.id) });
   made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "active" }));
+}
+
+async function provokeFirewallConflicts({ a }: TwoOrganisations): Promise<void> {
+  const { tenant, standing } = a;
+  const { owner } = tenant;
+  const body = tenant.firewallBody();
+  const first = made(await owner.post("/firewalls", body)).firewall;
+  await owner.post("/firewalls", body);
+  const second = made(await owner.post("/firewalls", tenant.firewallBody())).firewall;
+  await owner.patch(`/firewalls/${second.id}`, { name: body.name });
+  const full = { rules: Array.from({ length: 100 }, () => body.rules[0]) };
+  made(await owner.put(`/firewalls/${second.id}/rules`, full));
+  await owner.post(`/firewalls/${second.id}/rules`, body.rules[0]);
+  await owner.delete(`/firewalls/${standing.firewall}`);
+  const subnet_id = await tenant.addSubnet(standing.network);
+  const { attachments } = made(
+    await owner.post(`/firewalls/${first.id}/attachments`, { subnet_id }),
+  ).firewall;
+  await owner.post(`/firewalls/${first.id}/attachments`, { subnet_id });
+  await provokeFirewallJobs(a, first.rules[0].id, `/firewalls/${first.id}`, attachments[0].id);
+}
+
+/** The same changes of a firewall that filters nobody, and of one whose server has to be told. */
+async function provokeFirewallJobs(
+  { tenant, standing }: TwoOrganisations["a"],
+  rule: string,
+  idle: string,
+  attachment: string,
+): Promise<void> {
+  const { owner, region } = tenant;
+  const [some] = tenant.firewallBody().rules;
+  made(await owner.delete(`${idle}/rules/${rule}`));
+  made(await owner.delete(`${idle}/attachments/${attachment}`));
+  const used = await tenant.addUsedFirewall({ subnet_id: standing.subnet });
+  const path = `/firewalls/${used.firewall}/rules`;
+  const set = made(await owner.put(path, { rules: [{ ...some, ports: ["443"] }] }));
+  await runJob(region.agent, set.job.id);
+  await runJob(region.agent, made(await owner.post(path, some)).job.id);
 }
 
 async function provokePoolConflicts({ world: { operator }, a }: TwoOrganisations): Promise<void> {

@@ -14,13 +14,25 @@ export type Recipe = {
 };
 
 const standing =
-  (kind: "member" | "token" | "ssh_key" | "network" | "server" | "job" | "ip_pool" | "public_ip") =>
+  (
+    kind:
+      | "member"
+      | "token"
+      | "ssh_key"
+      | "network"
+      | "server"
+      | "job"
+      | "ip_pool"
+      | "public_ip"
+      | "firewall",
+  ) =>
   (side: Side): PathIds => ({ [`${kind}_id`]: side.standing[kind] });
 const ownSubnet = (side: Side): PathIds => ({
   network_id: side.standing.network,
   subnet_id: side.standing.subnet,
 });
 const inSubnet = (side: Side) => ({ subnet_id: side.standing.subnet });
+const anyRule = (port: number) => ({ protocol: "tcp", ports: [String(port)], peers: [{ any: true }] });
 const regionR1 = (): PathIds => ({ region: "r1" });
 let regions = 0;
 let imported = 20_999;
@@ -123,6 +135,55 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
       const network = await tenant.addNetwork();
       return { network_id: network, subnet_id: await tenant.addSubnet(network) };
     },
+  },
+  explainNetwork: {
+    path: standing("network"),
+    body: (side) => ({
+      from: { server_id: side.standing.server },
+      to: { address: "198.51.100.7" },
+      protocol: "tcp",
+      port: 443,
+    }),
+  },
+  listFirewalls: {},
+  createFirewall: { body: ({ tenant }) => tenant.firewallBody() },
+  getFirewall: { path: standing("firewall") },
+  updateFirewall: { path: standing("firewall"), body: () => ({ description: "touched" }) },
+  deleteFirewall: { path: async ({ tenant }) => ({ firewall_id: await tenant.addFirewall() }) },
+  setFirewallRules: {
+    path: async ({ tenant }) => ({ firewall_id: await tenant.addFirewall() }),
+    body: () => ({ rules: [anyRule(80)] }),
+  },
+  addFirewallRule: {
+    path: async ({ tenant }) => ({ firewall_id: await tenant.addFirewall() }),
+    body: () => anyRule(443),
+  },
+  removeFirewallRule: {
+    path: async (side) => {
+      const { firewall, firewall_rule } = await side.tenant.addUsedFirewall(inSubnet(side));
+      return { firewall_id: firewall, firewall_rule_id: firewall_rule };
+    },
+  },
+  attachFirewall: {
+    path: async ({ tenant }) => ({ firewall_id: await tenant.addFirewall() }),
+    body: async (side) => ({
+      server_id: await side.tenant.addRunningServer({ subnet_id: side.standing.subnet }),
+    }),
+  },
+  detachFirewall: {
+    path: async (side) => {
+      const { firewall, firewall_attachment } = await side.tenant.addUsedFirewall(inSubnet(side));
+      return { firewall_id: firewall, firewall_attachment_id: firewall_attachment };
+    },
+  },
+  testFirewall: {
+    path: standing("firewall"),
+    body: (side) => ({
+      from: { address: "198.51.100.7" },
+      to: { server_id: side.standing.server },
+      protocol: "tcp",
+      port: 443,
+    }),
   },
   listIpPools: {},
   createIpPool: {

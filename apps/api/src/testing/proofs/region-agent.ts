@@ -1,8 +1,14 @@
 import { randomUUID } from "node:crypto";
+import type { Schemas } from "@kule/contract/schemas";
 import type { ApiCaller } from "../api-caller.ts";
-import { capabilities } from "../test-agent.ts";
+import { capabilities, type Outcome, withFilter } from "../test-agent.ts";
 
-export type ClaimedJob = { readonly id: string; readonly epoch: number; readonly kind: string };
+export type ClaimedJob = {
+  readonly id: string;
+  readonly epoch: number;
+  readonly kind: string;
+  readonly payload: Schemas["JobPayload"];
+};
 
 /**
  * Takes this very job as the region's agent would; jobs that come first go back to the queue.
@@ -35,7 +41,8 @@ export async function runJob(
   jobId: string,
   outcome: Readonly<Record<string, unknown>> = { status: "succeeded", observed: { power_state: "on" } },
 ): Promise<void> {
-  await end(agent, await claimThis(agent, jobId), outcome);
+  const job = await claimThis(agent, jobId);
+  await end(agent, job, withFilter(job.payload, outcome as Outcome));
 }
 
 async function end(agent: ApiCaller, job: ClaimedJob, outcome: object): Promise<void> {

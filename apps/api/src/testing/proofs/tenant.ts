@@ -197,6 +197,27 @@ export class Tenant {
     return made(await this.owner.get(`/servers/${server}`)).public_ips[0].id;
   }
 
+  firewallBody() {
+    const rules = [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }], description: this.mark }];
+    return { name: this.name(), region: this.region.slug, rules, labels: { of: this.mark } };
+  }
+
+  async addFirewall(): Promise<string> {
+    return made(await this.owner.post("/firewalls", this.firewallBody())).firewall.id;
+  }
+
+  /** One that is attached to a server of its own, which has its rules. */
+  async addUsedFirewall(
+    more: Readonly<Record<string, unknown>> = {},
+  ): Promise<{ firewall: string; firewall_rule: string; firewall_attachment: string }> {
+    const firewall = await this.addFirewall();
+    const server = await this.addRunningServer(more);
+    const attached = made(await this.owner.post(`/firewalls/${firewall}/attachments`, { server_id: server }));
+    await runJob(this.region.agent, attached.job.id);
+    const { rules, attachments } = attached.firewall;
+    return { firewall, firewall_rule: rules[0].id, firewall_attachment: attachments[0].id };
+  }
+
   async addMember(role: Role = "viewer"): Promise<MemberOfTenant> {
     const email = `${this.mark}-${randomUUID()}@example.org`;
     const added = made(await this.owner.post("/members", { email, name: this.name(), role }));

@@ -22,6 +22,10 @@ export type Standing = {
   /** The finished create job of that server. */
   readonly job: string;
   readonly public_ip: string;
+  /** Attached to a server of its own, with a rule. */
+  readonly firewall: string;
+  readonly firewall_rule: string;
+  readonly firewall_attachment: string;
   /** A pool that only this organisation has addresses of. */
   readonly ip_pool: string;
   readonly ip_pool_range: string;
@@ -36,7 +40,17 @@ export type Standing = {
 /** What was there and is gone: must read like what never was. */
 export type Removed = Pick<
   Standing,
-  "member" | "token" | "ssh_key" | "network" | "subnet" | "server" | "public_ip" | "console_session"
+  | "member"
+  | "token"
+  | "ssh_key"
+  | "network"
+  | "subnet"
+  | "server"
+  | "public_ip"
+  | "firewall"
+  | "firewall_rule"
+  | "firewall_attachment"
+  | "console_session"
 >;
 
 export type Side = { readonly tenant: Tenant; readonly standing: Standing; readonly removed: Removed };
@@ -222,7 +236,13 @@ async function openSide(
     server: await tenant.addPendingServer({ subnet_id: subnet }),
     public_ip: await tenant.addPublicIp(),
     console_session: await tenant.addConsoleTicket(server),
+    ...(await tenant.addUsedFirewall({ subnet_id: subnet })),
   };
+  made(
+    await tenant.owner.delete(`/firewalls/${removed.firewall}/attachments/${removed.firewall_attachment}`),
+  );
+  made(await tenant.owner.delete(`/firewalls/${removed.firewall}/rules/${removed.firewall_rule}`));
+  made(await tenant.owner.delete(`/firewalls/${removed.firewall}`));
   made(await tenant.owner.delete(`/servers/${server}/console-sessions/${removed.console_session}`));
   made(await tenant.owner.delete(`/public-ips/${removed.public_ip}`));
   made(await tenant.owner.delete(`/members/${removed.member}`));
@@ -241,6 +261,7 @@ async function openSide(
   await tenant.addPublicIp();
   await openScreen(world, tenant, server);
   const screen = await openScreen(world, tenant, server);
+  await tenant.addFirewall();
   const ranges = made(await world.operator.get(`/ip-pools/${pool}/ranges`)).items;
   const allocations = made(await world.operator.get(`/ip-pools/${pool}/allocations?limit=200`)).items;
 
@@ -254,6 +275,7 @@ async function openSide(
     server,
     job,
     public_ip: publicIp,
+    ...(await tenant.addUsedFirewall({ subnet_id: subnet })),
     ip_pool: pool,
     ip_pool_range: ranges[0].id,
     ip_pool_address: allocations.at(-1).address,

@@ -9,9 +9,10 @@ import { CLOUD_INIT_USER, encodeSshKeys } from "@kule/proxmox/ssh-keys";
 import { renderTags, TAG_PATTERN } from "@kule/proxmox/tags";
 import type { DesiredFirewall } from "@kule/proxmox/vm-firewall";
 import { Failed } from "../../errors.ts";
+import { desiredFirewall } from "../../firewalls/desired-firewall.ts";
 import type { Job, World } from "../../program.ts";
 import { type RegionSettings, targetNodeFor, templateVmidFor } from "../../region-settings.ts";
-import { addressFilter, ipConfigs, publicNetDevice } from "../public-interface.ts";
+import { ipConfigs, publicNetDevice } from "../public-interface.ts";
 
 export type DesiredVm = {
   readonly vmid: number;
@@ -68,7 +69,7 @@ export function desiredVm(job: CreateJob, world: Pick<World, "settings" | "openS
     tags: payload.tags,
     diskBytes: payload.package.disk_gb * GIB,
     config: { ...hardware(job, settings), ...housekeeping(job), ...cloudInit(job, world) },
-    firewall: addressFilter(payload),
+    firewall: desiredFirewall(payload),
     running: payload.start,
   };
 }

@@ -86,6 +86,7 @@ export const createServer: Program<"ServerCreate", SeenServer, CreateStep> = {
         ...payload.interfaces.map((each) => each.address),
         ...(payload.public_interface?.addresses ?? []).map((each) => each.address),
       ],
+      ...(payload.filter === undefined ? {} : { filter: payload.filter.id }),
     };
   },
 };

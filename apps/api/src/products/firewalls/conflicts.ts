@@ -1,0 +1,21 @@
+import { type Conflict, conflict } from "../../platform/errors.ts";
+
+export function firewallNameTaken(name: string, region: string): Conflict {
+  return conflict("name_taken", "firewall_name_free", `region ${region} has a firewall named ${name}`, {
+    fix: "take another name",
+  });
+}
+
+export function alreadyAttached(firewallId: string, attachmentId: string | null): Conflict {
+  return conflict("already_attached", "firewall_not_attached", "the firewall is attached to it already", {
+    resource: attachmentId ?? firewallId,
+    fix: null,
+  });
+}
+
+export function tooManyRules(firewallId: string, limit: number): Conflict {
+  return conflict("quota_exceeded", "firewall_has_room", `a firewall has at most ${limit} rules`, {
+    resource: firewallId,
+    fix: "remove a rule, or make another firewall",
+  });
+}

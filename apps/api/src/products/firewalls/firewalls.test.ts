@@ -1,0 +1,377 @@
+import { findViolations } from "@kule/invariants/find-violations";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ServerWorld } from "../../testing/server-world.ts";
+import { refreshFiltersOf } from "../../worker/refresh-filters.ts";
+
+let servers: ServerWorld;
+
+beforeAll(async () => {
+  servers = await ServerWorld.open({ removalBufferSeconds: 3600 });
+});
+afterEach(async () => {
+  await refresh();
+  await servers.agent.work();
+  const client = await servers.owner.connect();
+  try {
+    expect(await findViolations(client)).toEqual([]);
+  } finally {
+    client.release();
+  }
+  // What a test leaves attached would filter the next one's servers.
+  for (const { id, attachments } of (await servers.owned.get("/firewalls?limit=200")).body.items)
+    for (const each of attachments) await servers.owned.delete(`/firewalls/${id}/attachments/${each.id}`);
+  await servers.agent.work();
+});
+afterAll(async () => {
+  await servers.close();
+});
+
+let named = 0;
+const ssh = { protocol: "tcp", ports: ["22"], peers: [{ any: true }] };
+
+async function make(rules: readonly object[] = [ssh]) {
+  named += 1;
+  const answer = await servers.owned.post("/firewalls", {
+    name: `fw-${named}`,
+    region: servers.region,
+    rules,
+  });
+  expect(answer.status).toBe(201);
+  return answer.body.firewall;
+}
+const attach = (id: string, target: object) => servers.owned.post(`/firewalls/${id}/attachments`, target);
+const refresh = () => refreshFiltersOf(servers.world.replica.deps, servers.organisation.id, servers.region);
+const get = async (id: string) => (await servers.owned.get(`/firewalls/${id}`)).body;
+/** The payloads of all jobs that are there to be done, by the server's id; the jobs succeed. */
+async function work() {
+  const done = await servers.agent.work();
+  return new Map(
+    done.map(({ payload }) => [
+      payload.server.id,
+      payload as {
+        kind: string;
+        filter?: { rules: { id: string; addresses: string[] | null; side: string | null }[] };
+      },
+    ]),
+  );
+}
+
+describe("a firewall", () => {
+  it("has its rules in their order, with what was left out filled in", async () => {
+    const firewall = await make([
+      ssh,
+      {
+        ...ssh,
+        direction: "out",
+        action: "deny",
+        priority: 5,
+        peers: [{ cidr: "192.0.2.0/24" }, { cidr: "2001:db8::/32" }],
+      },
+    ]);
+    expect(await get(firewall.id)).toEqual(firewall);
+    expect(firewall.rules).toMatchObject([
+      {
+        direction: "in",
+        action: "allow",
+        protocol: "tcp",
+        ports: ["22"],
+        priority: 1000,
+        enabled: true,
+        description: "",
+      },
+      {
+        direction: "out",
+        action: "deny",
+        priority: 5,
+        peers: [{ cidr: "192.0.2.0/24" }, { cidr: "2001:db8::/32" }],
+      },
+    ]);
+    expect(firewall.platform_rules.map(({ name }: { name: string }) => name)).toContain("own_addresses");
+  });
+
+  it("keeps the ids of rules that say what they said", async () => {
+    const { id, rules } = await make([ssh, { ...ssh, ports: ["80"] }]);
+    const put = await servers.owned.put(`/firewalls/${id}/rules`, {
+      rules: [
+        { ...ssh, ports: ["443"] },
+        { ...ssh, ports: ["80"] },
+      ],
+    });
+    expect(put.status).toBe(200);
+    expect(put.body.job).toBeNull();
+    expect(put.body.firewall.rules[1].id).toBe(rules[1].id);
+    expect(put.body.firewall.rules[0].id).not.toBe(rules[0].id);
+  });
+
+  it("refuses every rule that says nothing, each at its place", async () => {
+    const answer = await servers.owned.post("/firewalls", {
+      name: "wrong",
+      region: servers.region,
+      rules: [
+        { ...ssh, ports: ["0", "90-80"] },
+        { protocol: "icmp", ports: ["22"], peers: [{ any: true }] },
+        { ...ssh, peers: [{ cidr: "192.0.2.1/24" }, { label_selector: "," }, { subnet_id: "sub_none" }] },
+        { protocol: "icmp", peers: [{ cidr: "2001:db8::/32" }] },
+      ],
+    });
+    expect(answer.status).toBe(422);
+    expect(
+      answer.body.errors.map(({ pointer, code }: { pointer: string; code: string }) => `${pointer} ${code}`),
+    ).toEqual([
+      "/rules/0/ports/0 invalid_format",
+      "/rules/0/ports/1 invalid_format",
+      "/rules/1/ports conflicts_with",
+      "/rules/2/peers/0/cidr invalid_format",
+      "/rules/2/peers/1/label_selector invalid_format",
+      "/rules/3/peers/0/cidr conflicts_with",
+      "/rules/2/peers/2/subnet_id not_found",
+    ]);
+  });
+
+  it("goes when it is attached to nothing and named by nobody else", async () => {
+    const one = await make();
+    const other = await make([{ ...ssh, peers: [{ firewall_id: one.id }] }]);
+    expect((await servers.owned.delete(`/firewalls/${one.id}`)).body).toMatchObject({
+      code: "in_use",
+      precondition: { resource: other.id },
+    });
+    const { subnet_id } = (await servers.createRunning()).interfaces[0];
+    await attach(other.id, { subnet_id });
+    expect((await servers.owned.delete(`/firewalls/${other.id}`)).body).toMatchObject({ code: "in_use" });
+    await servers.owned.put(`/firewalls/${other.id}/rules`, { rules: [] });
+    expect((await servers.owned.delete(`/firewalls/${one.id}`)).status).toBe(204);
+    expect((await servers.owned.get(`/firewalls/${one.id}`)).status).toBe(404);
+  });
+});
+
+describe("attached", () => {
+  it("it tells the server by a job, and says whether it has its rules", async () => {
+    const server = await servers.createRunning();
+    const { id } = await make();
+    const answer = await attach(id, { server_id: server.id });
+    expect(answer.status).toBe(202);
+    expect(answer.body.job).toMatchObject({
+      kind: "FirewallApply",
+      resource: { type: "server", id: server.id },
+    });
+    expect(answer.body.firewall.attachments).toMatchObject([
+      { type: "server", status: "pending", servers: 1 },
+    ]);
+    const told = await work();
+    expect(told.get(server.id)?.filter).toMatchObject({
+      is_filtered: true,
+      rules: [
+        { direction: "in", action: "allow", protocol: "tcp", ports: ["22"], side: null, addresses: null },
+      ],
+    });
+    expect((await get(id)).attachments).toMatchObject([{ status: "applied" }]);
+    expect((await attach(id, { server_id: server.id })).body).toMatchObject({ code: "already_attached" });
+  });
+
+  it("by its subnet or its labels a server that is made later is made with it", async () => {
+    const first = await servers.createRunning();
+    const { subnet_id } = first.interfaces[0];
+    const bySubnet = await make();
+    const byLabel = await make([{ ...ssh, ports: ["80"] }]);
+    expect((await attach(bySubnet.id, { subnet_id })).body.job_ids).not.toEqual([]);
+    await attach(byLabel.id, { label_selector: "role=web" });
+    await work();
+    const { server } = await servers.create({ subnet_id, labels: { role: "web" } });
+    const told = await work();
+    expect([...told.keys()]).toEqual([server.id]);
+    expect(told.get(server.id)).toMatchObject({ kind: "ServerCreate" });
+    expect(told.get(server.id)?.filter?.rules).toHaveLength(2);
+    expect((await get(byLabel.id)).attachments).toMatchObject([{ status: "applied", servers: 1 }]);
+  });
+
+  it("a server with a job under way is told when that has ended", async () => {
+    const server = await servers.createRunning();
+    const { id } = await make();
+    await servers.owned.post(`/servers/${server.id}/power`, { action: "reboot" });
+    const answer = await attach(id, { server_id: server.id });
+    expect([answer.status, answer.body.job]).toEqual([200, null]);
+    expect((await servers.agent.work()).map(({ kind }) => kind)).toEqual(["ServerPower", "FirewallApply"]);
+    expect((await get(id)).attachments).toMatchObject([{ status: "applied" }]);
+  });
+
+  it("what was changed while a job ran is brought by another one", async () => {
+    const server = await servers.createRunning();
+    const { id } = await make();
+    await attach(id, { server_id: server.id });
+    const job = await servers.agent.take("FirewallApply");
+    const put = await servers.owned.put(`/firewalls/${id}/rules`, { rules: [] });
+    expect(put.body.job).toBeNull();
+    await servers.agent.succeed(job);
+    const next = await servers.agent.take("FirewallApply");
+    expect(next.payload.filter.rules).toEqual([]);
+    await servers.agent.succeed(next);
+    expect(await servers.agent.claim()).toBeNull();
+  });
+
+  it("a change that is taken back before it was brought needs no job twice", async () => {
+    const server = await servers.createRunning();
+    const { id, rules } = await make();
+    await attach(id, { server_id: server.id });
+    await work();
+    const strip = ({ id: _, ...rule }: { id: string }) => rule;
+    await servers.owned.put(`/firewalls/${id}/rules`, { rules: [] });
+    await servers.owned.put(`/firewalls/${id}/rules`, { rules: rules.map(strip) });
+    expect((await servers.agent.work()).map(({ kind }) => kind)).toEqual(["FirewallApply"]);
+  });
+
+  it("a job that fails leaves the old rules in force, says so, and can be tried again", async () => {
+    const server = await servers.createRunning();
+    const { id } = await make();
+    const { job } = (await attach(id, { server_id: server.id })).body;
+    await servers.agent.fail(await servers.agent.take("FirewallApply"), "vm_not_ours");
+    expect((await get(id)).attachments).toMatchObject([{ status: "failed" }]);
+    expect(await servers.server(server.id)).toMatchObject({
+      status: "running",
+      status_reason: { code: "firewall_failed" },
+    });
+    expect(await servers.agent.claim()).toBeNull();
+    expect((await servers.owned.post(`/jobs/${job.id}/retry`)).status).toBe(202);
+    await work();
+    expect((await get(id)).attachments).toMatchObject([{ status: "applied" }]);
+  });
+
+  it("an agent that knows no filters has brought none", async () => {
+    const { subnet_id } = (await servers.createRunning()).interfaces[0];
+    const { id } = await make();
+    await attach(id, { subnet_id });
+    await work();
+    await servers.create({ subnet_id });
+    const job = await servers.agent.take("ServerCreate");
+    const { report } = servers.agent;
+    await report.call(servers.agent, job, {
+      phase: "verify",
+      outcome: { status: "succeeded", observed: { power_state: "on" } },
+    });
+    expect((await get(id)).attachments).toMatchObject([{ status: "pending" }]);
+    expect((await servers.agent.work()).map(({ kind }) => kind)).toEqual(["FirewallApply"]);
+    expect((await get(id)).attachments).toMatchObject([{ status: "applied" }]);
+  });
+
+  it("rules about servers follow labels, attachments and addresses", async () => {
+    const web = await servers.createRunning({ labels: { tier: "asking" } });
+    const db = await servers.createRunning();
+    const { id } = await make([{ ...ssh, ports: ["5432"], peers: [{ label_selector: "tier=asking" }] }]);
+    await attach(id, { server_id: db.id });
+    const [before] = (await work()).get(db.id)?.filter?.rules ?? [];
+    expect(before).toMatchObject({ side: "private", addresses: [web.interfaces[0].private_ip] });
+    await servers.owned.patch(`/servers/${web.id}`, { labels: { tier: null } });
+    await refresh();
+    expect((await work()).get(db.id)?.filter?.rules).toEqual([]);
+    const { server } = await servers.create({ labels: { tier: "asking" } });
+    await work();
+    await refresh();
+    const [after] = (await work()).get(db.id)?.filter?.rules ?? [];
+    expect(after?.addresses).toEqual([(await servers.server(server.id)).interfaces[0].private_ip]);
+  });
+
+  it("detached, the server is as open as before", async () => {
+    const server = await servers.createRunning();
+    const { id } = await make();
+    const { firewall } = (await attach(id, { server_id: server.id })).body;
+    await work();
+    const answer = await servers.owned.delete(`/firewalls/${id}/attachments/${firewall.attachments[0].id}`);
+    expect(answer.status).toBe(202);
+    expect((await work()).get(server.id)?.filter).toEqual({ id: "none", is_filtered: false, rules: [] });
+    expect(
+      await servers.rows("select filter_wanted, filter_applied from server where id = $1", [server.id]),
+    ).toEqual([{ filter_wanted: "", filter_applied: "" }]);
+  });
+});
+
+describe("a subnet or a network", () => {
+  it("stays while a firewall is attached to it or a rule names it", async () => {
+    const { network } = (await servers.owned.post("/networks", { name: "kept", region: servers.region }))
+      .body;
+    const subnets = `/networks/${network.id}/subnets`;
+    const { subnet } = (await servers.owned.post(subnets, { name: "app", tier: "app" })).body;
+    const { id } = await make([{ ...ssh, peers: [{ subnet_id: subnet.id }, { network_id: network.id }] }]);
+    const attached = (await attach(id, { subnet_id: subnet.id })).body.firewall.attachments[0];
+    const refused = { code: "in_use", precondition: { resource: id } };
+    expect((await servers.owned.delete(`${subnets}/${subnet.id}`)).body).toMatchObject(refused);
+    await servers.owned.delete(`/firewalls/${id}/attachments/${attached.id}`);
+    expect((await servers.owned.delete(`${subnets}/${subnet.id}`)).body).toMatchObject(refused);
+    await servers.owned.put(`/firewalls/${id}/rules`, {
+      rules: [{ ...ssh, peers: [{ network_id: network.id }] }],
+    });
+    expect((await servers.owned.delete(`${subnets}/${subnet.id}`)).status).toBe(204);
+    expect((await servers.owned.delete(`/networks/${network.id}`)).body).toMatchObject(refused);
+    await servers.owned.put(`/firewalls/${id}/rules`, { rules: [] });
+    expect((await servers.owned.delete(`/networks/${network.id}`)).status).toBe(204);
+  });
+});
+
+describe("two changes at once", () => {
+  it("each see what the other has written", async () => {
+    const server = await servers.createRunning();
+    const firewalls = await Promise.all([
+      make(),
+      make([{ ...ssh, ports: ["80"] }]),
+      make([{ ...ssh, ports: ["443"] }]),
+    ]);
+    await Promise.all(firewalls.map(({ id }) => attach(id, { server_id: server.id })));
+    const told = await work();
+    expect(told.get(server.id)?.filter?.rules).toHaveLength(3);
+    await refresh();
+    expect(await servers.agent.claim()).toBeNull();
+  });
+});
+
+describe("questions", () => {
+  it("a firewall says what it alone would do, attached or not", async () => {
+    const server = await servers.createRunning();
+    const { id, rules } = await make();
+    const ask = async (port: number, more: object = {}) =>
+      (
+        await servers.owned.post(`/firewalls/${id}/test`, {
+          from: { address: "198.51.100.7" },
+          to: { server_id: server.id },
+          protocol: "tcp",
+          port,
+          ...more,
+        })
+      ).body;
+    expect(await ask(22)).toMatchObject({ verdict: "allowed", rule: { id: rules[0].id } });
+    expect(await ask(80)).toMatchObject({ verdict: "denied", rule: null });
+    expect(await ask(80, { from: { server_id: server.id }, to: { address: "198.51.100.7" } })).toMatchObject({
+      verdict: "allowed",
+    });
+  });
+
+  it("a network explains who reaches whom, and what decides", async () => {
+    const web = await servers.createRunning();
+    const db = await servers.createRunning();
+    const network = web.interfaces[0].network_id;
+    const ask = async (from: object, to: object, port = 22) =>
+      (await servers.owned.post(`/networks/${network}/explain`, { from, to, protocol: "tcp", port })).body;
+    const ends = [{ server_id: web.id }, { server_id: db.id }] as const;
+    expect(await ask(...ends)).toMatchObject({ verdict: "allowed", decided_by: { type: "subnet" } });
+    expect(await ask(ends[0], { address: "198.51.100.7" })).toMatchObject({
+      verdict: "denied",
+      decided_by: { type: "gateway", resource: null },
+    });
+    const { id, rules } = await make();
+    await attach(id, { server_id: db.id });
+    expect(await ask(...ends)).toMatchObject({
+      verdict: "allowed",
+      decided_by: { type: "firewall_rule", resource: id, rule_id: rules[0].id },
+    });
+    expect(await ask(...ends, 80)).toMatchObject({
+      verdict: "denied",
+      decided_by: { type: "firewall_default" },
+    });
+    expect(
+      (
+        await servers.owned.post(`/networks/${network}/explain`, {
+          from: ends[0],
+          to: ends[1],
+          protocol: "tcp",
+        })
+      ).body.errors,
+    ).toMatchObject([{ pointer: "/port" }]);
+  });
+});

@@ -1,0 +1,6 @@
+/** What other products may use of firewalls: the filter of a server, and what decides about packets. */
+export { type PayloadFilter, renderFilter, renderWholeFilter } from "./filter.ts";
+export { loadIntent } from "./intent.ts";
+export { askForRefresh } from "./refresh.ts";
+export { retryFilter, settleFilter } from "./settle.ts";
+export { usedByFirewall } from "./use.ts";

@@ -1,0 +1,124 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { IntentIndex } from "@kule/rules/networks/intent-index";
+import { sql } from "kysely";
+import type { Tx } from "../../platform/database.ts";
+import { type JobRow, queueJob } from "../../platform/jobs.ts";
+import { filterOf, storedFilterId } from "./filter.ts";
+import { loadIntent } from "./intent.ts";
+import { hasAttachments } from "./store.ts";
+
+export type Asker = { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
+
+/**
+ * Locks the servers that a change of a firewall may be about, and all that decides about filters. Before anything is
+ * written that points at a subnet: whoever makes a server holds the organisation when they come for the subnet.
+ */
+export async function lockFiltered(tx: Tx, organisationId: string, region: string) {
+  const servers = await tx
+    .selectFrom("server")
+    .select(["id", "status", "observed_generation", "filter_wanted", "filter_applied", "filter_failed"])
+    .where("organisation_id", "=", organisationId)
+    .where("region", "=", region)
+    .where("deleted_at", "is", null)
+    .orderBy("id")
+    .forUpdate()
+    .execute();
+  await lockOrganisation(tx, organisationId);
+  return servers;
+}
+
+/**
+ * Works out what the filter of each of the organisation's servers in the region is to be, and writes a job for each that
+ * has another one now. Servers with a job under way are told when that has ended.
+ *
+ * The servers' rows are locked in their order and then the organisation's, as wherever both are: whoever comes here next
+ * sees what this transaction has written, so of two changes at the same time the second works with both.
+ */
+export async function refreshFilters(
+  tx: Tx,
+  organisationId: string,
+  region: string,
+  by: Asker,
+): Promise<JobRow[]> {
+  const servers = await lockFiltered(tx, organisationId, region);
+  if (servers.length === 0) return [];
+  const index = new IntentIndex(await loadIntent(tx, organisationId, region));
+  const busy = await busyServers(tx, organisationId, region);
+  const jobs: JobRow[] = [];
+  for (const server of servers) {
+    const wanted = storedFilterId(filterOf(index, server.id).id);
+    const isChanged = wanted !== server.filter_wanted;
+    if (isChanged) await wantFilter(tx, organisationId, server.id, wanted);
+    const isMissing = wanted !== server.filter_applied && (isChanged || !server.filter_failed);
+    if (isMissing && mayBeTold(server) && !busy.has(server.id))
+      jobs.push(await queueFirewallJob(tx, { organisationId, region, serverId: server.id, by }));
+  }
+  return jobs;
+}
+
+/** Serialises all that decides about filters of the organisation. Servers are locked before it, here and everywhere. */
+export async function lockOrganisation(tx: Tx, organisationId: string): Promise<void> {
+  await tx.selectFrom("organisation").select("id").where("id", "=", organisationId).forUpdate().execute();
+}
+
+async function wantFilter(tx: Tx, organisationId: string, serverId: string, wanted: string): Promise<void> {
+  await tx
+    .updateTable("server")
+    .set({ filter_wanted: wanted, filter_failed: false })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", serverId)
+    .execute();
+}
+
+/** A server that is there and on no way: one that is on a way is told at its end. */
+export function mayBeTold({
+  status,
+  observed_generation,
+}: {
+  readonly status: string;
+  readonly observed_generation: number;
+}): boolean {
+  return (status === "running" || status === "stopped") && observed_generation > 0;
+}
+
+async function busyServers(tx: Tx, organisationId: string, region: string): Promise<ReadonlySet<string>> {
+  const rows = await tx
+    .selectFrom("job")
+    .select("resource_id")
+    .where("organisation_id", "=", organisationId)
+    .where("region", "=", region)
+    .where("status", "in", ["queued", "running"])
+    .execute();
+  return new Set(rows.map(({ resource_id }) => resource_id));
+}
+
+export function queueFirewallJob(
+  tx: Tx,
+  job: {
+    readonly organisationId: string;
+    readonly region: string;
+    readonly serverId: string;
+    readonly by: Asker;
+  },
+): Promise<JobRow> {
+  return queueJob(tx, {
+    kind: "FirewallApply",
+    organisationId: job.organisationId,
+    region: job.region,
+    resourceType: "server",
+    resourceId: job.serverId,
+    ...job.by,
+  });
+}
+
+/**
+ * Has the filters worked out anew once this transaction is committed: other servers' rules may name what it has changed,
+ * and their rows are not this transaction's to lock.
+ */
+export async function askForRefresh(tx: Tx, organisationId: string, region: string): Promise<void> {
+  if (!(await hasAttachments(tx, organisationId, region))) return;
+  const payload = JSON.stringify({ organisation_id: organisationId, region });
+  await sql`select kule_task_add('refresh_filters', ${payload}::json, now(), ${`filters:${organisationId}:${region}`})`.execute(
+    tx,
+  );
+}

@@ -1,0 +1,20 @@
+import type { Deps } from "../platform/deps.ts";
+import { newId } from "../platform/ids.ts";
+import { actAs } from "../platform/mutation.ts";
+import { refreshFilters } from "../products/firewalls/refresh.ts";
+
+/** Has the servers told whose rules name what has changed: labels, addresses, subnets. Finds nothing to do when done twice. */
+export async function refreshFiltersOf(
+  { db }: Pick<Deps, "db">,
+  organisationId: string,
+  region: string,
+): Promise<number> {
+  const jobs = await db.transaction().execute(async (tx) => {
+    await actAs(tx, organisationId);
+    return refreshFilters(tx, organisationId, region, {
+      requestedBy: { type: "system", id: null, name: "firewalls" },
+      requestId: newId("req"),
+    });
+  });
+  return jobs.length;
+}

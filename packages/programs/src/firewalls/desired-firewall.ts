@@ -1,0 +1,87 @@
+// The firewall of a server's VM, worked out from the job alone: that its guest is who it says it is, and the rules of
+// the firewalls that are attached to the server.
+
+import { createHash } from "node:crypto";
+import type { PayloadOf } from "@kule/contract/schemas";
+import type { DesiredFirewall } from "@kule/proxmox/vm-firewall";
+import type { FirewallRuleText } from "@kule/proxmox/vm-firewall-rule";
+import { Failed } from "../errors.ts";
+import { addressFilter, type InterfacesPayload, publicIndex } from "../servers/public-interface.ts";
+
+export type Filter = NonNullable<PayloadOf<"FirewallApply">["filter"]>;
+export type FilteredPayload = InterfacesPayload & { readonly filter?: Filter };
+
+/** Throws Failed for a filter that would not mean what it says in the hypervisor's words. */
+export function desiredFirewall(payload: FilteredPayload): DesiredFirewall {
+  const base = addressFilter(payload);
+  const { filter } = payload;
+  if (filter === undefined) return base;
+  const ipsets: Record<string, readonly string[]> = { ...base.ipsets };
+  const rules = filter.rules.flatMap((rule) => {
+    const peer = rule.addresses === null ? {} : peerOf(rule, ipsets);
+    return interfacesOf(rule.side, payload).map((iface) => ruleText(rule, peer, iface));
+  });
+  return {
+    options: { ...base.options, policy_in: filter.is_filtered ? "DROP" : "ACCEPT" },
+    ipsets,
+    rules,
+  };
+}
+
+type Rule = Filter["rules"][number];
+type Peer = Pick<FirewallRuleText, "source" | "dest">;
+
+/** Several addresses are a set, named after what is in it: rules that are live never see one that changes. */
+function peerOf({ id, direction, addresses }: Rule, ipsets: Record<string, readonly string[]>): Peer {
+  const sorted = [...(addresses ?? [])].sort();
+  const odd = sorted.find((each) => !/^[0-9a-fA-F:.]+(\/\d{1,3})?$/.test(each));
+  if (odd !== undefined || sorted.length === 0) throw badRule(id, `is about ${odd ?? "nobody"}`);
+  const [only] = sorted;
+  let name = only ?? "";
+  if (sorted.length > 1) {
+    const digest = createHash("sha256").update(sorted.join(" ")).digest("hex").slice(0, 16);
+    ipsets[`kule-${digest}`] = sorted;
+    name = `+kule-${digest}`;
+  }
+  return direction === "in" ? { source: name } : { dest: name };
+}
+
+/** The VM's devices that a side means; null stands for all of them. */
+function interfacesOf(side: Rule["side"], payload: InterfacesPayload): (string | null)[] {
+  if (side === null) return [null];
+  if (side === "private") return payload.interfaces.map((_, index) => `net${index}`);
+  return (payload.public_interface ?? null) === null ? [] : [`net${publicIndex(payload)}`];
+}
+
+const PROTOCOLS: Readonly<Record<Rule["protocol"], string | null>> = {
+  tcp: "tcp",
+  udp: "udp",
+  icmp: "icmp",
+  icmpv6: "icmpv6",
+  any: null,
+};
+
+function ruleText(rule: Rule, peer: Peer, iface: string | null): FirewallRuleText {
+  const { id, direction, action, protocol, ports } = rule;
+  if (!/^[a-z0-9_]{1,60}$/.test(id)) throw badRule("?", "has no id");
+  const proto = PROTOCOLS[protocol];
+  if (ports.some((each) => !/^\d{1,5}(-\d{1,5})?$/.test(each)) || (ports.length > 0 && proto === null))
+    throw badRule(id, `has ports ${ports.join(",")}`);
+  return {
+    type: direction,
+    action: action === "allow" ? "ACCEPT" : "DROP",
+    ...(proto === null ? {} : { proto }),
+    ...(ports.length === 0 ? {} : { dport: ports.map((each) => each.replace("-", ":")).join(",") }),
+    ...peer,
+    ...(iface === null ? {} : { iface }),
+    comment: id,
+  };
+}
+
+function badRule(id: string, what: string): Failed {
+  return new Failed({
+    code: "bad_filter",
+    message: "The server's firewall rules cannot be carried out. An operator has to look at it.",
+    internal: `rule ${id} ${what}`,
+  });
+}

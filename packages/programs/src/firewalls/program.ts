@@ -1,0 +1,48 @@
+// FirewallApply: the VM's filter is as the control plane wants it. One step, of as many calls as it takes; each leaves
+// the VM with rules that are no worse than those before and those after.
+
+import type { PayloadOf } from "@kule/contract/schemas";
+import type { Vm } from "@kule/proxmox/hypervisor";
+import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
+import { nextFirewallChange } from "@kule/proxmox/vm-firewall-difference";
+import type { Program } from "../program.ts";
+import { lastLookAtPower, observedPower, observeExisting, ownerOf } from "../servers/existing-server.ts";
+import { vmMissing } from "../servers/vm-problems.ts";
+import { desiredFirewall } from "./desired-firewall.ts";
+import { waitForFirewall } from "./firewall-round.ts";
+
+type SeenFilter =
+  | { readonly state: "absent" }
+  | { readonly state: "present"; readonly vm: Vm; readonly firewall: SeenFirewall };
+
+/** `waits`: the VM runs, and what is written takes effect with the hypervisor's next round. */
+type FilterStep = { readonly do: "firewall"; readonly waits: boolean };
+
+export const applyFirewall: Program<"FirewallApply", SeenFilter, FilterStep> = {
+  kind: "FirewallApply",
+  lastLook: lastLookAtPower,
+
+  async observe(job, world, effect) {
+    const seen = await observeExisting(job, world, effect);
+    if (seen.state === "absent") return seen;
+    return { ...seen, firewall: await world.hypervisor.readFirewall(seen.vm, effect.signal) };
+  },
+
+  plan: ({ payload }, seen) => planFilter(payload, seen),
+
+  apply: {
+    firewall: async ({ waits }, job, world, effect) => {
+      const { vmid } = job.payload;
+      await world.hypervisor.setFirewall(vmid, ownerOf(job, world), desiredFirewall(job.payload), effect);
+      if (waits) await waitForFirewall(world, effect);
+    },
+  },
+
+  observed: ({ payload }, seen) => ({ ...observedPower(seen), filter: payload.filter.id }),
+};
+
+function planFilter(payload: PayloadOf<"FirewallApply">, seen: SeenFilter): readonly FilterStep[] {
+  if (seen.state === "absent") throw vmMissing(payload.vmid);
+  if (nextFirewallChange(desiredFirewall(payload), seen.firewall) === null) return [];
+  return [{ do: "firewall", waits: seen.vm.power !== "stopped" }];
+}
