@@ -235,6 +235,16 @@ describe("attached", () => {
     expect((await get(id)).attachments).toMatchObject([{ status: "applied" }]);
   });
 
+  it("what a job left half done is brought to an end, though it is wanted no more", async () => {
+    const server = await servers.createRunning();
+    const { id } = await make();
+    const { firewall } = (await attach(id, { server_id: server.id })).body;
+    await servers.agent.fail(await servers.agent.take("FirewallApply"), "vm_not_ours");
+    const answer = await servers.owned.delete(`/firewalls/${id}/attachments/${firewall.attachments[0].id}`);
+    expect(answer.status).toBe(202);
+    expect((await work()).get(server.id)?.filter).toMatchObject({ id: "none" });
+  });
+
   it("an agent that knows no filters has brought none", async () => {
     const { subnet_id } = (await servers.createRunning()).interfaces[0];
     const { id } = await make();

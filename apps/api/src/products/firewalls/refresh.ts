@@ -10,11 +10,11 @@ import { hasAttachments } from "./store.ts";
 export type Asker = { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
 
 /**
- * Locks the servers that a change of a firewall may be about, and all that decides about filters. Before anything is
- * written that points at a subnet: whoever makes a server holds the organisation when they come for the subnet.
+ * Locks the servers that a change of a firewall may be about, before anything is written that points at a subnet: whoever
+ * ends a job of a server holds that one when they come for its addresses.
  */
-export async function lockFiltered(tx: Tx, organisationId: string, region: string) {
-  const servers = await tx
+export function lockFiltered(tx: Tx, organisationId: string, region: string) {
+  return tx
     .selectFrom("server")
     .select(["id", "status", "observed_generation", "filter_wanted", "filter_applied", "filter_failed"])
     .where("organisation_id", "=", organisationId)
@@ -23,15 +23,13 @@ export async function lockFiltered(tx: Tx, organisationId: string, region: strin
     .orderBy("id")
     .forUpdate()
     .execute();
-  await lockOrganisation(tx, organisationId);
-  return servers;
 }
 
 /**
  * Works out what the filter of each of the organisation's servers in the region is to be, and writes a job for each that
  * has another one now. Servers with a job under way are told when that has ended.
  *
- * The servers' rows are locked in their order and then the organisation's, as wherever both are: whoever comes here next
+ * All that is worked out for a server is worked out under its lock, here and at the end of its jobs: whoever has it next
  * sees what this transaction has written, so of two changes at the same time the second works with both.
  */
 export async function refreshFilters(
@@ -54,11 +52,6 @@ export async function refreshFilters(
       jobs.push(await queueFirewallJob(tx, { organisationId, region, serverId: server.id, by }));
   }
   return jobs;
-}
-
-/** Serialises all that decides about filters of the organisation. Servers are locked before it, here and everywhere. */
-export async function lockOrganisation(tx: Tx, organisationId: string): Promise<void> {
-  await tx.selectFrom("organisation").select("id").where("id", "=", organisationId).forUpdate().execute();
 }
 
 async function wantFilter(tx: Tx, organisationId: string, serverId: string, wanted: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { JobEnd } from "../../platform/job-handler.ts";
 import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
 import { filterOf, noFilter, storedFilterId, unknownFilter } from "./filter.ts";
 import { loadIntent } from "./intent.ts";
-import { askForRefresh, lockOrganisation, mayBeTold, queueFirewallJob } from "./refresh.ts";
+import { askForRefresh, mayBeTold, queueFirewallJob } from "./refresh.ts";
 import { hasAttachments } from "./store.ts";
 
 /** The server as its row was when its job ended, with the status that it has by now. */
@@ -54,7 +54,6 @@ export async function settleFilter(tx: Tx, server: SettledServer, job: JobRow, e
       .execute();
     return;
   }
-  await lockOrganisation(tx, organisationId);
   const index = new IntentIndex(await loadIntent(tx, organisationId, region));
   const wanted = storedFilterId(filterOf(index, server.id).id);
   const applied = appliedBy(server, job, end);
