@@ -17,6 +17,9 @@ async function writtenFirewall(tx: Tx, organisationId: string, id: string): Prom
   return viewFirewall(row, await attachmentStates(tx, organisationId, [row]));
 }
 
+/** Each is a call or more, and a pass of every packet. */
+const maxRulesOfServer = 500;
+
 /** Has the servers told of what has changed, and answers with the first of the jobs. */
 export async function toldServers(
   request: ApiRequest,
@@ -24,7 +27,12 @@ export async function toldServers(
   { id, region }: Pick<FirewallDetails, "id" | "region">,
 ): Promise<Outcome> {
   const by = { requestedBy: request.caller.actor, requestId: request.id };
-  return answered(request, tx, id, await refreshFilters(tx, request.organisationId, region, by));
+  return answered(
+    request,
+    tx,
+    id,
+    await refreshFilters(tx, request.organisationId, region, by, maxRulesOfServer),
+  );
 }
 
 export async function answered(

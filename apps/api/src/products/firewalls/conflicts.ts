@@ -19,3 +19,21 @@ export function tooManyRules(firewallId: string, limit: number): Conflict {
     fix: "remove a rule, or make another firewall",
   });
 }
+
+export function tooManyFirewalls(region: string, limit: number): Conflict {
+  return conflict(
+    "quota_exceeded",
+    "organisation_has_room",
+    `an organisation has at most ${limit} firewalls in a region`,
+    { resource: region, fix: "delete a firewall" },
+  );
+}
+
+export function tooManyRulesOfServer(serverId: string, limit: number): Conflict {
+  return conflict(
+    "quota_exceeded",
+    "server_has_room",
+    `the firewalls of server ${serverId} would have more than ${limit} rules together`,
+    { resource: serverId, fix: "remove rules, or attach fewer firewalls to it" },
+  );
+}

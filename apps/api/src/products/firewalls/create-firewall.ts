@@ -8,7 +8,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { chooseRegion, listVisibleRegions } from "../regions/index.ts";
 import { answered } from "./answer.ts";
 import { ruleErrors } from "./check-rules.ts";
-import { firewallNameTaken } from "./conflicts.ts";
+import { firewallNameTaken, tooManyFirewalls } from "./conflicts.ts";
 import { replaceRules, storedRule, withIds } from "./rule-store.ts";
 
 export async function checkCreateFirewall(
@@ -22,12 +22,27 @@ export async function checkCreateFirewall(
   return ruleErrors({ db, organisationId, region: chosen.region.slug }, rules);
 }
 
+const maxFirewalls = 100;
+
+/** Under the organisation's lock, so that the last place is given away once. */
+async function requireRoom(tx: Tx, organisationId: string, region: string): Promise<void> {
+  await tx.selectFrom("organisation").select("id").where("id", "=", organisationId).forUpdate().execute();
+  const { count } = await tx
+    .selectFrom("firewall")
+    .select((is) => is.fn.countAll<string>().as("count"))
+    .where("organisation_id", "=", organisationId)
+    .where("region", "=", region)
+    .executeTakeFirstOrThrow();
+  if (Number(count) >= maxFirewalls) throw tooManyFirewalls(region, maxFirewalls);
+}
+
 /** It filters nothing before it is attached to something. */
 export async function createFirewall(request: ApiRequest<"createFirewall">, tx: Tx): Promise<Outcome> {
   const { body, organisationId } = request;
   const chosen = chooseRegion(await listVisibleRegions(tx, organisationId), body.region);
   if ("error" in chosen) throw new Invalid([chosen.error]);
   const region = chosen.region.slug;
+  await requireRoom(tx, organisationId, region);
   const row = await tx
     .insertInto("firewall")
     .values({

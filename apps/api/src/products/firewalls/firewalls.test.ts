@@ -315,6 +315,40 @@ describe("a subnet or a network", () => {
   });
 });
 
+describe("too many", () => {
+  it("rules of one server are refused, however they come together", async () => {
+    const server = await servers.createRunning();
+    const full = Array.from({ length: 100 }, (_, index) => ({ ...ssh, ports: [String(1000 + index)] }));
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count += 1) ids.push((await make(full)).id);
+    for (const id of ids) expect((await attach(id, { server_id: server.id })).status).toBeLessThan(300);
+    const more = await make();
+    const refused = { code: "quota_exceeded", precondition: { resource: server.id } };
+    expect((await attach(more.id, { server_id: server.id })).body).toMatchObject(refused);
+    expect((await get(more.id)).attachments).toEqual([]);
+    const { body } = await servers.owned.post(`/firewalls/${ids[0]}/rules`, ssh);
+    expect(body).toMatchObject({ code: "quota_exceeded", precondition: { resource: ids[0] } });
+  });
+
+  it("firewalls in a region are refused, and the last place is given away once", async () => {
+    const { organisation, owner } = await withOrganisation();
+    const names = Array.from({ length: 98 }, (_, index) => `filler-${index}`);
+    await servers.rows(
+      "insert into firewall (id, organisation_id, region, name) select 'fw_' || n, $1, $2, n from unnest($3::text[]) n",
+      [organisation, servers.region, names],
+    );
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map((n) => owner.post("/firewalls", { name: `last-${n}`, region: servers.region })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409]);
+  });
+});
+
+async function withOrganisation() {
+  const { id, owner } = await servers.world.addOrganisation("many");
+  return { organisation: id, owner };
+}
+
 describe("two changes at once", () => {
   it("each see what the other has written", async () => {
     const server = await servers.createRunning();

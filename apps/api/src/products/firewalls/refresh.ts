@@ -3,6 +3,7 @@ import { IntentIndex } from "@kule/rules/networks/intent-index";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { type JobRow, queueJob } from "../../platform/jobs.ts";
+import { tooManyRulesOfServer } from "./conflicts.ts";
 import { filterOf, storedFilterId } from "./filter.ts";
 import { loadIntent } from "./intent.ts";
 import { hasAttachments } from "./store.ts";
@@ -31,12 +32,16 @@ export function lockFiltered(tx: Tx, organisationId: string, region: string) {
  *
  * All that is worked out for a server is worked out under its lock, here and at the end of its jobs: whoever has it next
  * sees what this transaction has written, so of two changes at the same time the second works with both.
+ *
+ * @param maxRules a server may not come to have more of them
+ * @throws Conflict `quota_exceeded`
  */
 export async function refreshFilters(
   tx: Tx,
   organisationId: string,
   region: string,
   by: Asker,
+  maxRules = Number.POSITIVE_INFINITY,
 ): Promise<JobRow[]> {
   const servers = await lockFiltered(tx, organisationId, region);
   if (servers.length === 0) return [];
@@ -44,7 +49,10 @@ export async function refreshFilters(
   const busy = await busyServers(tx, organisationId, region);
   const jobs: JobRow[] = [];
   for (const server of servers) {
-    const wanted = storedFilterId(filterOf(index, server.id).id);
+    const filter = filterOf(index, server.id);
+    const wanted = storedFilterId(filter.id);
+    if (wanted !== server.filter_wanted && filter.rules.length > maxRules)
+      throw tooManyRulesOfServer(server.id, maxRules);
     const isChanged = wanted !== server.filter_wanted;
     if (isChanged) await wantFilter(tx, organisationId, server.id, wanted);
     const isMissing = wanted !== server.filter_applied && (isChanged || !server.filter_failed);
