@@ -1,0 +1,180 @@
+import type { Refusal } from "../decision.ts";
+import { addressOf, contains, rangeOf } from "../networks/address-text.ts";
+import { mayHaveEgress, type Tier } from "../networks/tiers.ts";
+
+export type GatewayCode =
+  | "already_attached"
+  | "in_use"
+  | "not_attached"
+  | "port_in_use"
+  | "region_unavailable"
+  | "resource_deleting"
+  | "subnet_no_egress"
+  | "tier_forbids_egress";
+
+/** A subnet of the gateway's network. */
+export type ServableSubnet = {
+  readonly id: string;
+  readonly tier: Tier;
+  readonly cidr: string;
+  readonly isDeleting: boolean;
+};
+
+export type ForwardFacts = {
+  readonly id: string;
+  readonly protocol: "tcp" | "udp";
+  readonly listenPort: number;
+  readonly targetAddress: string;
+};
+
+/** A gateway, with the subnets of its network. */
+export type GatewayFacts = {
+  readonly id: string;
+  readonly isDeleting: boolean;
+  readonly servedIds: readonly string[];
+  readonly forwards: readonly ForwardFacts[];
+  readonly subnets: readonly ServableSubnet[];
+};
+
+type Refusals = Refusal<GatewayCode>[];
+
+const refusal = (
+  name: string,
+  code: GatewayCode,
+  message: string,
+  resource: string,
+  fix: string | null = null,
+): Refusal<GatewayCode> => ({ name, code, message, resource, fix });
+
+/** What stands in the way of giving the network a gateway that serves these subnets. */
+export function decideCreateGateway(facts: {
+  readonly region: { readonly slug: string; readonly maintenance: boolean; readonly hasEdge: boolean };
+  readonly network: { readonly id: string; readonly isDeleting: boolean; readonly gatewayId: string | null };
+  readonly subnets: readonly ServableSubnet[];
+}): Refusals {
+  const { region, network, subnets } = facts;
+  const found: Refusals = [];
+  if (region.maintenance)
+    found.push(
+      refusal(
+        "region_open",
+        "region_unavailable",
+        `Region ${region.slug} is in maintenance`,
+        region.slug,
+        "Try again when the maintenance is over",
+      ),
+    );
+  if (!region.hasEdge)
+    found.push(
+      refusal(
+        "region_has_edge",
+        "region_unavailable",
+        `Region ${region.slug} has no edge, so its private networks have no way out`,
+        region.slug,
+        "The operator adds the section edge to the region's file",
+      ),
+    );
+  if (network.isDeleting)
+    found.push(
+      refusal("network_not_deleting", "resource_deleting", "The network is being deleted", network.id),
+    );
+  if (network.gatewayId !== null)
+    found.push(
+      refusal(
+        "network_without_gateway",
+        "already_attached",
+        "The network has a gateway already",
+        network.gatewayId,
+        `POST /gateways/${network.gatewayId}/subnets to let it serve more subnets`,
+      ),
+    );
+  return [...found, ...subnets.flatMap(unservable)];
+}
+
+/** A way out for a subnet: never for one of tier `data`, whoever asks, however the request comes. */
+function unservable(subnet: ServableSubnet): Refusals {
+  if (!mayHaveEgress(subnet.tier))
+    return [
+      refusal(
+        "subnet_may_have_egress",
+        "tier_forbids_egress",
+        `A ${subnet.tier} subnet never reaches the internet, so no gateway serves it`,
+        subnet.id,
+        "Put what needs the internet into a subnet of tier app or mgmt",
+      ),
+    ];
+  if (!subnet.isDeleting) return [];
+  return [refusal("subnet_not_deleting", "resource_deleting", "The subnet is being deleted", subnet.id)];
+}
+
+const deleting = ({ id, isDeleting }: GatewayFacts): Refusals =>
+  isDeleting
+    ? [refusal("gateway_not_deleting", "resource_deleting", "The gateway is being deleted", id)]
+    : [];
+
+/** What stands in the way of letting it serve one more subnet of its network. */
+export function decideServeSubnet(gateway: GatewayFacts, subnet: ServableSubnet): Refusals {
+  return [
+    ...deleting(gateway),
+    ...unservable(subnet),
+    ...(gateway.servedIds.includes(subnet.id)
+      ? [refusal("subnet_not_served", "already_attached", "The gateway serves the subnet already", subnet.id)]
+      : []),
+  ];
+}
+
+/** What stands in the way of taking a subnet's way out: what is forwarded into it would lead nowhere. */
+export function decideLeaveSubnet(gateway: GatewayFacts, subnet: ServableSubnet): Refusals {
+  if (!gateway.servedIds.includes(subnet.id))
+    return [
+      ...deleting(gateway),
+      refusal("subnet_served", "not_attached", "The gateway does not serve the subnet", subnet.id),
+    ];
+  const [into] = gateway.forwards.filter(({ targetAddress }) => isIn(subnet, targetAddress));
+  return [
+    ...deleting(gateway),
+    ...(into === undefined
+      ? []
+      : [
+          refusal(
+            "subnet_without_port_forwards",
+            "in_use",
+            `${into.protocol} ${into.listenPort} is forwarded into the subnet`,
+            into.id,
+            `DELETE /gateways/${gateway.id}/port-forwards/${into.id}`,
+          ),
+        ]),
+  ];
+}
+
+/** What stands in the way of forwarding a port of the gateway's address to an address of its network. */
+export function decideForward(gateway: GatewayFacts, wanted: Omit<ForwardFacts, "id">): Refusals {
+  const { protocol, listenPort, targetAddress } = wanted;
+  const found = deleting(gateway);
+  const other = gateway.forwards.find((each) => each.protocol === protocol && each.listenPort === listenPort);
+  if (other !== undefined)
+    found.push(
+      refusal(
+        "port_free",
+        "port_in_use",
+        `${protocol} ${listenPort} is forwarded already`,
+        other.id,
+        `DELETE /gateways/${gateway.id}/port-forwards/${other.id}`,
+      ),
+    );
+  const home = gateway.subnets.find((subnet) => isIn(subnet, targetAddress));
+  if (home !== undefined && !mayHaveEgress(home.tier)) return [...found, ...unservable(home)];
+  if (home === undefined || !gateway.servedIds.includes(home.id))
+    found.push(
+      refusal(
+        "subnet_has_egress",
+        "subnet_no_egress",
+        `${targetAddress} is in no subnet that the gateway serves: its answers would not come back`,
+        home?.id ?? gateway.id,
+        home === undefined ? null : `POST /gateways/${gateway.id}/subnets {"subnet_id":"${home.id}"}`,
+      ),
+    );
+  return found;
+}
+
+const isIn = ({ cidr }: ServableSubnet, address: string) => contains(rangeOf(cidr), addressOf(address));
