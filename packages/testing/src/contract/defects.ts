@@ -48,7 +48,12 @@ function inObject(schema: JsonSchema, value: Container, path: readonly string[])
           delete container[name];
         }),
       );
-  if (schema.additionalProperties === false)
+  // One property more would be a second mistake, of the object itself.
+  const isFull =
+    schema.additionalProperties === false &&
+    schema.maxProperties !== undefined &&
+    Object.keys(value).length >= schema.maxProperties;
+  if (schema.additionalProperties === false && !isFull)
     for (const name of ["x_unknown", "Name", "constructor", "status"])
       if (!(name in (schema.properties ?? {})))
         found.push(
@@ -57,7 +62,7 @@ function inObject(schema: JsonSchema, value: Container, path: readonly string[])
           }),
         );
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    for (const [what, wrong] of wrongValues(property))
+    for (const [what, wrong] of isFull && !(name in value) ? [] : wrongValues(property))
       found.push(
         at(name, what, (container) => {
           container[name] = wrong;
@@ -131,12 +136,24 @@ function wrongValues(schema: JsonSchema): [string, unknown][] {
     if (own.maxItems !== undefined && takesAnyWord(own.items ?? {}))
       wrong.push(["too many", Array.from({ length: own.maxItems + 1 }, (_, index) => `x${index}`)]);
   }
-  if (types.includes("object") && own.maxProperties !== undefined)
-    wrong.push([
-      "too many keys",
-      Object.fromEntries(Array.from({ length: own.maxProperties + 1 }, (_, index) => [`k${index}`, "v"])),
-    ]);
+  const most = own.maxProperties;
+  if (types.includes("object") && most !== undefined) {
+    const names = keysForWords(own).slice(0, most + 1);
+    if (names.length > most)
+      wrong.push(["too many keys", Object.fromEntries(names.map((name) => [name, "v"]))]);
+  }
   return wrong;
+}
+
+/** Keys whose value may be any word: those of a map, or the properties of an object that has no others. */
+function keysForWords({ properties = {}, additionalProperties, maxProperties = 0 }: JsonSchema): string[] {
+  if (additionalProperties !== false)
+    return Array.from({ length: maxProperties + 1 }, (_, index) => `k${index}`);
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const { const: only, enum: some, pattern } = resolved(property);
+    const isWord = typesOf(resolved(property)).includes("string");
+    return isWord && only === undefined && some === undefined && pattern === undefined ? [name] : [];
+  });
 }
 
 function wrongTexts(schema: JsonSchema): [string, unknown][] {
