@@ -5,6 +5,7 @@ import { type Lab, startLab } from "@kule/lab/lab";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ProxmoxClient } from "./client.ts";
 import {
+  ProxmoxConflict,
   ProxmoxLocked,
   ProxmoxNotFound,
   ProxmoxNotOurs,
@@ -199,6 +200,42 @@ describe("The driver", () => {
     await set(second);
     expect(await listed()).toEqual(second.map((each) => ({ text: textOfRule(each), isEnabled: true })));
     expect((await hypervisor.readFirewall(await present(vmid))).ipsets).toEqual({});
+  });
+
+  it("writes nothing over what a hand has changed since the firewall was read", async () => {
+    const vmid = await newVm();
+    const at = { node: "pve1", vmid };
+    const { options } = await hypervisor.readFirewall(await present(vmid));
+    const wanted = { options: { ...options, enable: true }, ipsets: { own: ["10.0.0.1"] }, rules: [] };
+    const set = (firewall: typeof wanted, changes: Partial<EffectContext> = {}) =>
+      hypervisor.setFirewall(vmid, ownerOf(vmid), firewall, effect(changes));
+    await set({ ...wanted, ipsets: { own: ["10.0.0.1", "10.0.0.2"] } });
+    const hands = {
+      options: () =>
+        client.call("PUT /nodes/{node}/qemu/{vmid}/firewall/options", { ...at, log_level_in: "info" }),
+      set: () =>
+        client.call("POST /nodes/{node}/qemu/{vmid}/firewall/ipset/{name}", {
+          ...at,
+          name: "own",
+          cidr: "10.0.0.3",
+        }),
+    };
+    const seen = async () => JSON.stringify(await hypervisor.readFirewall(await present(vmid)));
+    const refused = async (hand: keyof typeof hands, firewall: typeof wanted) => {
+      let left = "";
+      const beforeCall = async () => {
+        await hands[hand]();
+        left = await seen();
+      };
+      await expect(set(firewall, { beforeCall }), hand).rejects.toBeInstanceOf(ProxmoxConflict);
+      expect(await seen(), hand).toBe(left);
+    };
+    await refused("set", wanted);
+    const more = ["10.0.0.1", "10.0.0.2", "10.0.0.3"];
+    await refused("options", { ...wanted, ipsets: { own: more }, options: { ...options, dhcp: true } });
+    // What is read again is ground enough.
+    await set(wanted);
+    expect((await hypervisor.readFirewall(await present(vmid))).ipsets).toEqual({ own: ["10.0.0.1"] });
   });
 
   it("grows a disk to a size, never by one, and leaves a bigger one alone", async () => {

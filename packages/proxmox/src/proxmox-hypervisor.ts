@@ -41,11 +41,18 @@ import { waitForTask } from "./task.ts";
 import {
   applyFirewallChange,
   type DesiredFirewall,
+  type ReadFirewall,
   readVmFirewall,
   readVmFirewallRules,
+  readVmIpset,
   type SeenFirewall,
 } from "./vm-firewall.ts";
-import { afterFirewallChange, isRuleChange, nextFirewallChange } from "./vm-firewall-difference.ts";
+import {
+  afterFirewallChange,
+  type FirewallChange,
+  isRuleChange,
+  nextFirewallChange,
+} from "./vm-firewall-difference.ts";
 import { observeVm, processOf } from "./vm-observation.ts";
 
 const CLONE_TIMEOUT_SECONDS = 30 * 60;
@@ -180,13 +187,33 @@ export class ProxmoxHypervisor implements Hypervisor {
     for (;;) {
       const change = nextFirewallChange(desired, seen);
       if (change === null) return;
+      if (change.do === "remove-address" && !(change.name in seen.ipsetDigests)) {
+        const { addresses, digest } = await readVmIpset(this.#client, path, change.name, effect.signal);
+        const ipsets = { ...seen.ipsets, [change.name]: addresses };
+        seen = { ...seen, ipsets, ipsetDigests: { ...seen.ipsetDigests, [change.name]: digest } };
+        continue;
+      }
       await effect.beforeCall();
-      await applyFirewallChange(this.#client, path, change, seen.rulesDigest, callOptions(effect));
-      seen = afterFirewallChange(seen, change);
-      // Positions are of the rules as they are, and somebody else may have written since.
-      if (isRuleChange(change))
-        seen = { ...seen, ...(await readVmFirewallRules(this.#client, path, effect.signal)) };
+      await applyFirewallChange(this.#client, path, change, seen, callOptions(effect));
+      seen = await this.#afterFirewallChange(path, seen, change, effect);
     }
+  }
+
+  /** What is there now; what was read before a change of it is no ground for another one. */
+  async #afterFirewallChange(
+    path: { readonly node: string; readonly vmid: number },
+    read: ReadFirewall,
+    change: FirewallChange,
+    effect: EffectContext,
+  ): Promise<ReadFirewall> {
+    const after: ReadFirewall = { ...read, ...afterFirewallChange(read, change) };
+    // Positions are of the rules as they are, and somebody else may have written since.
+    if (isRuleChange(change))
+      return { ...after, ...(await readVmFirewallRules(this.#client, path, effect.signal)) };
+    if (change.do === "set-options") return { ...after, optionsDigest: null };
+    if (!("name" in change)) return after;
+    const { [change.name]: _, ...ipsetDigests } = after.ipsetDigests;
+    return { ...after, ipsetDigests };
   }
 
   guestInterfaces({ node, vmid }: Pick<Vm, "vmid" | "node">, signal?: AbortSignal) {

@@ -31,6 +31,13 @@ export type SeenFirewall = Pick<DesiredFirewall, "options" | "ipsets"> & {
   readonly rulesDigest: string | null;
 };
 
+/** As it was read, with what a writer has to say that it has read, so that nobody else's change is written over. */
+export type ReadFirewall = SeenFirewall & {
+  readonly optionsDigest: string | null;
+  /** By the sets' names; null is a set without an entry, and one that is not here is to be read again first. */
+  readonly ipsetDigests: Readonly<Record<string, string | null>>;
+};
+
 /** What the firewall of a VM is when nobody has said anything. */
 const DEFAULT_OPTIONS: FirewallOptions = {
   enable: false,
@@ -87,25 +94,36 @@ export async function readVmFirewallRules(
   return { rules: listed.map((rule) => seenRule(rule)), rulesDigest: digest ?? null };
 }
 
+/** One of the VM's sets. */
+export async function readVmIpset(
+  client: ProxmoxClient,
+  path: VmPath,
+  name: string,
+  signal?: AbortSignal,
+): Promise<{ readonly addresses: readonly string[]; readonly digest: string | null }> {
+  const entries = await client.call(
+    "GET /nodes/{node}/qemu/{vmid}/firewall/ipset/{name}",
+    { ...path, name },
+    { signal },
+  );
+  return {
+    addresses: entries.map((entry) => normalCidr(entry.cidr)).sort(),
+    digest: entries[0]?.digest ?? null,
+  };
+}
+
 export async function readVmFirewall(
   client: ProxmoxClient,
   path: VmPath,
   signal?: AbortSignal,
-): Promise<SeenFirewall> {
+): Promise<ReadFirewall> {
   const [options, rules, sets] = await Promise.all([
     client.call("GET /nodes/{node}/qemu/{vmid}/firewall/options", path, { signal }),
     readVmFirewallRules(client, path, signal),
     client.call("GET /nodes/{node}/qemu/{vmid}/firewall/ipset", path, { signal }),
   ]);
   const contents = await Promise.all(
-    sets.map(async ({ name }) => {
-      const entries = await client.call(
-        "GET /nodes/{node}/qemu/{vmid}/firewall/ipset/{name}",
-        { ...path, name },
-        { signal },
-      );
-      return [name, entries.map((entry) => normalCidr(entry.cidr)).sort()] as const;
-    }),
+    sets.map(async ({ name }) => [name, await readVmIpset(client, path, name, signal)] as const),
   );
   const flag = (key: "enable" | "macfilter" | "ipfilter" | "dhcp" | "ndp" | "radv") =>
     options[key] === undefined ? DEFAULT_OPTIONS[key] : readBoolean(options[key]);
@@ -120,24 +138,27 @@ export async function readVmFirewall(
       ndp: flag("ndp"),
       radv: flag("radv"),
     },
-    ipsets: Object.fromEntries(contents),
+    ipsets: Object.fromEntries(contents.map(([name, { addresses }]) => [name, addresses])),
+    ipsetDigests: Object.fromEntries(contents.map(([name, { digest }]) => [name, digest])),
+    // The schema leaves it out here, too.
+    optionsDigest: (options as { digest?: string }).digest ?? null,
     ...rules,
   };
 }
 
 /**
- * Makes one change.
- *
- * @param digest of the rules as they were read; another writer's change since then refuses this one
+ * Makes one change. Where Proxmox VE takes a digest, another writer's change since what was read refuses this one: of
+ * rules, of options, and of what is taken out of a set. A set takes whatever is put into it, and goes as a whole.
  */
 export async function applyFirewallChange(
   client: ProxmoxClient,
   path: VmPath,
   change: FirewallChange,
-  digest: string | null,
+  read: ReadFirewall,
   options: { signal?: AbortSignal | undefined; answered: () => Promise<void> },
 ): Promise<void> {
-  const asRead = digest === null ? {} : { digest };
+  const digestOf = (digest: string | null | undefined) => (digest == null ? {} : { digest });
+  const asRead = digestOf(read.rulesDigest);
   const rules = "/nodes/{node}/qemu/{vmid}/firewall/rules";
   const ipset = "/nodes/{node}/qemu/{vmid}/firewall/ipset";
   switch (change.do) {
@@ -153,7 +174,7 @@ export async function applyFirewallChange(
     case "remove-address":
       await client.call(
         `DELETE ${ipset}/{name}/{cidr}`,
-        { ...path, name: change.name, cidr: change.cidr },
+        { ...path, name: change.name, cidr: change.cidr, ...digestOf(read.ipsetDigests[change.name]) },
         options,
       );
       return;
@@ -180,7 +201,7 @@ export async function applyFirewallChange(
     case "set-options":
       await client.call(
         "PUT /nodes/{node}/qemu/{vmid}/firewall/options",
-        { ...path, ...change.options },
+        { ...path, ...change.options, ...digestOf(read.optionsDigest) },
         options,
       );
       return;

@@ -12,11 +12,16 @@ function ipsetOf(call: Call): { firewall: FirewallDocument; name: string; set: I
   return { firewall, name, set };
 }
 
+/** What the digest of the list of sets is of; what is in them has digests of its own. */
+const listOf = ({ ipsets }: FirewallDocument) =>
+  Object.entries(ipsets).map(([name, { comment }]) => ({ name, comment }));
+
 function createIpset(call: Call): null {
   const firewall = firewallOf(call);
   const name = required(call, "name");
   const rename = text(call, "rename");
   if (rename !== undefined) {
+    requirePartDigest(call, listOf(firewall));
     const old = firewall.ipsets[rename];
     if (old === undefined) throw failure(`IPSet '${rename}' does not exist`);
     const { [rename]: _old, ...rest } = firewall.ipsets;
@@ -84,12 +89,15 @@ function entryOf(call: Call): { name: string; set: IpSet; entry: IpSetEntry } {
 }
 
 export const vmFirewallIpsetHandlers: Handlers = {
-  "GET /nodes/{node}/qemu/{vmid}/firewall/ipset": (call) =>
-    Object.entries(firewallOf(call).ipsets).map(([name, set]) => ({
+  "GET /nodes/{node}/qemu/{vmid}/firewall/ipset": (call) => {
+    const firewall = firewallOf(call);
+    const digest = partDigest(listOf(firewall));
+    return listOf(firewall).map(({ name, comment }) => ({
       name,
-      ...(set.comment === null ? {} : { comment: set.comment }),
-      digest: partDigest(set),
-    })),
+      ...(comment === null ? {} : { comment }),
+      digest,
+    }));
+  },
   "POST /nodes/{node}/qemu/{vmid}/firewall/ipset": createIpset,
   "GET /nodes/{node}/qemu/{vmid}/firewall/ipset/{name}": (call) => {
     const { set } = ipsetOf(call);

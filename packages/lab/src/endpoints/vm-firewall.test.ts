@@ -64,6 +64,36 @@ describe("ipsets", () => {
   });
 });
 
+describe("what was read before somebody else's change", () => {
+  const conflict = "detected modified configuration - file changed by other user? Try again.";
+
+  test("is no ground for taking an address out of a set, nor for a set's other name", async () => {
+    await call(lab, `POST ${FW}/ipset`, { form: { name: "held" } });
+    const add = (cidr: string) => call(lab, `POST ${FW}/ipset/held`, { form: { cidr } });
+    await add("10.0.0.1");
+    const read = async () =>
+      ((await call(lab, `GET ${FW}/ipset/held`)).data as { digest: string }[])[0]?.digest;
+    const digest = await read();
+    await add("10.0.0.2");
+    expect((await call(lab, `DELETE ${FW}/ipset/held/10.0.0.1?digest=${digest}`)).reason).toBe(conflict);
+    expect((await call(lab, `DELETE ${FW}/ipset/held/10.0.0.1?digest=${await read()}`)).status).toBe(200);
+    const list = ((await call(lab, `GET ${FW}/ipset`)).data as { digest: string }[])[0]?.digest;
+    await call(lab, `POST ${FW}/ipset`, { form: { name: "another" } });
+    const renamed = { name: "kept", rename: "held", digest: list ?? "" };
+    expect((await call(lab, `POST ${FW}/ipset`, { form: renamed })).reason).toBe(conflict);
+    for (const name of ["held", "another"]) await call(lab, `DELETE ${FW}/ipset/${name}?force=1`);
+  });
+
+  test("is no ground for other options", async () => {
+    const { digest } = (await call(lab, `GET ${FW}/options`)).data as { digest: string };
+    await call(lab, `PUT ${FW}/options`, { form: { log_level_in: "info" } });
+    const late = await call(lab, `PUT ${FW}/options`, { form: { policy_in: "DROP", digest } });
+    expect(late.reason).toBe(conflict);
+    expect((await call(lab, `GET ${FW}/options`)).data).not.toHaveProperty("policy_in");
+    await call(lab, `PUT ${FW}/options`, { form: { delete: "log_level_in" } });
+  });
+});
+
 describe("options", () => {
   test("are kept, typed, and can be unset", async () => {
     const form = { enable: 1, policy_in: "DROP", macfilter: 1, ipfilter: 1, radv: 0 };
