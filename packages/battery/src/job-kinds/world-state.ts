@@ -13,6 +13,9 @@ const ORDERED_BY = {
   public_ip: "created_at",
   usage_event: "seq",
   usage_segment: "started_at",
+  firewall: "created_at",
+  firewall_rule: "position",
+  firewall_attachment: "created_at",
 } as const;
 
 /** What differs between two runs by nature: how often was tried and reported, under which claim, and chance. */
@@ -27,6 +30,9 @@ const LEFT_OUT = new Set([
   "vmgenid",
   "cipassword",
   "digest",
+  "rulesDigest",
+  "optionsDigest",
+  "ipsetDigests",
   "process",
   "creation",
   "phase",
@@ -76,11 +82,14 @@ export function alike(text: string, subject: Pick<Subject, "name">, vmid: number
     text
       // Which process a guest ran in is chance.
       .replace(/process=[a-z0-9]+:\d+/g, "process=some")
-      .replace(/\b(?:org|srv|job|nic|net|sub|req|use|tok|aud|ip|pool|rng|seg)_[0-9a-z]{20,}/g, (id) => {
-        const known = numbers.get(id) ?? `${id.slice(0, 3)}#${numbers.size}`;
-        numbers.set(id, known);
-        return known;
-      })
+      .replace(
+        /\b(?:org|srv|job|nic|net|sub|req|use|tok|aud|ip|pool|rng|seg|fw|fwr|fwa|flt)_[0-9a-z]{20,}/g,
+        (id) => {
+          const known = numbers.get(id) ?? `${id.slice(0, 3)}#${numbers.size}`;
+          numbers.set(id, known);
+          return known;
+        },
+      )
       .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::\d\d)?)?/g, "a time")
       // Each subject has a pool of its own, since a public address is in one of them only.
       .replace(/\b100\.\d+\.\d+\.(?=\d)/g, "its public network.")
