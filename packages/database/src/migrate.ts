@@ -20,6 +20,7 @@ import { rebootSince } from "./migrations/0014-reboot-since.ts";
 import { sshKeyUse } from "./migrations/0015-ssh-key-use.ts";
 import { consoleActivity } from "./migrations/0016-console-activity.ts";
 import { firewalls } from "./migrations/0020-firewalls.ts";
+import { firewallQuotas } from "./migrations/0027-firewall-quotas.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -40,6 +41,7 @@ const migrations: Record<string, Migration> = {
   "0015-ssh-key-use": step(sshKeyUse),
   "0016-console-activity": step(consoleActivity),
   "0020-firewalls": step(firewalls),
+  "0027-firewall-quotas": step(firewallQuotas),
 };
 
 export type MigrateOptions = {

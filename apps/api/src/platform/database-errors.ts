@@ -48,6 +48,11 @@ export function violatedConstraint(error: unknown): string | null {
   return (error as pg.DatabaseError).constraint ?? null;
 }
 
+/** The foreign key that would have named what is gone; null for any other error. */
+export function violatedReference(error: unknown): string | null {
+  return sqlState(error) === "23503" ? ((error as pg.DatabaseError).constraint ?? null) : null;
+}
+
 function sqlState(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? (error.code ?? null) : null;
 }

@@ -545,6 +545,8 @@ export const en = {
       subnets: "Subnets",
       ssh_keys: "SSH keys",
       public_ips: "Public IPs",
+      firewalls: "Firewalls",
+      firewall_rules: "Firewall rules",
     },
   },
   segments: {

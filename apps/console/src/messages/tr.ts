@@ -550,6 +550,8 @@ export const tr = {
       subnets: "Alt ağlar",
       ssh_keys: "SSH anahtarları",
       public_ips: "Genel IP'ler",
+      firewalls: "Güvenlik duvarları",
+      firewall_rules: "Güvenlik duvarı kuralları",
     },
   },
   segments: {

@@ -22,6 +22,8 @@ export const QUOTAS: readonly QuotaName[] = [
   "subnets",
   "ssh_keys",
   "public_ips",
+  "firewalls",
+  "firewall_rules",
 ];
 
 /** How much the organisation has. A server on its way out keeps its place and its disk, and gives up the rest. */
@@ -41,6 +43,9 @@ export function usedBy(state: ModelState, side: Side): { readonly [name in Quota
     subnets: liveSubnets(state, side).length,
     ssh_keys: live(state.keys),
     public_ips: live(state.ips),
+    // No command makes one.
+    firewalls: 0,
+    firewall_rules: 0,
   };
 }
 

@@ -169,7 +169,9 @@ export type QuotaName =
   | "networks"
   | "subnets"
   | "ssh_keys"
-  | "public_ips";
+  | "public_ips"
+  | "firewalls"
+  | "firewall_rules";
 export type Amounts = { readonly [name in QuotaName]?: number };
 
 export type ModelState = {

@@ -78,6 +78,7 @@ export type OperationId =
   | "deleteFirewall"
   | "addFirewallRule"
   | "setFirewallRules"
+  | "updateFirewallRule"
   | "removeFirewallRule"
   | "attachFirewall"
   | "detachFirewall"
@@ -199,6 +200,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   deleteFirewall: {"id":"deleteFirewall","method":"delete","path":"/firewalls/{firewall_id}","tag":"firewalls","permission":"firewall:delete","audit":"firewall.delete","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
   addFirewallRule: {"id":"addFirewallRule","method":"post","path":"/firewalls/{firewall_id}/rules","tag":"firewalls","permission":"firewall:update","audit":"firewall.update","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   setFirewallRules: {"id":"setFirewallRules","method":"put","path":"/firewalls/{firewall_id}/rules","tag":"firewalls","permission":"firewall:update","audit":"firewall.update","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  updateFirewallRule: {"id":"updateFirewallRule","method":"patch","path":"/firewalls/{firewall_id}/rules/{firewall_rule_id}","tag":"firewalls","permission":"firewall:update","audit":"firewall.update","pathParameters":["firewall_id","firewall_rule_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   removeFirewallRule: {"id":"removeFirewallRule","method":"delete","path":"/firewalls/{firewall_id}/rules/{firewall_rule_id}","tag":"firewalls","permission":"firewall:update","audit":"firewall.update","pathParameters":["firewall_id","firewall_rule_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
   attachFirewall: {"id":"attachFirewall","method":"post","path":"/firewalls/{firewall_id}/attachments","tag":"firewalls","permission":"firewall:update","audit":"firewall.attach","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   detachFirewall: {"id":"detachFirewall","method":"delete","path":"/firewalls/{firewall_id}/attachments/{firewall_attachment_id}","tag":"firewalls","permission":"firewall:update","audit":"firewall.detach","pathParameters":["firewall_id","firewall_attachment_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},

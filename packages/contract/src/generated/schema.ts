@@ -860,7 +860,12 @@ export interface paths {
         delete: operations["removeFirewallRule"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a rule in place
+         * @description What is left out stays; lists are replaced as a whole. The rule keeps its id. Nobody is told of a description or
+         *     a place in the list: which rule is asked first is a matter of `priority`.
+         */
+        patch: operations["updateFirewallRule"];
         trace?: never;
     };
     "/firewalls/{firewall_id}/attachments": {
@@ -2229,7 +2234,7 @@ export interface components {
             servers?: components["schemas"]["ServerLimit"];
         };
         /** @enum {string} */
-        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips";
+        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules";
         /** @description Most of it; null is no limit */
         QuotaLimit: number | null;
         Quota: {
@@ -2256,6 +2261,8 @@ export interface components {
                 subnets?: components["schemas"]["QuotaLimit"];
                 ssh_keys?: components["schemas"]["QuotaLimit"];
                 public_ips?: components["schemas"]["QuotaLimit"];
+                firewalls?: components["schemas"]["QuotaLimit"];
+                firewall_rules?: components["schemas"]["QuotaLimit"];
             };
         };
         Member: {
@@ -2703,6 +2710,20 @@ export interface components {
             description?: string;
             /** @default true */
             enabled?: boolean;
+        };
+        FirewallRuleUpdate: {
+            /** @enum {string} */
+            direction?: "in" | "out";
+            /** @enum {string} */
+            action?: "allow" | "deny";
+            protocol?: components["schemas"]["FirewallRuleProtocol"];
+            ports?: components["schemas"]["FirewallPorts"];
+            peers?: components["schemas"]["FirewallPeer"][];
+            priority?: number;
+            description?: string;
+            enabled?: boolean;
+            /** @description Its place in the list, from 0; beyond the last one is the end */
+            position?: number;
         };
         FirewallRule: {
             id: string;
@@ -6814,6 +6835,73 @@ export interface operations {
                     "application/json": components["schemas"]["FirewallAndJob"];
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateFirewallRule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+                firewall_rule_id: components["parameters"]["FirewallRuleId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ports": [
+                 *         "22",
+                 *         "2222"
+                 *       ],
+                 *       "description": "Also the other port"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FirewallRuleUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now; no server has to be told */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            /** @description Servers are told */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

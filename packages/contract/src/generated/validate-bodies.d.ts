@@ -32,6 +32,7 @@ export const createFirewall: Validator;
 export const updateFirewall: Validator;
 export const addFirewallRule: Validator;
 export const setFirewallRules: Validator;
+export const updateFirewallRule: Validator;
 export const attachFirewall: Validator;
 export const testFirewall: Validator;
 export const createIpPool: Validator;

@@ -130,6 +130,8 @@ export const addFirewallRule_query: Validator;
 export const addFirewallRule_header: Validator;
 export const setFirewallRules_query: Validator;
 export const setFirewallRules_header: Validator;
+export const updateFirewallRule_query: Validator;
+export const updateFirewallRule_header: Validator;
 export const removeFirewallRule_query: Validator;
 export const removeFirewallRule_header: Validator;
 export const attachFirewall_query: Validator;

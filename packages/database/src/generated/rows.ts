@@ -308,6 +308,8 @@ export interface Nic {
 export interface Organisation {
   created_at: Generated<Timestamp>;
   disk_gb_limit: number | null;
+  firewall_limit: number | null;
+  firewall_rule_limit: number | null;
   generation: Generated<number>;
   id: string;
   memory_mb_limit: number | null;

@@ -8,6 +8,8 @@ export const quotaNames = [
   "subnets",
   "ssh_keys",
   "public_ips",
+  "firewalls",
+  "firewall_rules",
 ] as const;
 export type QuotaName = (typeof quotaNames)[number];
 

@@ -18,6 +18,8 @@ const words: { readonly [name in QuotaName]: string } = {
   subnets: "subnets",
   ssh_keys: "SSH keys",
   public_ips: "public addresses",
+  firewalls: "firewalls",
+  firewall_rules: "firewall rules",
 };
 
 /** What makes room without an operator. */
@@ -30,6 +32,8 @@ const waysOut: { readonly [name in QuotaName]: string } = {
   subnets: "delete a subnet that is not needed",
   ssh_keys: "delete a key that is not needed; servers made with it keep it",
   public_ips: "release an address that is not needed",
+  firewalls: "delete a firewall that is not needed",
+  firewall_rules: "remove rules that are not needed",
 };
 
 /** Every quota that has no room for what is asked. Taking less than nothing needs no room, however full it is. */

@@ -2,6 +2,7 @@ import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
+import { violatedReference } from "../../platform/database-errors.ts";
 import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
@@ -74,7 +75,13 @@ export async function attachFirewall(
       subnet_id,
       label_selector,
     })
-    .execute();
+    .execute()
+    .catch((error: unknown) => {
+      // The servers are locked, and a subnet is not.
+      throw violatedReference(error)?.startsWith("firewall_attachment") === true
+        ? new Invalid([fieldError("/subnet_id", "not_found", "no such subnet in the firewall's region")])
+        : error;
+    });
   await changeFirewallRow(tx, firewall);
   return toldServers(request, tx, firewall);
 }

@@ -20,9 +20,15 @@ export async function ruleErrors(
   place: Place,
   rules: readonly { readonly at: string; readonly rule: Partial<RuleInput> }[],
 ): Promise<FieldError[]> {
-  const errors = rules.flatMap(({ at, rule }) => [...portErrors(at, rule), ...peerTextErrors(at, rule)]);
+  const errors = rules.flatMap(({ at, rule }) => ruleTextErrors(at, rule));
   return [...errors, ...(await referenceErrors(place, rules))];
 }
+
+/** What is wrong with a rule whoever its peers are. */
+export const ruleTextErrors = (at: string, rule: Partial<RuleInput>): FieldError[] => [
+  ...portErrors(at, rule),
+  ...peerTextErrors(at, rule),
+];
 
 function portErrors(at: string, { protocol, ports = [] }: Partial<RuleInput>): FieldError[] {
   if (ports.length > 0 && protocol !== undefined && protocol !== "tcp" && protocol !== "udp")

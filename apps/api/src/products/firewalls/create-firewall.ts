@@ -5,6 +5,7 @@ import type { Tx } from "../../platform/database.ts";
 import { Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
+import { takeQuota } from "../quotas/index.ts";
 import { chooseRegion, listVisibleRegions } from "../regions/index.ts";
 import { answered } from "./answer.ts";
 import { ruleErrors } from "./check-rules.ts";
@@ -26,7 +27,12 @@ const maxFirewalls = 100;
 
 /** Under the organisation's lock, so that the last place is given away once. */
 async function requireRoom(tx: Tx, organisationId: string, region: string): Promise<void> {
-  await tx.selectFrom("organisation").select("id").where("id", "=", organisationId).forUpdate().execute();
+  await tx
+    .selectFrom("organisation")
+    .select("id")
+    .where("id", "=", organisationId)
+    .forNoKeyUpdate()
+    .execute();
   const { count } = await tx
     .selectFrom("firewall")
     .select((is) => is.fn.countAll<string>().as("count"))
@@ -42,6 +48,8 @@ export async function createFirewall(request: ApiRequest<"createFirewall">, tx: 
   const chosen = chooseRegion(await listVisibleRegions(tx, organisationId), body.region);
   if ("error" in chosen) throw new Invalid([chosen.error]);
   const region = chosen.region.slug;
+  const rules = body.rules ?? [];
+  await takeQuota(tx, organisationId, { firewalls: 1, firewall_rules: rules.length });
   await requireRoom(tx, organisationId, region);
   const row = await tx
     .insertInto("firewall")
@@ -57,6 +65,6 @@ export async function createFirewall(request: ApiRequest<"createFirewall">, tx: 
     .returningAll()
     .executeTakeFirst();
   if (row === undefined) throw firewallNameTaken(body.name, region);
-  await replaceRules(tx, row, withIds((body.rules ?? []).map(storedRule), []));
+  await replaceRules(tx, row, withIds(rules.map(storedRule), []));
   return answered(request, tx, row.id, [], 201);
 }

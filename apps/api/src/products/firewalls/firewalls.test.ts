@@ -103,6 +103,103 @@ describe("a firewall", () => {
     expect(put.body.firewall.rules[0].id).not.toBe(rules[0].id);
   });
 
+  it("has a rule changed in place, and tells nobody of what no packet meets", async () => {
+    const server = await servers.createRunning();
+    const { id, rules } = await make([ssh, { ...ssh, ports: ["80"] }, { ...ssh, ports: ["443"] }]);
+    const [first, second, third] = rules as { id: string }[];
+    await attach(id, { server_id: server.id });
+    await work();
+    const patch = (rule: string, body: object, headers = {}) =>
+      servers.owned.with(headers).patch(`/firewalls/${id}/rules/${rule}`, body);
+    const moved = await patch(third?.id ?? "", { position: 0, description: "TLS first" });
+    expect(moved.status).toBe(200);
+    expect(moved.body.job).toBeNull();
+    expect(moved.body.firewall.rules).toEqual([{ ...third, description: "TLS first" }, first, second]);
+    const last = await patch(third?.id ?? "", { position: 99 });
+    expect(last.body.firewall.rules.map((rule: { id: string }) => rule.id)).toEqual(
+      [first, second, third].map((rule) => rule?.id),
+    );
+
+    const changed = await patch(second?.id ?? "", {
+      ports: ["8080"],
+      peers: [{ cidr: "192.0.2.0/24" }],
+      action: "deny",
+      priority: 10,
+    });
+    expect(changed.status).toBe(202);
+    expect(changed.body.firewall.rules[1]).toEqual({
+      ...second,
+      ports: ["8080"],
+      peers: [{ cidr: "192.0.2.0/24" }],
+      action: "deny",
+      priority: 10,
+    });
+    expect((await work()).get(server.id)?.filter?.rules.map((rule) => rule.id)).toEqual([
+      second?.id,
+      ...[first?.id, third?.id].sort(),
+    ]);
+    const off = await patch(second?.id ?? "", { enabled: false });
+    expect(off.status).toBe(202);
+    expect((await work()).get(server.id)?.filter?.rules).toHaveLength(2);
+
+    expect((await patch(first?.id ?? "", { enabled: false }, { "If-Match": '"g1"' })).status).toBe(412);
+    expect((await patch(`fwr_${"0".repeat(26)}`, { enabled: false })).status).toBe(404);
+  });
+
+  it("refuses a change that makes no sense with the rest of its rule, also of two at the same time", async () => {
+    const { id, rules } = await make([{ protocol: "tcp", peers: [{ cidr: "192.0.2.0/24" }] }]);
+    const path = `/firewalls/${id}/rules/${rules[0].id}`;
+    const wrong = await servers.owned.patch(path, { protocol: "icmpv6" });
+    expect(wrong.body.errors).toMatchObject([{ pointer: "/peers/0/cidr", code: "conflicts_with" }]);
+    expect((await servers.owned.patch(path, {})).status).toBe(422);
+    for (let round = 0; round < 5; round += 1) {
+      await servers.owned.patch(path, { protocol: "tcp", ports: [] });
+      const both = await Promise.all([
+        servers.owned.patch(path, { protocol: "any" }),
+        servers.owned.patch(path, { ports: ["80"] }),
+      ]);
+      expect(both.map(({ status }) => status).sort()).toEqual([200, 422]);
+    }
+  });
+
+  it("counts towards its organisation's quotas, and its rules do", async () => {
+    const { operator } = servers.world;
+    const limit = (limits: object) =>
+      operator.put(`/organisations/${servers.organisation.id}/quotas`, { limits });
+    const used = async (name: string) =>
+      (await servers.owned.get("/quotas")).body.items.find((each: { name: string }) => each.name === name)
+        .used as number;
+    const [firewalls, counted] = [await used("firewalls"), await used("firewall_rules")];
+    const { id, rules } = await make([ssh, { ...ssh, ports: ["80"] }]);
+    expect([await used("firewalls"), await used("firewall_rules")]).toEqual([firewalls + 1, counted + 2]);
+    const quotaOf = (answer: { body: { precondition?: { name: string; quota: object } } }) => [
+      answer.body.precondition?.name,
+      answer.body.precondition?.quota,
+    ];
+    try {
+      await limit({ firewalls: firewalls + 1, firewall_rules: counted + 3 });
+      const second = await servers.owned.post("/firewalls", { name: "one-more", region: servers.region });
+      expect(quotaOf(second)).toEqual([
+        "quota_firewalls",
+        { name: "firewalls", limit: firewalls + 1, used: firewalls + 1, asked: 1 },
+      ]);
+      const path = `/firewalls/${id}/rules`;
+      const put = await servers.owned.put(path, { rules: [ssh, ssh, ssh, ssh] });
+      expect(quotaOf(put)).toEqual([
+        "quota_firewall_rules",
+        { name: "firewall_rules", limit: counted + 3, used: counted + 2, asked: 2 },
+      ]);
+      const posts = await Promise.all([servers.owned.post(path, ssh), servers.owned.post(path, ssh)]);
+      expect(posts.map(({ status }) => status).sort()).toEqual([200, 409]);
+      await limit({ firewall_rules: 0 });
+      expect((await servers.owned.patch(`${path}/${rules[0].id}`, { ports: ["23"] })).status).toBe(200);
+      expect((await servers.owned.delete(`${path}/${rules[1].id}`)).status).toBe(200);
+      expect((await servers.owned.post(path, ssh)).status).toBe(409);
+    } finally {
+      await limit({ firewalls: null, firewall_rules: null });
+    }
+  });
+
   it("refuses every rule that says nothing, each at its place", async () => {
     const answer = await servers.owned.post("/firewalls", {
       name: "wrong",

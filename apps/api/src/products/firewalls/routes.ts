@@ -15,9 +15,11 @@ import {
   addFirewallRule,
   checkAddFirewallRule,
   checkSetFirewallRules,
+  checkUpdateFirewallRule,
   type RuleOfFirewall,
   removeFirewallRule,
   setFirewallRules,
+  updateFirewallRule,
 } from "./rules.ts";
 import { type FirewallDetails, findFirewall, listFirewalls } from "./store.ts";
 import { checkTestFirewall, testFirewall } from "./test-firewall.ts";
@@ -58,6 +60,11 @@ export function mountFirewalls(api: Api): void {
   operation(api, "deleteFirewall", { find, mutate: deleteFirewall });
   operation(api, "setFirewallRules", { find, check: checkSetFirewallRules, mutate: setFirewallRules });
   operation(api, "addFirewallRule", { find, check: checkAddFirewallRule, mutate: addFirewallRule });
+  operation(api, "updateFirewallRule", {
+    find: findRule,
+    check: checkUpdateFirewallRule,
+    mutate: updateFirewallRule,
+  });
   operation(api, "removeFirewallRule", { find: findRule, mutate: removeFirewallRule });
   operation(api, "attachFirewall", { find, check: checkAttachFirewall, mutate: attachFirewall });
   operation(api, "detachFirewall", { find: findAttachment, mutate: detachFirewall });

@@ -1,5 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Tx } from "../../platform/database.ts";
+import { violatedReference } from "../../platform/database-errors.ts";
+import { fieldError, Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { FirewallRow, StoredPeer, StoredRule } from "./store.ts";
 
@@ -38,7 +40,21 @@ export function storedRule(input: RuleInput): Omit<StoredRule, "id"> {
   };
 }
 
-/** Puts these rules in place of those the firewall has. Its row must be locked. */
+export type RuleChanges = Schemas["FirewallRuleUpdate"];
+
+/** The rule with what is asked for changed; it stays the same one. */
+export function changedRule(
+  rule: StoredRule,
+  { position: _, peers, ...changes }: Partial<RuleChanges>,
+): StoredRule {
+  return { ...rule, ...changes, ...(peers === undefined ? {} : { peers: peers as StoredPeer[] }) };
+}
+
+/**
+ * Puts these rules in place of those the firewall has. Its row must be locked.
+ *
+ * @throws Invalid when a subnet, a network or a firewall that a rule names went away after the look at it
+ */
 export async function replaceRules(
   tx: Tx,
   firewall: Pick<FirewallRow, "id" | "organisation_id" | "region">,
@@ -77,7 +93,12 @@ export async function replaceRules(
         })),
       ),
     )
-    .execute();
+    .execute()
+    .catch((error: unknown) => {
+      throw violatedReference(error)?.startsWith("firewall_peer") === true
+        ? new Invalid([fieldError("/rules", "not_found", "a peer is not there any more")])
+        : error;
+    });
 }
 
 function peerColumns(peer: StoredPeer) {

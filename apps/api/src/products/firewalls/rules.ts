@@ -2,15 +2,16 @@ import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { violatedConstraint } from "../../platform/database-errors.ts";
-import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
+import { Invalid, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
+import { takeQuota } from "../quotas/index.ts";
 import { toldServers } from "./answer.ts";
-import { ruleErrors } from "./check-rules.ts";
+import { ruleErrors, ruleTextErrors } from "./check-rules.ts";
 import { tooManyRules } from "./conflicts.ts";
 import { lockFiltered } from "./refresh.ts";
-import { replaceRules, storedRule, withIds } from "./rule-store.ts";
+import { changedRule, replaceRules, storedRule, withIds } from "./rule-store.ts";
 import { changeFirewallRow, type FirewallDetails, lockFirewall, type StoredRule } from "./store.ts";
+import { viewRule } from "./view.ts";
 
 const maxRules = 100;
 
@@ -64,6 +65,37 @@ export function removeFirewallRule(
   });
 }
 
+export function checkUpdateFirewallRule(
+  { db, organisationId }: ApiRequest<"updateFirewallRule">,
+  body: Partial<RequestBody<"updateFirewallRule">>,
+  { firewall, ruleId }: RuleOfFirewall,
+): Promise<FieldError[]> {
+  const rules = firewall.rules.filter(({ id }) => id === ruleId).map((rule) => changedRule(rule, body));
+  const { region } = firewall;
+  return ruleErrors(
+    { db, organisationId, region },
+    rules.map((rule) => ({ at: "", rule: viewRule(rule) })),
+  );
+}
+
+export function updateFirewallRule(
+  request: ApiRequest<"updateFirewallRule">,
+  tx: Tx,
+  { firewall, ruleId }: RuleOfFirewall,
+): Promise<Outcome> {
+  const { body } = request;
+  return changeRules(request, tx, firewall, (there) => {
+    const at = there.findIndex(({ id }) => id === ruleId);
+    const rule = there[at];
+    if (rule === undefined) throw new NotFound();
+    const changed = changedRule(rule, body);
+    // Another change of it may have come in between, with which this one makes no sense.
+    const errors = ruleTextErrors("", viewRule(changed));
+    if (errors.length > 0) throw new Invalid(errors);
+    return there.toSpliced(at, 1).toSpliced(body.position ?? at, 0, changed);
+  });
+}
+
 async function changeRules(
   request: ApiRequest,
   tx: Tx,
@@ -73,13 +105,11 @@ async function changeRules(
   const firewall = await lockFirewall(tx, request.organisationId, found.id);
   if (firewall === null) throw new NotFound();
   request.checkGeneration(firewall);
+  const rules = change(firewall.rules);
   await lockFiltered(tx, request.organisationId, firewall.region);
-  await replaceRules(tx, firewall, change(firewall.rules)).catch((error: unknown) => {
-    // A subnet, a network or a firewall that a rule names went away after the look at it.
-    throw violatedConstraint(error)?.startsWith("firewall_peer") === true
-      ? new Invalid([fieldError("/rules", "not_found", "a peer is not there any more")])
-      : error;
-  });
+  // After the servers, as at the end of their jobs, which count what was used; before the subnets that a rule names.
+  await takeQuota(tx, request.organisationId, { firewall_rules: rules.length - firewall.rules.length });
+  await replaceRules(tx, firewall, rules);
   await changeFirewallRow(tx, firewall);
   return toldServers(request, tx, firewall);
 }

@@ -15,6 +15,8 @@ export const limitColumns: { readonly [name in QuotaName]: LimitColumn } = {
   subnets: "subnet_limit",
   ssh_keys: "ssh_key_limit",
   public_ips: "public_ip_limit",
+  firewalls: "firewall_limit",
+  firewall_rules: "firewall_rule_limit",
 };
 
 const columns = quotaNames.map((name) => limitColumns[name]);

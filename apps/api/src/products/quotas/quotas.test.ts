@@ -111,6 +111,8 @@ describe("quotas", () => {
         { name: "subnets", limit: null, used: 1, reserved: 0, unit: "count" },
         { name: "ssh_keys", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "public_ips", limit: null, used: 0, reserved: 0, unit: "count" },
+        { name: "firewalls", limit: null, used: 0, reserved: 0, unit: "count" },
+        { name: "firewall_rules", limit: null, used: 0, reserved: 0, unit: "count" },
       ],
       next_cursor: null,
     });

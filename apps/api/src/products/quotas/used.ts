@@ -33,6 +33,10 @@ export async function countUse(
       ...(wants("subnets") ? { subnets: await count(db, "subnet", organisationId) } : {}),
       ...(wants("public_ips") ? { public_ips: await count(db, "public_ip", organisationId) } : {}),
       ...(wants("ssh_keys") ? { ssh_keys: await count(db, "ssh_key", organisationId) } : {}),
+      ...(wants("firewalls") ? { firewalls: await count(db, "firewall", organisationId) } : {}),
+      ...(wants("firewall_rules")
+        ? { firewall_rules: await count(db, "firewall_rule", organisationId) }
+        : {}),
     },
     reserved: servers.reserved,
   };
@@ -88,7 +92,7 @@ export function quotaOfPackage(slug: string): QuotaAmounts {
 
 async function count(
   db: Database | Tx,
-  table: "network" | "subnet" | "ssh_key" | "public_ip",
+  table: "network" | "subnet" | "ssh_key" | "public_ip" | "firewall" | "firewall_rule",
   organisationId: string,
 ): Promise<number> {
   const { rows } = await db

@@ -12,6 +12,8 @@ const units: { readonly [name in QuotaName]: Schemas["Quota"]["unit"] } = {
   subnets: "count",
   ssh_keys: "count",
   public_ips: "count",
+  firewalls: "count",
+  firewall_rules: "count",
 };
 
 export function viewQuotas(limits: QuotaLimits, { used, reserved }: QuotaUse): Schemas["QuotaList"] {

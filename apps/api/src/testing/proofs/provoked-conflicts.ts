@@ -114,12 +114,15 @@ async function provokeFirewallJobs(
 ): Promise<void> {
   const { owner, region } = tenant;
   const [some] = tenant.firewallBody().rules;
+  made(await owner.patch(`${idle}/rules/${rule}`, { description: "of nobody" }));
   made(await owner.delete(`${idle}/rules/${rule}`));
   made(await owner.delete(`${idle}/attachments/${attachment}`));
   const used = await tenant.addUsedFirewall({ subnet_id: standing.subnet });
   const path = `/firewalls/${used.firewall}/rules`;
   const set = made(await owner.put(path, { rules: [{ ...some, ports: ["443"] }] }));
   await runJob(region.agent, set.job.id);
+  const [setRule] = set.firewall.rules;
+  await runJob(region.agent, made(await owner.patch(`${path}/${setRule.id}`, { ports: ["22"] })).job.id);
   await runJob(region.agent, made(await owner.post(path, some)).job.id);
 }
 

@@ -158,6 +158,13 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: async ({ tenant }) => ({ firewall_id: await tenant.addFirewall() }),
     body: () => anyRule(443),
   },
+  updateFirewallRule: {
+    path: async (side) => {
+      const { firewall, firewall_rule } = await side.tenant.addUsedFirewall(inSubnet(side));
+      return { firewall_id: firewall, firewall_rule_id: firewall_rule };
+    },
+    body: () => ({ ports: ["8443"] }),
+  },
   removeFirewallRule: {
     path: async (side) => {
       const { firewall, firewall_rule } = await side.tenant.addUsedFirewall(inSubnet(side));
