@@ -6,6 +6,7 @@ import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "./console-cont
 import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
 import type { Log } from "./log.ts";
 import { consoleRoutes } from "./products/consoles/routes.tsx";
+import { firewallRoutes } from "./products/firewalls/routes.tsx";
 import { ipPoolRoutes } from "./products/ip-pools/routes.tsx";
 import { jobRoutes } from "./products/jobs/routes.tsx";
 import { networkRoutes } from "./products/networks/routes.tsx";
@@ -87,6 +88,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", sshKeyRoutes());
   app.route("/", operatorRoutes(services));
   app.route("/", networkRoutes());
+  app.route("/", firewallRoutes());
   app.route("/", publicIpRoutes());
   app.route("/", ipPoolRoutes());
   app.route("/", jobRoutes(services));

@@ -1,6 +1,7 @@
 const paths = {
   servers: "M4 5.5h16v5H4zM4 13.5h16v5H4zM7 8h.01M7 16h.01M11 8h5M11 16h5",
   networks: "M12 4v6M5 14v-2.5h14V14M12 10v4M3.5 14h3v5h-3zM10.5 14h3v5h-3zM17.5 14h3v5h-3z",
+  firewalls: "M4 6h16v12H4zM4 10h16M4 14h16M9.3 6v4M14.7 6v4M7 10v4M12 10v4M17 10v4M9.3 14v4M14.7 14v4",
   addresses:
     "M12 21s6.5-6.2 6.5-11A6.5 6.5 0 0 0 5.5 10c0 4.8 6.5 11 6.5 11zM12 12.2a2.4 2.4 0 1 0 0-4.8 2.4 2.4 0 0 0 0 4.8z",
   regions:
@@ -14,6 +15,8 @@ const paths = {
   tag: "M4 5h7l9 9-6.5 6.5L4.5 11.5zM8 8.6h.01",
   plus: "M12 5v14M5 12h14",
   check: "m5 12.5 4.5 4.5L19 7.5",
+  up: "M12 19V6M6.5 11 12 5.5 17.5 11",
+  down: "M12 5v13M6.5 13l5.5 5.5 5.5-5.5",
   cross: "M6.5 6.5l11 11M17.5 6.5l-11 11",
   dot: "M12 11.5h.01",
   copy: "M9 9h10v11H9zM15 9V4H5v11h4",

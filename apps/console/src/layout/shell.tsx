@@ -6,7 +6,15 @@ import { Mark } from "./mark.tsx";
 import { Preferences } from "./preferences.tsx";
 import type { View } from "./view.ts";
 
-export type Section = "servers" | "networks" | "publicIps" | "sshKeys" | "jobs" | "usage" | "operator";
+export type Section =
+  | "servers"
+  | "networks"
+  | "firewalls"
+  | "publicIps"
+  | "sshKeys"
+  | "jobs"
+  | "usage"
+  | "operator";
 
 const sections: readonly {
   readonly id: Section;
@@ -16,6 +24,7 @@ const sections: readonly {
 }[] = [
   { id: "servers", path: "/servers", icon: "servers" },
   { id: "networks", path: "/networks", icon: "networks" },
+  { id: "firewalls", path: "/firewalls", icon: "firewalls" },
   { id: "publicIps", path: "/public-ips", icon: "addresses" },
   { id: "sshKeys", path: "/ssh-keys", icon: "keys" },
   { id: "jobs", path: "/jobs", icon: "jobs" },

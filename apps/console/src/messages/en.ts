@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
 
 /** English, and by its shape the list of everything the console can say. */
@@ -6,12 +7,14 @@ export const en = {
   /** For letters and order; English is also the language of the API's own words. */
   locale: "en",
   ...operatorEn,
+  ...networkingEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {
     label: "Main",
     servers: "Servers",
     networks: "Networks",
+    firewalls: "Firewalls",
     publicIps: "Public IPs",
     sshKeys: "SSH keys",
     jobs: "Jobs",
@@ -260,6 +263,8 @@ export const en = {
       unlabelled: "The label is removed.",
       attaching: "The address is on its way to the server.",
       detaching: "The address is being taken off the server.",
+      firewallAttached: "The firewall is attached. The server is being told.",
+      firewallDetached: "The firewall is detached. The server is being told.",
       unprotected: "The protection is off.",
       consoleEnded: "The console session is ended.",
       retried: "The job is queued again.",

@@ -28,6 +28,9 @@ test("no text of one language is left in the other", () => {
   // Names of things that are the same in both.
   expect(same.map(([path]) => path)).toEqual([
     "organisations.segmentKinds.disk",
+    "firewalls.protocols.icmp",
+    "firewalls.protocols.icmpv6",
+    "reach.port",
     "product",
     "consoles.acts.ctrlAltDel",
     "create.linux",

@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Messages } from "./messages.ts";
+import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
 
 /** What a request can be refused for although it is right: each is said in the page's language. */
@@ -23,12 +24,14 @@ type ConflictCode = Exclude<
 export const tr = {
   locale: "tr",
   ...operatorTr,
+  ...networkingTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {
     label: "Ana menü",
     servers: "Sunucular",
     networks: "Ağlar",
+    firewalls: "Güvenlik duvarları",
     publicIps: "Genel IP'ler",
     sshKeys: "SSH anahtarları",
     jobs: "İşler",
@@ -266,6 +269,8 @@ export const tr = {
       unlabelled: "Etiket kaldırıldı.",
       attaching: "Adres sunucuya doğru yolda.",
       detaching: "Adres sunucudan alınıyor.",
+      firewallAttached: "Güvenlik duvarı bağlandı. Sunucuya bildiriliyor.",
+      firewallDetached: "Güvenlik duvarı ayrıldı. Sunucuya bildiriliyor.",
       unprotected: "Koruma kaldırıldı.",
       consoleEnded: "Konsol oturumu sonlandırıldı.",
       retried: "İş yeniden sıraya alındı.",

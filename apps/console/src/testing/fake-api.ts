@@ -81,6 +81,7 @@ export async function startFakeApi(): Promise<FakeApi> {
         more?: Partial<Schemas["Problem"]>,
       ) => Answer;
       readonly token: string;
+      readonly headers: Headers;
     }) => Answer | Promise<Answer>,
     open = false,
   ): void {
@@ -120,7 +121,15 @@ export async function startFakeApi(): Promise<FakeApi> {
         return withoutSecret(known.answer);
       }
       const params = context.req.param() as Params;
-      const answer = await handler({ params, query: url.searchParams, body: body as Body, fail, token });
+      const { headers } = context.req.raw;
+      const answer = await handler({
+        params,
+        query: url.searchParams,
+        body: body as Body,
+        fail,
+        token,
+        headers,
+      });
       if (key !== undefined && answer.status < 300) replies.set(`${id} ${key}`, { request, answer });
       return answer;
     }
@@ -164,6 +173,7 @@ export type Operation = <Body>(
       more?: Partial<Schemas["Problem"]>,
     ) => Answer;
     readonly token: string;
+    readonly headers: Headers;
   }) => Answer | Promise<Answer>,
   open?: boolean,
 ) => void;

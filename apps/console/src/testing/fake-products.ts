@@ -3,6 +3,7 @@ import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { Answer, Operation } from "./fake-api.ts";
 import { registerConsoleSessions } from "./fake-consoles.ts";
+import { registerFirewalls } from "./fake-firewalls.ts";
 import { registerIpPools } from "./fake-ip-pools.ts";
 import { registerOperator } from "./fake-operator.ts";
 import { page } from "./fake-page.ts";
@@ -21,6 +22,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerJobs(operation, state, app, calls);
   registerSshKeys(operation, state);
   registerNetworks(operation, state);
+  registerFirewalls(operation, state);
   registerOperator(operation, state);
   registerPublicIps(operation, state);
   registerConsoleSessions(operation, state);

@@ -32,6 +32,12 @@ const member = [
   "ssh_key:delete",
   "network:read",
   "network:create",
+  "network:update",
+  "network:delete",
+  "firewall:read",
+  "firewall:create",
+  "firewall:update",
+  "firewall:delete",
   "public_ip:read",
   "public_ip:create",
   "public_ip:update",
@@ -117,6 +123,7 @@ export class FakeState {
   readonly sshKeys: Schemas["SshKey"][] = [];
   readonly networks: Schemas["Network"][] = [];
   readonly subnets: Schemas["Subnet"][] = [];
+  readonly firewalls: Schemas["Firewall"][] = [];
   readonly drift: Schemas["Drift"][] = [];
   readonly regions: Schemas["Region"][] = [{ ...fakeRegion }];
   readonly agentTokens: Schemas["Token"][] = [];

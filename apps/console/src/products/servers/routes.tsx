@@ -13,6 +13,7 @@ import { renderPage } from "../../layout/document.tsx";
 import type { Messages } from "../../messages/messages.ts";
 import { addressRoutes } from "./address-routes.ts";
 import { createServerRoutes } from "./create-routes.tsx";
+import { serverFirewallRoutes } from "./firewall-routes.ts";
 import { ServerListPage } from "./list-page.tsx";
 import { readServerListQuery } from "./list-query.ts";
 import { type ActEnd, operationRoutes } from "./operation-routes.ts";
@@ -93,6 +94,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
 
   operationRoutes(routes, services, afterAct);
   addressRoutes(routes, afterAct);
+  serverFirewallRoutes(routes, afterAct);
   resizeRoutes(routes);
 
   function afterAct(context: ConsoleContext, id: string, act: string, end: ActEnd) {
@@ -122,15 +124,17 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
 
   async function showServer(context: ConsoleContext, id: string, status: 200 | 409 | 422, shown: Shown) {
     const api = context.get("api");
-    const [server, jobs, networks, sshKeys, catalog, publicIps, consoleSessions] = await Promise.all([
-      read(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } })),
-      read(api.GET("/jobs", { params: { query: { resource: id, limit: 10 } } })),
-      read(api.GET("/networks", { params: { query: { limit: 200 } } })),
-      read(api.GET("/ssh-keys", { params: { query: { limit: 200 } } })),
-      read(api.GET("/catalog")),
-      read(api.GET("/public-ips", { params: { query: { limit: 200 } } })),
-      read(api.GET("/servers/{server_id}/console-sessions", { params: { path: { server_id: id } } })),
-    ]);
+    const [server, jobs, networks, sshKeys, catalog, publicIps, firewalls, consoleSessions] =
+      await Promise.all([
+        read(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } })),
+        read(api.GET("/jobs", { params: { query: { resource: id, limit: 10 } } })),
+        read(api.GET("/networks", { params: { query: { limit: 200 } } })),
+        read(api.GET("/ssh-keys", { params: { query: { limit: 200 } } })),
+        read(api.GET("/catalog")),
+        read(api.GET("/public-ips", { params: { query: { limit: 200 } } })),
+        read(api.GET("/firewalls", { params: { query: { limit: 200 } } })),
+        read(api.GET("/servers/{server_id}/console-sessions", { params: { path: { server_id: id } } })),
+      ]);
     const { consolePassword } = shown;
     const image = catalog.images.find(({ slug }) => slug === server.image.slug);
     return context.html(
@@ -148,6 +152,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
           sshKeys={sshKeys.items}
           catalog={catalog}
           publicIps={publicIps.items}
+          firewalls={firewalls.items}
           consoleSessions={consoleSessions.items}
           jobs={jobs.items}
           job={await currentJob(context, server, jobs.items)}

@@ -2,6 +2,7 @@ import { Copyable, When } from "../../layout/parts.tsx";
 import { ConsoleSessions } from "../consoles/console-sessions.tsx";
 import { LabelsPanel } from "./labels-panel.tsx";
 import { ServerAddresses } from "./server-addresses.tsx";
+import { ServerFirewalls } from "./server-firewalls.tsx";
 import { ServerSeen } from "./server-seen.tsx";
 import type { ShowPageProps } from "./show-page.tsx";
 
@@ -54,6 +55,7 @@ export function ServerFacts(props: ShowPageProps) {
       <div class="stack">
         <ServerSeen {...props} />
         <ServerAddresses {...props} />
+        <ServerFirewalls {...props} />
         <ConsoleSessions {...props} />
       </div>
     </div>
@@ -81,7 +83,7 @@ function Interfaces({ view, server, networks }: ShowPageProps) {
             <div>
               <dt>{messages.servers.network}</dt>
               <dd>
-                <a href={`/networks#${nic.network_id}`}>{network?.name ?? nic.network_id}</a>
+                <a href={`/networks/${nic.network_id}`}>{network?.name ?? nic.network_id}</a>
               </dd>
             </div>
             <div>

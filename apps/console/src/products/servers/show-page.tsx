@@ -23,6 +23,7 @@ export type ShowPageProps = {
   readonly catalog: Schemas["Catalog"];
   /** Addresses of the organisation that a server could be given. */
   readonly publicIps: readonly Schemas["PublicIp"][];
+  readonly firewalls: readonly Schemas["Firewall"][];
   /** Who has the console open. */
   readonly consoleSessions: readonly Schemas["ConsoleSession"][];
   /** Newest first, without steps. */

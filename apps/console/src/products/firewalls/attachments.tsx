@@ -1,0 +1,196 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { Problem } from "../../layout/fields.tsx";
+import { FormSeal, Status, type Tone } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
+import { refusedForm } from "../../refused-form.ts";
+import { ActButton } from "../servers/act-button.tsx";
+import { type Places, subnetName } from "./places.ts";
+import type { FirewallPageProps } from "./show-page.tsx";
+
+type Attachment = Schemas["FirewallAttachment"];
+
+export const attachmentTones = {
+  applied: "good",
+  pending: "busy",
+  failed: "bad",
+} as const satisfies Record<Attachment["status"], Tone>;
+
+/** What an attachment is to, in words. */
+export function targetText(view: View, places: Places, attachment: Attachment): string {
+  const { gone } = view.messages.firewalls.peer;
+  if (attachment.server_id !== null)
+    return places.servers.find(({ id }) => id === attachment.server_id)?.name ?? gone(attachment.server_id);
+  if (attachment.subnet_id !== null)
+    return subnetName(places, attachment.subnet_id) ?? gone(attachment.subnet_id);
+  return attachment.label_selector ?? "";
+}
+
+/** Where the rules hold, and how it becomes more or less. */
+export function Attachments(props: FirewallPageProps & { readonly why: string | null }) {
+  const { view, firewall, places, why, idempotencyKey } = props;
+  const text = view.messages.firewalls.attachments;
+  return (
+    <section class="panel" id="attachments" aria-labelledby="attachments-title">
+      <div class="panel-head">
+        <h2 id="attachments-title">{text.title}</h2>
+      </div>
+      {firewall.attachments.length === 0 ? (
+        <p class="hint">{text.none}</p>
+      ) : (
+        <table class="list">
+          <caption class="visually-hidden">{text.title}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{text.what}</th>
+              <th scope="col">{text.servers}</th>
+              <th scope="col">{text.state}</th>
+              <td />
+            </tr>
+          </thead>
+          <tbody>
+            {firewall.attachments.map((attachment) => {
+              const what = targetText(view, places, attachment);
+              return (
+                <tr id={attachment.id} data-tone={attachmentTones[attachment.status]}>
+                  <th scope="row">
+                    <Target view={view} attachment={attachment} places={places} />
+                  </th>
+                  <td class="figures" data-label={text.servers}>
+                    {view.format.number(attachment.servers)}
+                  </td>
+                  <td data-label={text.state}>
+                    <Status tone={attachmentTones[attachment.status]}>
+                      {text.states[attachment.status]}
+                    </Status>
+                  </td>
+                  <td class="row-act">
+                    <form method="post" action={`/firewalls/${firewall.id}/detach`}>
+                      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${attachment.id}`} />
+                      <input type="hidden" name="attachment_id" value={attachment.id} />
+                      <button
+                        type="submit"
+                        class="button"
+                        aria-label={text.detachNamed(what)}
+                        disabled={why !== null}
+                      >
+                        {text.detach}
+                      </button>
+                    </form>
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+      {firewall.attachments.some(({ status }) => status === "failed") ? (
+        <p class="hint">{text.failedHint}</p>
+      ) : null}
+      <AttachForm {...props} />
+    </section>
+  );
+}
+
+function Target({
+  view,
+  attachment,
+  places,
+}: {
+  readonly view: View;
+  readonly attachment: Attachment;
+  readonly places: Places;
+}) {
+  const what = targetText(view, places, attachment);
+  if (attachment.server_id !== null) return <a href={`/servers/${attachment.server_id}`}>{what}</a>;
+  if (attachment.subnet_id !== null) {
+    const network = places.networks.find(({ subnets }) =>
+      subnets.some(({ id }) => id === attachment.subnet_id),
+    );
+    return (
+      <a href={network === undefined ? "/networks" : `/networks/${network.id}#${attachment.subnet_id}`}>
+        {what}
+      </a>
+    );
+  }
+  return (
+    <a class="tag mono" href={`/servers?${new URLSearchParams({ labels: what })}`}>
+      {what}
+    </a>
+  );
+}
+
+function AttachForm(props: FirewallPageProps & { readonly why: string | null }) {
+  const { view, firewall, places, why, idempotencyKey } = props;
+  const text = view.messages.firewalls.attachments;
+  const form = refusedForm(props.form, "attach");
+  const typed = form?.values ?? {};
+  const isWrong = form?.problems.target !== undefined;
+  const attached = new Set(
+    firewall.attachments.flatMap(({ server_id, subnet_id }) => [server_id, subnet_id]),
+  );
+  const option = (value: string, label: string) => (
+    <option value={value} selected={typed.target === value}>
+      {label}
+    </option>
+  );
+  const subnets = places.networks.flatMap((network) =>
+    network.subnets.filter(({ id }) => !attached.has(id)).map((subnet) => ({ network, subnet })),
+  );
+  const servers = places.servers.filter(({ id }) => !attached.has(id));
+  return (
+    <form
+      id="attach-form"
+      class="label-row target-row"
+      method="post"
+      action={`/firewalls/${firewall.id}/attach`}
+      {...(form === null ? {} : { "hx-morph-skip": "" })}
+    >
+      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-attach`} />
+      <div class="field" data-invalid={isWrong ? "true" : undefined}>
+        <label for="attach-target">{text.target}</label>
+        <select
+          id="attach-target"
+          name="target"
+          disabled={why !== null}
+          aria-invalid={isWrong ? "true" : undefined}
+          aria-describedby={isWrong ? "attach-problem" : undefined}
+        >
+          {option("", view.messages.firewalls.peer.choose)}
+          {option("labels", text.labelsOption)}
+          {subnets.length === 0 ? null : (
+            <optgroup label={view.messages.firewalls.peer.subnets}>
+              {subnets.map(({ network, subnet }) => option(subnet.id, `${network.name}/${subnet.name}`))}
+            </optgroup>
+          )}
+          {servers.length === 0 ? null : (
+            <optgroup label={view.messages.servers.title}>
+              {servers.map(({ id, name }) => option(id, name))}
+            </optgroup>
+          )}
+        </select>
+        <Problem name="attach" problems={form?.problems.target} />
+      </div>
+      <div class="field target-text">
+        <label for="attach-selector">{text.selector}</label>
+        <input
+          id="attach-selector"
+          class="mono"
+          type="text"
+          name="selector"
+          value={typed.selector ?? ""}
+          placeholder="role=web"
+          maxlength={1000}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          disabled={why !== null}
+          aria-describedby="attach-hint"
+        />
+      </div>
+      <ActButton why={why}>{text.attach}</ActButton>
+      <p class="hint target-text" id="attach-hint">
+        {text.selectorHint}
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,81 @@
+import { apiCall } from "../../api-call.ts";
+import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
+import { CallExample, FormSeal } from "../../layout/parts.tsx";
+import type { FirewallsPageProps } from "./list-page.tsx";
+
+export const startingRules = {
+  empty: [],
+  ssh: [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }], description: "SSH" }],
+  web: [{ protocol: "tcp", ports: ["80", "443"], peers: [{ any: true }], description: "Web" }],
+  ping: [
+    { protocol: "icmp", peers: [{ any: true }], description: "Ping" },
+    { protocol: "icmpv6", peers: [{ any: true }], description: "Ping" },
+  ],
+} as const;
+export type Start = keyof typeof startingRules;
+
+export function CreateFirewall({ view, regions, form, idempotencyKey }: FirewallsPageProps) {
+  const { messages } = view;
+  const text = messages.firewalls;
+  const problems = form?.problems ?? noProblems;
+  return (
+    <section class="panel" aria-labelledby="create-title">
+      <div class="panel-head">
+        <h2 id="create-title">{text.create}</h2>
+      </div>
+      <form class="form" method="post" action="/firewalls">
+        <FormSeal view={view} idempotencyKey={idempotencyKey} />
+        <TextField
+          view={view}
+          name="name"
+          label={messages.common.name}
+          value={form?.values.name ?? ""}
+          problems={problems}
+          required
+          mono
+          maxlength={63}
+        />
+        <SelectField
+          name="region"
+          label={messages.common.region}
+          value={form?.values.region ?? ""}
+          options={regions.map(({ slug, name }) => ({ value: slug, label: name }))}
+          problems={problems}
+        />
+        <SelectField
+          name="start"
+          label={text.start}
+          value={form?.values.start ?? "ssh"}
+          options={(Object.keys(startingRules) as Start[]).map((value) => ({
+            value,
+            label: text.starts[value],
+          }))}
+          hint={text.startHint}
+          problems={problems}
+        />
+        <TextField
+          view={view}
+          name="description"
+          label={text.description}
+          value={form?.values.description ?? ""}
+          problems={problems}
+          optional
+          maxlength={500}
+        />
+        <button type="submit" class="button" data-kind="primary">
+          {text.create}
+        </button>
+      </form>
+      <CallExample
+        view={view}
+        id="create-call"
+        call={apiCall({
+          apiUrl: view.apiUrl,
+          method: "POST",
+          path: "/firewalls",
+          body: { name: "web", region: regions[0]?.slug ?? "ist1", rules: startingRules.web },
+        })}
+      />
+    </section>
+  );
+}

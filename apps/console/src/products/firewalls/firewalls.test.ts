@@ -1,0 +1,249 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { fakeAttachment, fakeFirewall } from "../../testing/fake-firewalls.ts";
+import { seedNetworks } from "../../testing/seed-networks.ts";
+import { fieldIn, Visitor } from "../../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let ada: Visitor;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  seedNetworks(world.api.state);
+  ada = await new Visitor(world).signIn();
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+const ssh = { protocol: "tcp" as const, ports: ["22"], peers: [{ any: true as const }], description: "SSH" };
+
+function seedFirewall(): string {
+  const firewall = fakeFirewall({ name: "web", rules: [ssh] });
+  world.api.state.firewalls.push(firewall);
+  return firewall.id;
+}
+const firewall = () => {
+  const [first] = world.api.state.firewalls;
+  if (first === undefined) throw new Error("no firewall");
+  return first;
+};
+
+/** The fields of one row of the form. */
+const row = (number: number, fields: Readonly<Record<string, string>> = {}) =>
+  Object.fromEntries(
+    Object.entries({
+      direction: "in",
+      action: "allow",
+      protocol: "tcp",
+      ports: "22",
+      "peer-0": "any",
+      "peer-0-text": "",
+      priority: "1000",
+      description: "",
+      enabled: "on",
+      ...fields,
+    }).map(([name, value]) => [`rule-${number}-${name}`, value]),
+  );
+
+test("a firewall is made with rules to begin with, and a taken name is told beside its field", async () => {
+  const fields = { name: "web", region: "ist1", start: "web", description: "" };
+  const made = await ada.submit("/firewalls", "/firewalls", fields);
+  expect(made.headers.get("location")).toBe(`/firewalls/${firewall().id}?notice=created`);
+  expect(firewall().rules.map(({ ports }) => ports)).toEqual([["80", "443"]]);
+  const again = await ada.submit("/firewalls", "/firewalls", fields);
+  expect(again.status).toBe(409);
+  expect(await again.text()).toContain('id="name-problem"');
+  expect(await ada.page("/firewalls")).toContain(`href="/firewalls/${firewall().id}"`);
+});
+
+test("rows come, move and go in the form alone; nothing is changed before it is saved", async () => {
+  const id = seedFirewall();
+  const path = `/firewalls/${id}/rules`;
+  const draft = async (fields: Record<string, string>, intent: string) =>
+    (await ada.submit(path, `${path}/draft`, { generation: "1", intent, ...fields })).text();
+  const added = await draft(row(0), "add");
+  expect(added).toContain('id="rule-1-protocol"');
+  const two = { ...row(0), ...row(1, { ports: "443", priority: "2000" }) };
+  const moved = await draft(two, "up:1");
+  expect(fieldIn(moved, "generation")).toBe("1");
+  expect(moved).toMatch(/id="rule-0-ports"[^>]*value="443"/);
+  expect(moved).toMatch(/id="rule-1-ports"[^>]*value="22"/);
+  expect(moved).toMatch(/id="rule-1-priority"[^>]*value="2000"/);
+  const peers = await draft(row(0), "add-peer:0");
+  expect(peers).toContain('id="rule-0-peer-1"');
+  const gone = await draft(two, "remove:0");
+  expect(gone).toMatch(/id="rule-0-ports"[^>]*value="443"/);
+  expect(gone).not.toContain('id="rule-1-ports"');
+  expect(firewall().generation).toBe(1);
+});
+
+test("what is saved is what was typed, peers of every kind with it", async () => {
+  const id = seedFirewall();
+  const [network] = world.api.state.networks;
+  const subnet = network?.subnets[0]?.id ?? "";
+  const { enabled: _enabled, ...off } = row(1, {
+    ports: "",
+    protocol: "any",
+    direction: "out",
+    action: "deny",
+  });
+  const saved = await ada.submit(`/firewalls/${id}/rules`, `/firewalls/${id}/rules`, {
+    generation: "1",
+    ...row(0, {
+      ports: "22, 8000-8100",
+      "peer-0": "cidr",
+      "peer-0-text": "192.0.2.0/24",
+      "peer-1": subnet,
+      "peer-1-text": "",
+      "peer-2": network?.id ?? "",
+      "peer-2-text": "",
+      "peer-3": id,
+      "peer-3-text": "",
+      "peer-4": "labels",
+      "peer-4-text": "role=web",
+    }),
+    ...Object.fromEntries(Object.entries(off).filter(([name]) => name !== "rule-1-enabled")),
+  });
+  expect(saved.headers.get("location")).toBe(`/firewalls/${id}?notice=rules`);
+  expect(firewall().rules).toMatchObject([
+    {
+      ports: ["22", "8000-8100"],
+      peers: [
+        { cidr: "192.0.2.0/24" },
+        { subnet_id: subnet },
+        { network_id: network?.id },
+        { firewall_id: id },
+        { label_selector: "role=web" },
+      ],
+      enabled: true,
+    },
+    { direction: "out", action: "deny", protocol: "any", ports: [], enabled: false },
+  ]);
+  const page = await ada.page(`/firewalls/${id}`);
+  for (const words of ["subnet shop/app", "network shop", "servers of firewall web", "servers with role=web"])
+    expect(page).toContain(words);
+});
+
+test("what is wrong stands beside its field, in the page's language, and what was typed is kept", async () => {
+  const id = seedFirewall();
+  const save = (visitor: Visitor, fields: Record<string, string>) =>
+    visitor.submit(`/firewalls/${id}/rules`, `/firewalls/${id}/rules`, { generation: "1", ...fields });
+  const wrong = {
+    ...row(0, { ports: "99999", "peer-0": "cidr", "peer-0-text": "here" }),
+    ...row(1, { priority: "first" }),
+  };
+  const schema = await save(ada, wrong);
+  expect(schema.status).toBe(422);
+  expect(await schema.text()).toContain('id="rule-1-priority-problem"');
+  const refused = await (await save(ada, { ...wrong, "rule-1-priority": "5" })).text();
+  expect(refused).toMatch(/id="rule-0-ports-problem">\s*Is neither a port/);
+  expect(refused).toContain('id="rule-0-peer-0-problem"');
+  expect(refused).toContain('value="99999"');
+  const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
+  const said = await (await save(turkish, wrong)).text();
+  expect(said).toContain(`id="rule-1-priority-problem"`);
+  expect(said).not.toMatch(/problem">\s*(Must|Is) /);
+  expect(firewall().generation).toBe(1);
+});
+
+test("rules that somebody else has changed are not overwritten unseen", async () => {
+  const id = seedFirewall();
+  const save = (generation: string) =>
+    ada.submit(`/firewalls/${id}/rules`, `/firewalls/${id}/rules`, {
+      generation,
+      ...row(0, { ports: "80" }),
+    });
+  firewall().generation = 7;
+  const refused = await save("1");
+  expect(refused.status).toBe(412);
+  const page = await refused.text();
+  expect(page).toContain("Somebody has changed the rules");
+  expect(page).toMatch(/id="rule-0-ports"[^>]*value="80"/);
+  expect(fieldIn(page, "generation")).toBe("7");
+  expect((await save("7")).status).toBe(303);
+});
+
+test("it is attached to servers, subnets and labels, and taken off again", async () => {
+  const id = seedFirewall();
+  const { servers, networks } = world.api.state;
+  const path = `/firewalls/${id}`;
+  for (const target of [servers[0]?.id ?? "", networks[0]?.subnets[0]?.id ?? ""])
+    await ada.submit(path, `${path}/attach`, { target, selector: "" });
+  const attached = await ada.submit(path, `${path}/attach`, { target: "labels", selector: "role=web" });
+  expect(attached.headers.get("location")).toBe(`${path}?notice=attached`);
+  expect(firewall().attachments.map(({ type }) => type)).toEqual(["server", "subnet", "label_selector"]);
+  const page = await ada.page(path);
+  for (const words of ["app-1", "shop/app", "role=web", "on its way"]) expect(page).toContain(words);
+  const none = await ada.submit(path, `${path}/attach`, { target: "", selector: "" });
+  expect(none.status).toBe(422);
+  expect(await none.text()).toContain('id="attach-problem"');
+  const attachment_id = firewall().attachments[0]?.id ?? "";
+  await ada.submit(path, `${path}/detach`, { attachment_id });
+  expect(firewall().attachments.map(({ type }) => type)).toEqual(["subnet", "label_selector"]);
+});
+
+test("a question in the address is answered with the rule that decides", async () => {
+  const id = seedFirewall();
+  const to = world.api.state.servers[0]?.id ?? "";
+  const ask = (port: string, address = "198.51.100.7") =>
+    ada.page(
+      `/firewalls/${id}?from=address&from_address=${address}&to=${to}&to_address=&protocol=tcp&port=${port}`,
+    );
+  const allowed = await ask("22");
+  expect(allowed).toContain('data-verdict="allowed"');
+  expect(allowed).toContain(`href="#${firewall().rules[0]?.id}"`);
+  const denied = await ask("23");
+  expect(denied).toContain('data-verdict="denied"');
+  expect(denied).toContain("No rule matches");
+  expect(await ask("22", "nowhere")).toContain('id="test-from-problem"');
+});
+
+test("it is deleted by its name alone, and while it is attached the button says why not", async () => {
+  const id = seedFirewall();
+  const path = `/firewalls/${id}`;
+  firewall().attachments.push(fakeAttachment(world.api.state, { label_selector: "role=web" }));
+  expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Delete firewall/);
+  expect(await ada.page(path)).toContain("Detach it everywhere first");
+  firewall().attachments.length = 0;
+  const other = fakeFirewall({ name: "other", rules: [{ ...ssh, peers: [{ firewall_id: id }] }] });
+  world.api.state.firewalls.push(other);
+  expect(await ada.page(path)).toContain("A rule of another firewall names it");
+  world.api.state.firewalls.pop();
+  const wrong = await ada.submit(path, `${path}/delete`, { confirm_name: "wob" });
+  expect(wrong.status).toBe(422);
+  expect(world.api.state.firewalls).toHaveLength(1);
+  const deleted = await ada.submit(path, `${path}/delete`, { confirm_name: "web" });
+  expect(deleted.headers.get("location")).toBe("/firewalls?notice=deleted");
+  expect(world.api.state.firewalls).toHaveLength(0);
+});
+
+test("who may only look sees everything and can change nothing", async () => {
+  const id = seedFirewall();
+  const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
+  const page = await vera.page(`/firewalls/${id}`);
+  expect(page).toContain("SSH");
+  expect(page).not.toContain(`href="/firewalls/${id}/rules"`);
+  expect(page).toContain("firewall:update");
+  expect(await vera.page("/firewalls")).toContain("firewall:create");
+});
+
+test("a server's page shows what filters it and why, and attaches and detaches", async () => {
+  const id = seedFirewall();
+  const [server] = world.api.state.servers;
+  const path = `/servers/${server?.id}`;
+  expect(await ada.page(path)).toContain("No firewall");
+  const attached = await ada.submit(path, `${path}/attach-firewall`, { firewall_id: id });
+  expect(attached.headers.get("location")).toBe(`${path}?notice=firewallAttached`);
+  firewall().attachments.push(
+    fakeAttachment(world.api.state, { subnet_id: server?.interfaces[0]?.subnet_id ?? "" }),
+    fakeAttachment(world.api.state, { label_selector: "role=data" }),
+  );
+  const page = await ada.page(path);
+  expect(page).toContain("attached to this server");
+  expect(page).toContain("by its subnet shop/app");
+  expect(page).not.toContain("role=data");
+  const attachment_id = firewall().attachments[0]?.id ?? "";
+  await ada.submit(path, `${path}/detach-firewall`, { firewall_id: id, attachment_id });
+  expect(await ada.page(path)).not.toContain("attached to this server");
+});

@@ -1,0 +1,221 @@
+import type { RequestBody, Schemas } from "@kule/contract/schemas";
+import { Hono } from "hono";
+import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
+import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { noProblems } from "../../layout/fields.tsx";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { fieldProblems } from "../../problem-messages.ts";
+import { type Beside, type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { nothingAsked, questionBody, questionField, readQuestion } from "../networks/reach-form.tsx";
+import { type Start, startingRules } from "./create-form.tsx";
+import { FirewallsPage } from "./list-page.tsx";
+import { readPlaces } from "./places.ts";
+import { ruleRoutes } from "./rule-routes.tsx";
+import { FirewallPage } from "./show-page.tsx";
+import type { TestAnswer } from "./test-panel.tsx";
+
+const createFields = ["name", "region", "start", "description"] as const;
+
+export function firewallRoutes(): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/firewalls", (context) => showList(context, noticeBanner(context), null, 200));
+
+  routes.post("/firewalls", async (context) => {
+    const values = postedValues(context, createFields);
+    const rules = startingRules[values.start as Start] ?? [];
+    const outcome = await attempt(
+      context.get("api").POST("/firewalls", {
+        params: { header: { "Idempotency-Key": postedKey(context) } },
+        body: {
+          name: values.name,
+          ...(values.region === "" ? {} : { region: values.region }),
+          ...(values.description === "" ? {} : { description: values.description }),
+          rules: structuredClone(rules) as unknown as NonNullable<RequestBody<"createFirewall">["rules"]>,
+        },
+      }),
+    );
+    if (outcome.kind === "done")
+      return context.redirect(`/firewalls/${outcome.data.firewall.id}?notice=created`, 303);
+    const { form, banner, status } = refuseForm(context, outcome, "firewall", values, {
+      fields: ["name", "region", "description"],
+      conflicts: { name_taken: "name" },
+    });
+    return showList(context, banner, form, status);
+  });
+
+  ruleRoutes(routes);
+
+  routes.get("/firewalls/:id", (context) => showFirewall(context, noticeBanner(context), null, 200));
+  // Where a refused form was sent to, asked for again: the page that it is on.
+  routes.get("/firewalls/:id/*", (context) => context.redirect(`/firewalls/${context.req.param("id")}`, 303));
+
+  routes.post("/firewalls/:id/settings", async (context) => {
+    const values = postedValues(context, ["name", "description"]);
+    const outcome = await attempt(
+      context.get("api").PATCH("/firewalls/{firewall_id}", { ...options(context), body: values }),
+    );
+    return answer(context, outcome, "changed", "settings", values, {
+      fields: ["name", "description"],
+      conflicts: { name_taken: "name" },
+    });
+  });
+
+  routes.post("/firewalls/:id/attach", async (context) => {
+    const values = postedValues(context, ["target", "selector"]);
+    const outcome = await attempt(
+      context.get("api").POST("/firewalls/{firewall_id}/attachments", {
+        ...options(context),
+        body: targetOf(values),
+      }),
+    );
+    return answer(context, outcome, "attached", "attach", values, { everything: "target" });
+  });
+
+  routes.post("/firewalls/:id/detach", async (context) => {
+    const { params } = options(context);
+    const id = context.get("form").get("attachment_id") ?? "";
+    const outcome = await attempt(
+      context.get("api").DELETE("/firewalls/{firewall_id}/attachments/{firewall_attachment_id}", {
+        params: { ...params, path: { ...params.path, firewall_attachment_id: id } },
+      }),
+    );
+    // Somebody else was faster: what was wanted is true.
+    const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
+    if (isGone) return context.redirect(`/firewalls/${context.req.param("id")}?notice=detached`, 303);
+    return answer(context, outcome, "detached", "detach", {}, {});
+  });
+
+  routes.post("/firewalls/:id/delete", async (context) => {
+    const values = postedValues(context, ["confirm_name"]);
+    const api = context.get("api");
+    const { params } = options(context);
+    const firewall = await read(api.GET("/firewalls/{firewall_id}", { params: { path: params.path } }));
+    if (values.confirm_name !== firewall.name) {
+      const problems = { confirm_name: [context.get("view").messages.firewalls.confirmMismatch] };
+      return showFirewall(context, null, { of: "delete", values, problems }, 422);
+    }
+    const outcome = await attempt(api.DELETE("/firewalls/{firewall_id}", { params }));
+    if (outcome.kind === "done") return context.redirect("/firewalls?notice=deleted", 303);
+    return answer(context, outcome, "deleted", "delete", values, { everything: "confirm_name" });
+  });
+
+  return routes;
+}
+
+function targetOf(values: { readonly target: string; readonly selector: string }): Schemas["FirewallAttach"] {
+  if (values.target === "labels") return { label_selector: values.selector };
+  if (values.target === "") return {};
+  return values.target.startsWith("sub_") ? { subnet_id: values.target } : { server_id: values.target };
+}
+
+function options(context: ConsoleContext) {
+  return {
+    params: {
+      path: { firewall_id: context.req.param("id") ?? "" },
+      header: { "Idempotency-Key": postedKey(context) },
+    },
+  };
+}
+
+function noticeBanner(context: ConsoleContext): PageBanner {
+  const text = noticeOf(context, context.get("view").messages.firewalls.notices);
+  return text === null ? null : { kind: "notice", text };
+}
+
+function answer(
+  context: ConsoleContext,
+  outcome: Outcome<unknown>,
+  notice: string,
+  of: string,
+  values: Readonly<Record<string, string>>,
+  beside: Beside,
+) {
+  if (outcome.kind === "done")
+    return context.redirect(`/firewalls/${context.req.param("id")}?notice=${notice}`, 303);
+  const { form, banner, status } = refuseForm(context, outcome, of, values, beside);
+  return showFirewall(context, banner, form, status);
+}
+
+async function showList(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const cursor = context.req.query("cursor") || undefined;
+  const all = { params: { query: { limit: 200 } } };
+  const [firewalls, catalog, servers, networks] = await Promise.all([
+    read(
+      api.GET("/firewalls", {
+        params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
+      }),
+    ),
+    read(api.GET("/catalog")),
+    read(api.GET("/servers", all)),
+    read(api.GET("/networks", all)),
+  ]);
+  return context.html(
+    renderPage(
+      <FirewallsPage
+        view={context.get("view")}
+        firewalls={firewalls}
+        places={{ servers: servers.items, networks: networks.items, firewalls: firewalls.items }}
+        regions={catalog.regions}
+        cursor={cursor}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
+
+async function showFirewall(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const path = { firewall_id: context.req.param("id") ?? "" };
+  const firewall = await read(api.GET("/firewalls/{firewall_id}", { params: { path } }));
+  const [places, asked] = await Promise.all([
+    readPlaces(context, firewall.region),
+    askFirewall(context, firewall.id),
+  ]);
+  return context.html(
+    renderPage(
+      <FirewallPage
+        view={context.get("view")}
+        firewall={firewall}
+        places={places}
+        asked={asked}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
+
+/** The answer to the question in the page's address. */
+async function askFirewall(context: ConsoleContext, id: string): Promise<TestAnswer> {
+  const values = readQuestion((name) => context.req.query(name));
+  if (values === null) return { ...nothingAsked, verdict: null };
+  const outcome = await attempt(
+    context.get("api").POST("/firewalls/{firewall_id}/test", {
+      params: { path: { firewall_id: id } },
+      body: questionBody(values),
+    }),
+  );
+  if (outcome.kind === "done") return { values, problems: noProblems, verdict: outcome.data };
+  const problem = conflictOf(outcome);
+  const { fields, rest } = fieldProblems(problem, context.get("view").messages, questionField);
+  const problems = rest.length === 0 ? fields : { ...fields, to: [...(fields.to ?? []), ...rest] };
+  return { values, problems, verdict: null };
+}

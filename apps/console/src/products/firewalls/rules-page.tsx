@@ -1,0 +1,107 @@
+import type { Schemas } from "@kule/contract/schemas";
+import type { FieldProblems } from "../../layout/fields.tsx";
+import { Icon } from "../../layout/icons.tsx";
+import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../refused-form.ts";
+import { DraftButton } from "./draft-button.tsx";
+import type { Places } from "./places.ts";
+import { type DraftRule, maxRules } from "./rule-draft.ts";
+import { RuleFields } from "./rule-fields.tsx";
+import { PlatformRules } from "./rule-table.tsx";
+
+export type RulesPageProps = {
+  readonly view: View;
+  readonly firewall: Schemas["Firewall"];
+  readonly places: Places;
+  readonly rules: readonly DraftRule[];
+  readonly problems: FieldProblems;
+  readonly banner: PageBanner;
+  /** The field that goes on, after a button has changed the rows. */
+  readonly focus: string | null;
+  /** The state of the firewall that the rows were made from. */
+  readonly generation: string;
+  readonly idempotencyKey: string;
+};
+
+/** All rules as one form. Rows change here and there alone until they are saved as a whole. */
+export function RulesPage(props: RulesPageProps) {
+  const { view, firewall, rules, banner } = props;
+  const text = view.messages.firewalls;
+  const isFull = rules.length >= maxRules;
+  return (
+    <Shell view={view} title={text.editor.title(firewall.name)} section="firewalls">
+      <p class="crumbs">
+        <a href={`/firewalls/${firewall.id}`}>{firewall.name}</a>
+      </p>
+      <PageHead title={text.editor.title(firewall.name)} lead={text.editor.lead} />
+      <form
+        id="rules-form"
+        class="rules-form"
+        method="post"
+        action={`/firewalls/${firewall.id}/rules`}
+        novalidate
+      >
+        {/* The first button is the one that Enter presses. */}
+        <button type="submit" class="visually-hidden" tabindex={-1}>
+          {text.editor.save}
+        </button>
+        <FormSeal view={view} idempotencyKey={props.idempotencyKey} />
+        <input type="hidden" name="generation" value={props.generation} />
+        {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+        {rules.length === 0 ? (
+          <p class="hint">{text.editor.none}</p>
+        ) : (
+          <table class="rule-editor">
+            <caption class="visually-hidden">{text.rules}</caption>
+            <thead>
+              <tr>
+                <th scope="col">
+                  <span class="visually-hidden">{text.editor.order}</span>
+                </th>
+                <th scope="col">{text.direction}</th>
+                <th scope="col">{text.action}</th>
+                <th scope="col">{text.protocol}</th>
+                <th scope="col">{text.ports}</th>
+                <th scope="col">{text.peers}</th>
+                <th scope="col">{text.priority}</th>
+                <th scope="col">{text.on}</th>
+                <th scope="col">
+                  <span class="visually-hidden">{text.editor.remove(1)}</span>
+                </th>
+              </tr>
+            </thead>
+            {rules.map((_, row) => (
+              <RuleFields {...props} row={row} />
+            ))}
+          </table>
+        )}
+        <div class="rule-acts">
+          <DraftButton
+            {...props}
+            id="add-rule"
+            intent="add"
+            class="button"
+            disabled={isFull}
+            autofocus={props.focus === "add-rule"}
+          >
+            <Icon name="plus" size={16} />
+            {text.editor.add}
+          </DraftButton>
+          {isFull ? <p class="hint">{text.editor.full(view.format.number(maxRules))}</p> : null}
+          <p class="hint">{text.asked}</p>
+        </div>
+        <div class="acts rule-save">
+          <button type="submit" class="button" data-kind="primary">
+            {text.editor.save}
+          </button>
+          <a class="button" href={`/firewalls/${firewall.id}`}>
+            {text.editor.discard}
+          </a>
+        </div>
+      </form>
+      <PlatformRules view={view} rules={firewall.platform_rules} />
+    </Shell>
+  );
+}

@@ -1,0 +1,147 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { noProblems, TextField } from "../../layout/fields.tsx";
+import { Icon } from "../../layout/icons.tsx";
+import { Banner, CallExample, Copyable, FormSeal, PageHead, When } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
+import { may } from "../../session.ts";
+import { ActButton } from "../servers/act-button.tsx";
+import { Attachments } from "./attachments.tsx";
+import { DeleteFirewall } from "./delete-firewall.tsx";
+import type { Places } from "./places.ts";
+import { PlatformRules, RuleTable } from "./rule-table.tsx";
+import { type TestAnswer, TestPanel } from "./test-panel.tsx";
+
+export type FirewallPageProps = {
+  readonly view: View;
+  readonly firewall: Schemas["Firewall"];
+  readonly places: Places;
+  readonly asked: TestAnswer;
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+export function FirewallPage(props: FirewallPageProps) {
+  const { view, firewall, banner } = props;
+  const { messages, session } = view;
+  const text = messages.firewalls;
+  const why =
+    session !== null && !may(session, "firewall:update")
+      ? messages.common.notAllowed("firewall:update")
+      : null;
+  return (
+    <Shell view={view} title={firewall.name} section="firewalls">
+      <p class="crumbs">
+        <a href="/firewalls">{text.all}</a>
+      </p>
+      <PageHead
+        title={firewall.name}
+        {...(firewall.description === "" ? {} : { lead: firewall.description })}
+      />
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <div
+        id="firewall-live"
+        class="stack"
+        data-poll=""
+        data-gone="/firewalls"
+        hx-get={`/firewalls/${firewall.id}`}
+        hx-trigger="every 4s, refresh"
+        hx-select="#firewall-live"
+        hx-swap="outerMorph"
+      >
+        <section class="panel" id="rules" aria-labelledby="rules-title">
+          <div class="panel-head">
+            <h2 id="rules-title">{text.rules}</h2>
+            {why === null ? (
+              <a class="button" href={`/firewalls/${firewall.id}/rules`}>
+                <Icon name="pencil" size={15} />
+                {text.edit}
+              </a>
+            ) : (
+              <ActButton why={why}>{text.edit}</ActButton>
+            )}
+          </div>
+          <RuleTable view={view} firewall={firewall} places={props.places} direction="in" />
+          <RuleTable view={view} firewall={firewall} places={props.places} direction="out" />
+        </section>
+        <Attachments {...props} why={why} />
+      </div>
+      <TestPanel view={view} firewall={firewall} places={props.places} asked={props.asked} />
+      <div class="columns">
+        <PlatformRules view={view} rules={firewall.platform_rules} />
+        <Facts {...props} why={why} />
+      </div>
+      <DeleteFirewall {...props} />
+      <CallExample
+        view={view}
+        id="firewall-call"
+        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/firewalls/${firewall.id}` })}
+      />
+    </Shell>
+  );
+}
+
+function Facts(props: FirewallPageProps & { readonly why: string | null }) {
+  const { view, firewall, why, idempotencyKey } = props;
+  const { messages } = view;
+  const text = messages.firewalls;
+  const form = refusedForm(props.form, "settings");
+  const problems = form?.problems ?? noProblems;
+  return (
+    <section class="panel" aria-labelledby="facts-title">
+      <div class="panel-head">
+        <h2 id="facts-title">{messages.servers.overview}</h2>
+      </div>
+      <dl class="facts">
+        <div>
+          <dt>{messages.common.region}</dt>
+          <dd>{firewall.region}</dd>
+        </div>
+        <div>
+          <dt>{messages.common.id}</dt>
+          <dd>
+            <Copyable view={view} id="firewall-id" text={firewall.id} />
+          </dd>
+        </div>
+        <div>
+          <dt>{messages.common.created}</dt>
+          <dd>
+            <When view={view} time={firewall.created_at} />
+          </dd>
+        </div>
+      </dl>
+      <details class="add-inline" id="settings" open={form !== null}>
+        <summary>
+          <Icon name="pencil" size={15} />
+          {text.rename}
+        </summary>
+        <form class="form" method="post" action={`/firewalls/${firewall.id}/settings`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
+          <TextField
+            view={view}
+            name="name"
+            label={messages.common.name}
+            value={form?.values.name ?? firewall.name}
+            problems={problems}
+            required
+            mono
+            maxlength={63}
+          />
+          <TextField
+            view={view}
+            name="description"
+            label={text.description}
+            value={form?.values.description ?? firewall.description}
+            problems={problems}
+            optional
+            maxlength={500}
+          />
+          <ActButton why={why}>{text.save}</ActButton>
+        </form>
+      </details>
+    </section>
+  );
+}

@@ -1,0 +1,52 @@
+import type { Hono } from "hono";
+import { attempt } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import type { ActEnd } from "./operation-routes.ts";
+import { requestKey } from "./request-options.ts";
+
+type AfterAct = (
+  context: ConsoleContext,
+  id: string,
+  act: string,
+  end: ActEnd,
+) => Response | Promise<Response>;
+
+/** Firewalls from a server's own page: attach one to it, take one off that is attached to it by name. */
+export function serverFirewallRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAct): void {
+  routes.post("/servers/:id/attach-firewall", async (context) => {
+    const id = context.req.param("id");
+    const form = context.get("form");
+    const outcome = await attempt(
+      context.get("api").POST("/firewalls/{firewall_id}/attachments", {
+        params: {
+          path: { firewall_id: form.get("firewall_id") ?? "" },
+          header: { "Idempotency-Key": requestKey(form) },
+        },
+        body: { server_id: id },
+      }),
+    );
+    return afterAct(context, id, "attach-firewall", { outcome, notice: "firewallAttached" });
+  });
+
+  routes.post("/servers/:id/detach-firewall", async (context) => {
+    const id = context.req.param("id");
+    const form = context.get("form");
+    const outcome = await attempt(
+      context.get("api").DELETE("/firewalls/{firewall_id}/attachments/{firewall_attachment_id}", {
+        params: {
+          path: {
+            firewall_id: form.get("firewall_id") ?? "",
+            firewall_attachment_id: form.get("attachment_id") ?? "",
+          },
+          header: { "Idempotency-Key": requestKey(form) },
+        },
+      }),
+    );
+    return afterAct(context, id, "detach-firewall", { outcome, notice: "firewallDetached" });
+  });
+
+  for (const act of ["attach-firewall", "detach-firewall"])
+    routes.get(`/servers/:id/${act}`, (context) =>
+      context.redirect(`/servers/${context.req.param("id")}`, 303),
+    );
+}

@@ -1,0 +1,127 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { parseLabelSelector, selectorMatches } from "@kule/rules/labels/selector";
+import { FormSeal, Status } from "../../layout/parts.tsx";
+import { may } from "../../session.ts";
+import { attachmentTones } from "../firewalls/attachments.tsx";
+import { subnetName } from "../firewalls/places.ts";
+import { ActButton } from "./act-button.tsx";
+import type { ShowPageProps } from "./show-page.tsx";
+
+type Attachment = Schemas["FirewallAttachment"];
+
+/** The firewalls of a server, what brought each to it, and how it gets another. */
+export function ServerFirewalls(props: ShowPageProps) {
+  const { view, server, firewalls } = props;
+  const { messages, session } = view;
+  const text = messages.firewalls.ofServer;
+  const attached = firewalls.flatMap((firewall) =>
+    firewall.attachments
+      .filter((attachment) => isMeant(attachment, server))
+      .map((attachment) => ({ firewall, attachment })),
+  );
+  const why =
+    session !== null && !may(session, "firewall:update")
+      ? messages.common.notAllowed("firewall:update")
+      : null;
+  return (
+    <section class="panel" id="firewalls" aria-labelledby="firewalls-title">
+      <div class="panel-head">
+        <h2 id="firewalls-title">{text.title}</h2>
+        <a href="/firewalls">{messages.firewalls.all}</a>
+      </div>
+      {attached.length === 0 ? <p class="hint">{text.none}</p> : null}
+      {attached.map(({ firewall, attachment }) => (
+        <AttachedFirewall {...props} firewall={firewall} attachment={attachment} why={why} />
+      ))}
+      {server.deletion === null ? (
+        <AttachFirewall {...props} attached={attached.map(({ firewall }) => firewall.id)} why={why} />
+      ) : null}
+    </section>
+  );
+}
+
+/** Whether the server is one of those that the attachment means: by name, by its subnet or by its labels. */
+function isMeant(attachment: Attachment, server: Schemas["Server"]): boolean {
+  const { server_id, subnet_id, label_selector } = attachment;
+  if (server_id !== null) return server_id === server.id;
+  if (subnet_id !== null) return server.interfaces.some((nic) => nic.subnet_id === subnet_id);
+  const parsed = parseLabelSelector(label_selector ?? "");
+  return parsed.ok && selectorMatches(parsed.terms, server.labels);
+}
+
+function AttachedFirewall(
+  props: ShowPageProps & {
+    readonly firewall: Schemas["Firewall"];
+    readonly attachment: Attachment;
+    readonly why: string | null;
+  },
+) {
+  const { view, server, firewall, attachment, why, idempotencyKey } = props;
+  const text = view.messages.firewalls;
+  const { server_id, subnet_id, label_selector } = attachment;
+  return (
+    <div class="address-row">
+      <div>
+        <a href={`/firewalls/${firewall.id}`}>
+          <strong>{firewall.name}</strong>
+        </a>{" "}
+        <span class="hint">{text.ruleCount(firewall.rules.length)}</span>
+        <p class="hint">
+          <Status tone={attachmentTones[attachment.status]}>
+            {text.attachments.states[attachment.status]}
+          </Status>
+          {" · "}
+          {server_id !== null
+            ? text.ofServer.direct
+            : subnet_id !== null
+              ? text.ofServer.bySubnet(subnetName(props, subnet_id) ?? subnet_id)
+              : text.ofServer.byLabels(label_selector ?? "")}
+        </p>
+      </div>
+      {server_id === null ? null : (
+        <form method="post" action={`/servers/${server.id}/detach-firewall`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${attachment.id}`} />
+          <input type="hidden" name="firewall_id" value={firewall.id} />
+          <input type="hidden" name="attachment_id" value={attachment.id} />
+          <ActButton why={why} label={text.attachments.detachNamed(firewall.name)}>
+            {text.attachments.detach}
+          </ActButton>
+        </form>
+      )}
+    </div>
+  );
+}
+
+function AttachFirewall(
+  props: ShowPageProps & { readonly attached: readonly string[]; readonly why: string | null },
+) {
+  const { view, server, attached, why, idempotencyKey } = props;
+  const text = view.messages.firewalls;
+  const others = props.firewalls.filter(
+    ({ id, region }) => region === server.region && !attached.includes(id),
+  );
+  if (others.length === 0)
+    return (
+      <p class="hint address-acts">
+        {text.ofServer.noneLeft} <a href="/firewalls">{text.create}</a>
+      </p>
+    );
+  return (
+    <div class="address-acts">
+      <form class="label-row" method="post" action={`/servers/${server.id}/attach-firewall`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-attach-firewall`} />
+        <div class="field">
+          <label for="attach-firewall">{text.ofServer.attach}</label>
+          <select id="attach-firewall" name="firewall_id" disabled={why !== null}>
+            {others.map(({ id, name }) => (
+              <option value={id}>{name}</option>
+            ))}
+          </select>
+        </div>
+        <ActButton why={why} label={text.ofServer.attach}>
+          {text.attachments.attach}
+        </ActButton>
+      </form>
+    </div>
+  );
+}
