@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
+import { newKey } from "@kule/lab/wires/kept-key";
 import { probeWires } from "@kule/lab/wires/wires";
 import { vm, WiredLab } from "@kule/testing/packets/wired-lab";
 import { requirePart } from "@kule/testing/parts";
-import ssh2 from "ssh2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EdgeNetwork } from "./edge-network.ts";
 import { LinuxEdge } from "./linux-edge.ts";
@@ -93,12 +93,8 @@ describe.skipIf(part.missing)("the edge of a lab", { timeout: 60_000 }, () => {
     await edge.remove("net_lab");
     expect(await edge.networks()).toEqual([]);
     const { host = "", port = 0, hostKey = "" } = lab.lab.edge ?? {};
-    const stranger = new SshRunner({ host, port, user: "root", hostKey, key: strangersKey() });
+    const stranger = new SshRunner({ host, port, user: "root", hostKey, key: newKey() });
     await expect(stranger.run({ words: ["true"] })).rejects.toThrow(/authentication/i);
     stranger.end();
   });
 });
-
-function strangersKey(): string {
-  return ssh2.utils.generateKeyPairSync("ed25519", {}).private;
-}

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import ssh2 from "ssh2";
 import { PortTaken } from "../port-taken.ts";
+import { keptKey } from "./kept-key.ts";
 import type { Wires } from "./wires.ts";
 
 /** How an agent reaches the region's edge, as its region file says it. */
@@ -86,12 +87,6 @@ function execute(wires: Wires, channel: ssh2.ServerChannel, command: string): vo
     else channel.exit(code);
     channel.end();
   });
-}
-
-function keptKey(file: string): string {
-  if (!existsSync(file))
-    writeFileSync(file, ssh2.utils.generateKeyPairSync("ed25519", {}).private, { mode: 0o600 });
-  return readFileSync(file, "utf8");
 }
 
 function parse(key: string): ssh2.ParsedKey {
