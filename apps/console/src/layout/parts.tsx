@@ -34,7 +34,7 @@ export function Status({ tone, children }: { readonly tone: Tone; readonly child
   );
 }
 
-function StatusShape({ tone }: { readonly tone: Tone }) {
+export function StatusShape({ tone }: { readonly tone: Tone }) {
   if (tone === "good") return <circle cx="5" cy="5" r="4.5" />;
   if (tone === "idle") return <circle class="hollow" cx="5" cy="5" r="3.6" />;
   if (tone === "bad") return <path d="M5 .3 9.7 5 5 9.7.3 5z" />;

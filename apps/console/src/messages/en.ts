@@ -603,9 +603,8 @@ export const en = {
       deleting: "deleting",
       error: "error",
     },
-    notices: { created: "The network is created.", subnet: "The subnet is created." } as Readonly<
-      Record<string, string>
-    >,
+    open: (name: string) => `Map of ${name}`,
+    notices: { deleted: "The network is deleted." } as Readonly<Record<string, string>>,
   },
   jobs: {
     title: "Jobs",

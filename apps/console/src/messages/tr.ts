@@ -608,7 +608,8 @@ export const tr = {
       deleting: "siliniyor",
       error: "hatalı",
     },
-    notices: { created: "Ağ oluşturuldu.", subnet: "Alt ağ oluşturuldu." },
+    open: (name: string) => `${name} haritası`,
+    notices: { deleted: "Ağ silindi." },
   },
   jobs: {
     title: "İşler",

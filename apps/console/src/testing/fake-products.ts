@@ -5,6 +5,7 @@ import type { Answer, Operation } from "./fake-api.ts";
 import { registerConsoleSessions } from "./fake-consoles.ts";
 import { registerFirewalls } from "./fake-firewalls.ts";
 import { registerIpPools } from "./fake-ip-pools.ts";
+import { registerNetworks } from "./fake-networks.ts";
 import { registerOperator } from "./fake-operator.ts";
 import { page } from "./fake-page.ts";
 import { registerPublicIps } from "./fake-public-ips.ts";
@@ -350,34 +351,4 @@ function registerSshKeys(operation: Operation, state: FakeState): void {
     state.sshKeys.splice(index, 1);
     return { status: 204 };
   });
-}
-
-function registerNetworks(operation: Operation, state: FakeState): void {
-  operation("get", "/networks", "listNetworks", ({ query }) => page(state.networks, query));
-  operation<Schemas["NetworkCreate"]>("post", "/networks", "createNetwork", ({ body }) => {
-    const network = fakeNetwork(body, false);
-    state.networks.push(network);
-    return { status: 201, body: { network, job: null } };
-  });
-  operation("get", "/networks/:network_id/subnets", "listSubnets", ({ params, query }) =>
-    page(
-      state.subnets.filter(({ network_id }) => network_id === params.network_id),
-      query,
-    ),
-  );
-  operation<Schemas["SubnetCreate"]>(
-    "post",
-    "/networks/:network_id/subnets",
-    "createSubnet",
-    ({ params, body, fail }) => {
-      const network = state.networks.find(({ id }) => id === params.network_id);
-      if (network === undefined) return fail(404, "not_found", "There is no such network");
-      if (state.subnets.some(({ cidr }) => cidr === body.cidr))
-        return fail(409, "cidr_overlap", `${body.cidr} overlaps another subnet`);
-      const subnet = fakeSubnet(body, network);
-      state.subnets.push(subnet);
-      network.subnets.push({ id: subnet.id, name: subnet.name, tier: subnet.tier, cidr: subnet.cidr });
-      return { status: 201, body: { subnet, job: null } };
-    },
-  );
 }

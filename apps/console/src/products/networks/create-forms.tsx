@@ -24,7 +24,12 @@ export type NetworksPageProps = {
 
 const tiers = ["app", "mgmt", "data"] as const;
 
-export function CreateSubnet(props: NetworksPageProps & { readonly network: Schemas["Network"] }) {
+/** On the page of all networks and on the network's own. */
+export function CreateSubnet(
+  props: Pick<NetworksPageProps, "view" | "form" | "idempotencyKey"> & {
+    readonly network: Schemas["Network"];
+  },
+) {
   const { view, network } = props;
   const { messages } = view;
   const form = props.form?.of === network.id ? props.form : null;

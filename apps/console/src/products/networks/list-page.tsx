@@ -1,16 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { Banner, EmptyState, PageHead, Pages, Status, type Tone } from "../../layout/parts.tsx";
+import { Banner, EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { may } from "../../session.ts";
 import { CreateNetwork, CreateSubnet, type NetworksPageProps as Props } from "./create-forms.tsx";
-
-const tones = {
-  provisioning: "busy",
-  active: "good",
-  updating: "busy",
-  deleting: "busy",
-  error: "bad",
-} as const satisfies Record<Schemas["NetworkStatus"], Tone>;
+import { networkTones } from "./network-status.ts";
 
 export function NetworksPage(props: Props) {
   const { view, networks, banner } = props;
@@ -49,12 +42,12 @@ function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; rea
     <section class="panel" id={network.id} aria-labelledby={`title-${network.id}`}>
       <div class="panel-head">
         <h2 id={`title-${network.id}`}>
-          {network.name}{" "}
+          <a href={`/networks/${network.id}`}>{network.name}</a>{" "}
           {network.is_default && network.name !== messages.networks.default ? (
             <span class="tag">{messages.networks.default}</span>
           ) : null}
         </h2>
-        <Status tone={tones[network.status]}>{messages.networks.status[network.status]}</Status>
+        <Status tone={networkTones[network.status]}>{messages.networks.status[network.status]}</Status>
       </div>
       <p class="panel-lead">
         <span class="mono">{network.cidr}</span> · {network.region}

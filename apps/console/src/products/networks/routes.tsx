@@ -5,6 +5,7 @@ import { renderPage } from "../../layout/document.tsx";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
 import type { NetworkFormState } from "./create-forms.tsx";
 import { NetworksPage } from "./list-page.tsx";
+import { networkPageRoutes } from "./network-routes.tsx";
 
 type Banner = { readonly kind: "notice" | "problem"; readonly text: string } | null;
 
@@ -32,29 +33,12 @@ export function networkRoutes(): Hono<ConsoleEnv> {
         },
       }),
     );
-    if (outcome.kind === "done") return context.redirect("/networks?notice=created", 303);
+    if (outcome.kind === "done")
+      return context.redirect(`/networks/${outcome.data.network.id}?notice=created`, 303);
     return showRefused(context, outcome, { of: "network", values });
   });
 
-  routes.post("/networks/:id/subnets", async (context) => {
-    const id = context.req.param("id");
-    const form = context.get("form");
-    // Several of these forms are on one page, so the text fields carry the network's id in their names.
-    const values = {
-      name: (form.get(`name-${id}`) ?? "").trim(),
-      cidr: (form.get(`cidr-${id}`) ?? "").trim(),
-      tier: form.get("tier") ?? "",
-    };
-    const outcome = await attempt(
-      context.get("api").POST("/networks/{network_id}/subnets", {
-        params: { path: { network_id: id }, header: { "Idempotency-Key": idempotencyKeyOf(context) } },
-        // The API judges the tier too: what is not one of them comes back as a field error.
-        body: { name: values.name, tier: values.tier as "app", ...given("cidr", values.cidr) },
-      }),
-    );
-    if (outcome.kind === "done") return context.redirect(`/networks?notice=subnet#${id}`, 303);
-    return showRefused(context, outcome, { of: id, values });
-  });
+  networkPageRoutes(routes);
 
   return routes;
 }

@@ -1,0 +1,46 @@
+import { FormSeal } from "../../layout/parts.tsx";
+import { refusedForm } from "../../refused-form.ts";
+import { may } from "../../session.ts";
+import { ActButton } from "../servers/act-button.tsx";
+import { ConfirmName } from "../servers/confirm-name.tsx";
+import type { NetworkPageProps } from "./show-page.tsx";
+
+/** Deletion, or what stands in its way. */
+export function DeleteNetwork(props: NetworkPageProps) {
+  const { view, network, subnets, idempotencyKey } = props;
+  const { messages, session } = view;
+  const text = messages.network;
+  const form = refusedForm(props.form, "delete");
+  const why =
+    session !== null && !may(session, "network:delete")
+      ? messages.common.notAllowed("network:delete")
+      : subnets.length > 0
+        ? text.hasSubnets(subnets.map(({ name }) => name).join(", "))
+        : null;
+  return (
+    <section class="panel danger" id="danger" aria-labelledby="danger-title">
+      <div class="panel-head">
+        <h2 id="danger-title">{text.danger}</h2>
+      </div>
+      <form class="danger-row" id="delete" method="post" action={`/networks/${network.id}/delete`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-delete`} />
+        <div>
+          <h3>{text.delete}</h3>
+          <p class="hint">{text.deleteLead}</p>
+          {why === null ? (
+            <ConfirmName
+              view={view}
+              id="confirm-name"
+              name={network.name}
+              typed={form?.values.confirm_name ?? ""}
+              problems={form?.problems.confirm_name}
+            />
+          ) : null}
+        </div>
+        <ActButton why={why} kind="danger">
+          {text.delete}
+        </ActButton>
+      </form>
+    </section>
+  );
+}

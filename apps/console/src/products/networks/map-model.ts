@@ -1,0 +1,81 @@
+import type { Schemas } from "@kule/contract/schemas";
+
+export type MapServer = {
+  readonly id: string;
+  readonly name: string;
+  readonly status: Schemas["ServerStatus"];
+  readonly address: string;
+  readonly publicAddresses: readonly string[];
+};
+
+export type MapSubnet = {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: Schemas["Tier"];
+  readonly cidr: string;
+  readonly egress: Schemas["Subnet"]["egress"];
+  readonly used: number;
+  readonly total: number;
+  readonly servers: readonly MapServer[];
+};
+
+/** What a map of a network shows. */
+export type MapModel = {
+  readonly name: string;
+  readonly cidr: string;
+  /** The way out; its name and address where they are known. */
+  readonly gateway: { readonly name: string; readonly address: string | null } | null;
+  readonly subnets: readonly MapSubnet[];
+  /** Networks of the same organisation and region, which this one shares nothing with. */
+  readonly others: readonly { readonly id: string; readonly name: string; readonly cidr: string }[];
+};
+
+export function mapModel(parts: {
+  readonly network: Schemas["Network"];
+  readonly subnets: readonly Schemas["Subnet"][];
+  readonly servers: readonly Schemas["Server"][];
+  readonly networks: readonly Schemas["Network"][];
+  readonly gateway: MapModel["gateway"];
+}): MapModel {
+  const { network, subnets, networks, gateway } = parts;
+  return {
+    name: network.name,
+    cidr: network.cidr,
+    gateway,
+    subnets: subnets.map((subnet) => ({
+      id: subnet.id,
+      name: subnet.name,
+      tier: subnet.tier,
+      cidr: subnet.cidr,
+      egress: subnet.egress,
+      used: subnet.usage.addresses_used,
+      total: subnet.usage.addresses_total,
+      servers: serversIn(parts.servers, subnet.id),
+    })),
+    others: networks
+      .filter(({ id, region }) => id !== network.id && region === network.region)
+      .map(({ id, name, cidr }) => ({ id, name, cidr })),
+  };
+}
+
+/** In the order of their addresses. */
+export function serversIn(servers: readonly Schemas["Server"][], subnetId: string): MapServer[] {
+  return servers
+    .flatMap((server) =>
+      server.interfaces
+        .filter((nic) => nic.subnet_id === subnetId)
+        .map((nic) => ({
+          id: server.id,
+          name: server.name,
+          status: server.status,
+          address: nic.private_ip,
+          // A public address is on an interface of its own; it is shown where the server's first one is.
+          publicAddresses: nic.primary ? server.public_ips.map(({ address }) => address) : [],
+        })),
+    )
+    .toSorted((one, other) => placeOf(one.address) - placeOf(other.address));
+}
+
+function placeOf(address: string): number {
+  return address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+}

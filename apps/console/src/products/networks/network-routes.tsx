@@ -1,0 +1,190 @@
+import type { Hono } from "hono";
+import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
+import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { noProblems } from "../../layout/fields.tsx";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { fieldProblems } from "../../problem-messages.ts";
+import { type Beside, type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { readPlaces } from "../firewalls/places.ts";
+import type { ExplainAnswer } from "./explain-panel.tsx";
+import { nothingAsked, questionBody, questionField, readQuestion } from "./reach-form.tsx";
+import { NetworkPage } from "./show-page.tsx";
+
+/** One network: its map, what can be changed of it and of its subnets, and who reaches whom. */
+export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
+  routes.get("/networks/:id", (context) => {
+    const notice = noticeOf(context, context.get("view").messages.network.notices);
+    return show(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
+  });
+  // Where a refused form was sent to, asked for again: the page that it is on.
+  routes.get("/networks/:id/*", (context) => context.redirect(`/networks/${context.req.param("id")}`, 303));
+
+  routes.post("/networks/:id/subnets", async (context) => {
+    const id = context.req.param("id");
+    const form = context.get("form");
+    // Several of these forms are on one page, so the text fields carry the network's id in their names.
+    const values = {
+      name: (form.get(`name-${id}`) ?? "").trim(),
+      cidr: (form.get(`cidr-${id}`) ?? "").trim(),
+      tier: form.get("tier") ?? "",
+    };
+    const outcome = await attempt(
+      context.get("api").POST("/networks/{network_id}/subnets", {
+        ...options(context),
+        // The API judges the tier too: what is not one of them comes back as a field error.
+        body: {
+          name: values.name,
+          tier: values.tier as "app",
+          ...(values.cidr === "" ? {} : { cidr: values.cidr }),
+        },
+      }),
+    );
+    return answer(context, outcome, "subnet", id, values, {
+      fields: ["name", "cidr", "tier"],
+      conflicts: { name_taken: "name", cidr_overlap: "cidr" },
+    });
+  });
+
+  routes.post("/networks/:id/settings", async (context) => {
+    const values = postedValues(context, ["name", "description"]);
+    const outcome = await attempt(
+      context.get("api").PATCH("/networks/{network_id}", { ...options(context), body: values }),
+    );
+    return answer(context, outcome, "changed", "settings", values, {
+      fields: ["name", "description"],
+      conflicts: { name_taken: "name" },
+    });
+  });
+
+  routes.post("/networks/:id/delete", async (context) => {
+    const values = postedValues(context, ["confirm_name"]);
+    const api = context.get("api");
+    const { params } = options(context);
+    const network = await read(api.GET("/networks/{network_id}", { params: { path: params.path } }));
+    if (values.confirm_name !== network.name) return unconfirmed(context, "delete", values);
+    const outcome = await attempt(api.DELETE("/networks/{network_id}", { params }));
+    if (outcome.kind === "done") return context.redirect("/networks?notice=deleted", 303);
+    return answer(context, outcome, "deleted", "delete", values, { everything: "confirm_name" });
+  });
+
+  routes.post("/networks/:id/subnets/:subnet/settings", async (context) => {
+    const id = context.req.param("subnet");
+    const form = context.get("form");
+    const values = {
+      name: (form.get(`name-${id}`) ?? "").trim(),
+      dns_servers: (form.get(`dns_servers-${id}`) ?? "").trim(),
+    };
+    const outcome = await attempt(
+      context.get("api").PATCH("/networks/{network_id}/subnets/{subnet_id}", {
+        ...subnetOptions(context),
+        body: {
+          name: values.name,
+          dns_servers: values.dns_servers.split(/[\s,;]+/).filter((address) => address !== ""),
+        },
+      }),
+    );
+    return answer(context, outcome, "subnetChanged", `subnet-${id}`, values, {
+      fields: ["name", "dns_servers"],
+      conflicts: { name_taken: "name" },
+    });
+  });
+
+  routes.post("/networks/:id/subnets/:subnet/delete", async (context) => {
+    const values = postedValues(context, ["confirm_name"]);
+    const api = context.get("api");
+    const { params } = subnetOptions(context);
+    const of = `delete-${params.path.subnet_id}`;
+    const subnet = await read(
+      api.GET("/networks/{network_id}/subnets/{subnet_id}", { params: { path: params.path } }),
+    );
+    if (values.confirm_name !== subnet.name) return unconfirmed(context, of, values);
+    const outcome = await attempt(api.DELETE("/networks/{network_id}/subnets/{subnet_id}", { params }));
+    return answer(context, outcome, "subnetDeleted", of, values, { everything: "confirm_name" });
+  });
+}
+
+function options(context: ConsoleContext) {
+  return {
+    params: {
+      path: { network_id: context.req.param("id") ?? "" },
+      header: { "Idempotency-Key": postedKey(context) },
+    },
+  };
+}
+
+function subnetOptions(context: ConsoleContext) {
+  const { params } = options(context);
+  return { params: { ...params, path: { ...params.path, subnet_id: context.req.param("subnet") ?? "" } } };
+}
+
+function unconfirmed(context: ConsoleContext, of: string, values: Readonly<Record<string, string>>) {
+  const problems = { confirm_name: [context.get("view").messages.network.confirmMismatch] };
+  return show(context, null, { of, values, problems }, 422);
+}
+
+function answer(
+  context: ConsoleContext,
+  outcome: Outcome<unknown>,
+  notice: string,
+  of: string,
+  values: Readonly<Record<string, string>>,
+  beside: Beside,
+) {
+  if (outcome.kind === "done")
+    return context.redirect(`/networks/${context.req.param("id")}?notice=${notice}`, 303);
+  const { form, banner, status } = refuseForm(context, outcome, of, values, beside);
+  return show(context, banner, form, status);
+}
+
+async function show(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const path = { network_id: context.req.param("id") ?? "" };
+  const [network, subnets] = await Promise.all([
+    read(api.GET("/networks/{network_id}", { params: { path } })),
+    read(api.GET("/networks/{network_id}/subnets", { params: { path, query: { limit: 200 } } })),
+  ]);
+  const [places, asked] = await Promise.all([
+    readPlaces(context, network.region),
+    explain(context, network.id),
+  ]);
+  const isServed = subnets.items.some(({ egress }) => egress === "gateway");
+  return context.html(
+    renderPage(
+      <NetworkPage
+        view={context.get("view")}
+        network={network}
+        subnets={subnets.items}
+        places={places}
+        gateway={isServed ? { name: "", address: null } : null}
+        asked={asked}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
+
+/** The answer to the question in the page's address. */
+async function explain(context: ConsoleContext, id: string): Promise<ExplainAnswer> {
+  const values = readQuestion((name) => context.req.query(name));
+  if (values === null) return { ...nothingAsked, verdict: null };
+  const outcome = await attempt(
+    context.get("api").POST("/networks/{network_id}/explain", {
+      params: { path: { network_id: id } },
+      body: questionBody(values),
+    }),
+  );
+  if (outcome.kind === "done") return { values, problems: noProblems, verdict: outcome.data };
+  const problem = conflictOf(outcome);
+  const { fields, rest } = fieldProblems(problem, context.get("view").messages, questionField);
+  const problems = rest.length === 0 ? fields : { ...fields, to: [...(fields.to ?? []), ...rest] };
+  return { values, problems, verdict: null };
+}

@@ -1,0 +1,167 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { noProblems, TextField } from "../../layout/fields.tsx";
+import { Icon } from "../../layout/icons.tsx";
+import { Banner, CallExample, Copyable, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
+import { may } from "../../session.ts";
+import type { Places } from "../firewalls/places.ts";
+import { ActButton } from "../servers/act-button.tsx";
+import { CreateSubnet } from "./create-forms.tsx";
+import { DeleteNetwork } from "./delete-network.tsx";
+import { type ExplainAnswer, ExplainPanel } from "./explain-panel.tsx";
+import { type MapModel, mapModel } from "./map-model.ts";
+import { NetworkMap } from "./network-map.tsx";
+import { networkTones } from "./network-status.ts";
+import { ServersTable, SubnetsTable } from "./subnets-panel.tsx";
+
+export type NetworkPageProps = {
+  readonly view: View;
+  readonly network: Schemas["Network"];
+  readonly subnets: readonly Schemas["Subnet"][];
+  /** Of the network's region. */
+  readonly places: Places;
+  readonly gateway: MapModel["gateway"];
+  readonly asked: ExplainAnswer;
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+export function NetworkPage(props: NetworkPageProps) {
+  const { view, network, subnets, places, gateway, banner } = props;
+  const { messages, session } = view;
+  const text = messages.network;
+  const mayCreate = session === null || may(session, "network:create");
+  return (
+    <Shell view={view} title={network.name} section="networks">
+      <p class="crumbs">
+        <a href="/networks">{text.all}</a>
+      </p>
+      <PageHead title={network.name} {...(network.description === "" ? {} : { lead: network.description })} />
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <div
+        id="network-live"
+        class="stack"
+        data-poll=""
+        data-gone="/networks"
+        hx-get={`/networks/${network.id}`}
+        hx-trigger="every 6s, refresh"
+        hx-select="#network-live"
+        hx-swap="outerMorph"
+      >
+        <section class="panel" aria-labelledby="map-title">
+          <div class="panel-head">
+            <h2 id="map-title">{messages.networkMap.title}</h2>
+            <Status tone={networkTones[network.status]}>{messages.networks.status[network.status]}</Status>
+          </div>
+          <NetworkMap
+            view={view}
+            model={mapModel({
+              network,
+              subnets,
+              servers: places.servers,
+              networks: places.networks,
+              gateway,
+            })}
+          />
+        </section>
+        <section class="panel" aria-labelledby="subnets-title">
+          <div class="panel-head">
+            <h2 id="subnets-title">{text.subnets}</h2>
+          </div>
+          <SubnetsTable {...props} />
+          {mayCreate ? (
+            <CreateSubnet {...props} />
+          ) : (
+            <p class="hint">{messages.common.notAllowed("network:create")}</p>
+          )}
+        </section>
+        <ServersTable {...props} />
+      </div>
+      <ExplainPanel view={view} network={network} subnets={subnets} places={places} asked={props.asked} />
+      <Facts {...props} />
+      <DeleteNetwork {...props} />
+      <CallExample
+        view={view}
+        id="network-call"
+        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/networks/${network.id}` })}
+      />
+    </Shell>
+  );
+}
+
+function Facts(props: NetworkPageProps) {
+  const { view, network, idempotencyKey } = props;
+  const { messages, format, session } = view;
+  const text = messages.network;
+  const form = refusedForm(props.form, "settings");
+  const problems = form?.problems ?? noProblems;
+  const why =
+    session !== null && !may(session, "network:update") ? messages.common.notAllowed("network:update") : null;
+  return (
+    <section class="panel" aria-labelledby="facts-title">
+      <div class="panel-head">
+        <h2 id="facts-title">{text.facts}</h2>
+      </div>
+      <dl class="facts">
+        <div>
+          <dt>{messages.networks.cidr}</dt>
+          <dd>
+            <Copyable view={view} id="network-cidr" text={network.cidr} />
+          </dd>
+        </div>
+        <div>
+          <dt>{messages.networks.usage}</dt>
+          <dd>
+            {messages.networks.usageOf(
+              format.number(network.usage.addresses_used),
+              format.number(network.usage.addresses_total),
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>{messages.common.region}</dt>
+          <dd>{network.region}</dd>
+        </div>
+        <div>
+          <dt>{messages.common.id}</dt>
+          <dd>
+            <Copyable view={view} id="network-id" text={network.id} />
+          </dd>
+        </div>
+      </dl>
+      <details class="add-inline" id="settings" open={form !== null}>
+        <summary>
+          <Icon name="pencil" size={15} />
+          {text.rename}
+        </summary>
+        <form class="form" method="post" action={`/networks/${network.id}/settings`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
+          <TextField
+            view={view}
+            name="name"
+            label={messages.common.name}
+            value={form?.values.name ?? network.name}
+            problems={problems}
+            required
+            mono
+            maxlength={63}
+          />
+          <TextField
+            view={view}
+            name="description"
+            label={messages.networks.description}
+            value={form?.values.description ?? network.description}
+            problems={problems}
+            optional
+            maxlength={500}
+          />
+          <ActButton why={why}>{text.save}</ActButton>
+        </form>
+      </details>
+    </section>
+  );
+}

@@ -1,0 +1,122 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { Copyable, Status } from "../../layout/parts.tsx";
+import { serverTone } from "../servers/server-status.ts";
+import { serversIn } from "./map-model.ts";
+import { networkTones } from "./network-status.ts";
+import type { NetworkPageProps } from "./show-page.tsx";
+import { SubnetActs } from "./subnet-acts.tsx";
+
+/** The subnets with what the map says of them, and what can be done with each. */
+export function SubnetsTable(props: NetworkPageProps) {
+  const { view, network, subnets } = props;
+  const { messages, format } = view;
+  const text = messages.networks;
+  if (subnets.length === 0) return <p class="hint">{text.noSubnets}</p>;
+  return (
+    <>
+      <table class="list">
+        <caption class="visually-hidden">{`${text.subnets}: ${network.name}`}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{messages.servers.subnet}</th>
+            <th scope="col">{text.tier}</th>
+            <th scope="col">{text.cidr}</th>
+            <th scope="col">{text.gateway}</th>
+            <th scope="col">{messages.network.dns}</th>
+            <th scope="col">{text.egressLabel}</th>
+            <th scope="col">{text.usage}</th>
+            <th scope="col">{messages.common.status}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {subnets.map((subnet) => (
+            <tr id={subnet.id}>
+              <th scope="row">{subnet.name}</th>
+              <td data-label={text.tier}>
+                <span class="tag">{text.tiers[subnet.tier]}</span>
+              </td>
+              <td class="mono" data-label={text.cidr}>
+                {subnet.cidr}
+              </td>
+              <td class="mono" data-label={text.gateway}>
+                {subnet.gateway_ip}
+              </td>
+              <td class="mono" data-label={messages.network.dns}>
+                {subnet.dns_servers.length === 0 ? messages.network.noDns : subnet.dns_servers.join(", ")}
+              </td>
+              <td data-label={text.egressLabel}>{text.egress[subnet.egress]}</td>
+              <td class="figures" data-label={text.usage}>
+                {text.usageOf(
+                  format.number(subnet.usage.addresses_used),
+                  format.number(subnet.usage.addresses_total),
+                )}
+              </td>
+              <td data-label={messages.common.status}>
+                <Status tone={networkTones[subnet.status]}>{text.status[subnet.status]}</Status>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {subnets.map((subnet) => (
+        <SubnetActs {...props} subnet={subnet} servers={namesIn(props, subnet)} />
+      ))}
+    </>
+  );
+}
+
+const namesIn = ({ places }: NetworkPageProps, subnet: Schemas["Subnet"]) =>
+  serversIn(places.servers, subnet.id).map(({ name }) => name);
+
+/** Who is in the network, by subnet and address. */
+export function ServersTable({ view, subnets, places }: NetworkPageProps) {
+  const { messages } = view;
+  const text = messages.network;
+  const rows = subnets.flatMap((subnet) =>
+    serversIn(places.servers, subnet.id).map((server) => ({ subnet, server })),
+  );
+  return (
+    <section class="panel" aria-labelledby="servers-title">
+      <div class="panel-head">
+        <h2 id="servers-title">{text.servers}</h2>
+      </div>
+      {rows.length === 0 ? (
+        <p class="hint">{messages.networkMap.noServers}</p>
+      ) : (
+        <table class="list">
+          <caption class="visually-hidden">{text.servers}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{messages.common.name}</th>
+              <th scope="col">{messages.servers.subnet}</th>
+              <th scope="col">{text.privateAddress}</th>
+              <th scope="col">{text.publicAddress}</th>
+              <th scope="col">{messages.common.status}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ subnet, server }) => (
+              <tr id={`${subnet.id}-${server.id}`} data-tone={serverTone(server.status)}>
+                <th scope="row">
+                  <a href={`/servers/${server.id}`}>{server.name}</a>
+                </th>
+                <td data-label={messages.servers.subnet}>{subnet.name}</td>
+                <td data-label={text.privateAddress}>
+                  <Copyable view={view} id={`ip-${subnet.id}-${server.id}`} text={server.address} />
+                </td>
+                <td class="mono" data-label={text.publicAddress}>
+                  {server.publicAddresses.length === 0 ? "–" : server.publicAddresses.join(", ")}
+                </td>
+                <td data-label={messages.common.status}>
+                  <Status tone={serverTone(server.status)}>
+                    {messages.servers.status[server.status] ?? server.status}
+                  </Status>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
