@@ -202,7 +202,7 @@ describe("A public address", { timeout: 60_000 }, () => {
     const made = await make(vmid);
     await attach(jobFor(made, [four]));
     await attach(jobFor(made, [six]));
-    expect(await ipset(vmid)).toMatchObject({ "ipfilter-net1": ["2001:db8::10"] });
+    expect(await ipset(vmid)).toMatchObject({ "ipfilter-net1": ["127.0.0.1", "2001:db8::10"] });
     expect(await shown(vmid)).toEqual(["2001:db8::10/64"]);
   });
 

@@ -5,6 +5,7 @@ import type { PayloadOf } from "@kule/contract/schemas";
 import type { DesiredConfig } from "@kule/proxmox/hypervisor";
 import { renderIpConfig, renderNetDevice } from "@kule/proxmox/property-string";
 import { antiSpoofing, type DesiredFirewall } from "@kule/proxmox/vm-firewall";
+import { nobodysIpv4 } from "@kule/rules/public-ips/nobodys-address";
 import { Failed } from "../errors.ts";
 import type { RegionSettings } from "../region-settings.ts";
 
@@ -68,6 +69,13 @@ export function addressFilter(payload: InterfacesPayload): DesiredFirewall {
     ...payload.interfaces.map(({ address }, index) => ({ index, addresses: [address] })),
     ...(outside === null
       ? []
-      : [{ index: publicIndex(payload), addresses: outside.addresses.map(({ address }) => address) }]),
+      : [{ index: publicIndex(payload), addresses: withVersion4(outside.addresses) }]),
   ]);
+}
+
+type PublicAddresses = NonNullable<InterfacesPayload["public_interface"]>["addresses"];
+
+function withVersion4(addresses: PublicAddresses): string[] {
+  const own = addresses.map(({ address }) => address);
+  return addresses.some(({ version }) => version === 4) ? own : [...own, nobodysIpv4];
 }

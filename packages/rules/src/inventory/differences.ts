@@ -1,3 +1,5 @@
+import { nobodysIpv4 } from "../public-ips/nobodys-address.ts";
+
 /** One thing that is not as it is wanted, in words and figures. */
 export type Difference = {
   readonly field: string;
@@ -110,7 +112,9 @@ function compareFirewall({ interfaces }: WantedVm, seen: NonNullable<SeenVm["fir
     const allowed = seen.ipsets.find(({ name }) => name === `ipfilter-net${position}`)?.addresses ?? [];
     const isMissing = addresses.some((address) => !allowed.includes(address));
     // With an address more than its own the guest may pretend to be whoever has that one.
-    const isLoose = allowed.some((address) => !addresses.includes(address) && !disputed.includes(address));
+    const isLoose = allowed.some(
+      (address) => !addresses.includes(address) && !disputed.includes(address) && address !== nobodysIpv4,
+    );
     if (isMissing || isLoose)
       note(`interface ${position} addresses`, addresses.join(" ") || null, allowed.join(" ") || null);
   }
