@@ -52,7 +52,10 @@ export type Row = {
   /** Nothing else runs beside it. */
   readonly alone?: boolean;
   /** A part that not every machine has, and the reason why it is missing here, if it is. */
-  readonly needs?: { readonly part: string; readonly probe: () => string | undefined };
+  readonly needs?: {
+    readonly part: string;
+    readonly probe: () => string | undefined | Promise<string | undefined>;
+  };
   /** At least one. */
   readonly mutants: readonly Mutant[];
   run(run: RowRun): Promise<RowResult>;

@@ -1,0 +1,120 @@
+import { mostShots, type PacketStation } from "@kule/testing/packets/packet-station";
+import type { Seen, Shot } from "@kule/testing/packets/volley";
+import { type Expectation, expectationOf, type PacketQuestion } from "./questions.ts";
+import type { Cabling } from "./segments.ts";
+import type { Town } from "./town.ts";
+
+export type Judged = {
+  readonly violations: readonly string[];
+  readonly allowed: number;
+  readonly denied: number;
+  /** Sent once more, because nothing was seen of one that is allowed. */
+  readonly repeated: number;
+  readonly seconds: number;
+};
+
+type Open = { readonly question: PacketQuestion; readonly expectation: Expectation };
+
+/** How often one that must come is sent: on a busy machine a packet may be late or lost, and none may ever be too many. */
+const tries = 3;
+
+/** Sends the packet of every question and holds what became of it against the intent. */
+export async function shootQuestions(
+  station: PacketStation,
+  cabling: Cabling,
+  town: Town,
+  questions: readonly PacketQuestion[],
+): Promise<Judged> {
+  const began = performance.now();
+  const violations: string[] = [];
+  const all = questions.map((question) => ({ question, expectation: expectationOf(town, question) }));
+  let open: readonly Open[] = all;
+  let repeated = 0;
+  for (let round = 1; open.length > 0; round += 1) {
+    const missing: Open[] = [];
+    for (const some of chunks(open, mostShots)) {
+      const found = await shootSome(station, cabling, some);
+      violations.push(...found.leaks);
+      missing.push(...found.missing);
+    }
+    // What came where it must not says enough; a row with a mutant need not wait for the rest.
+    if (round === tries || violations.length > 0) {
+      violations.push(...missing.map(({ question, expectation }) => neverCame(question, expectation)));
+      break;
+    }
+    repeated += missing.length;
+    open = missing;
+  }
+  const allowed = all.filter(({ expectation }) => expectation.verdict.isAllowed).length;
+  const seconds = (performance.now() - began) / 1000;
+  return { violations, allowed, denied: all.length - allowed, repeated, seconds };
+}
+
+async function shootSome(
+  station: PacketStation,
+  cabling: Cabling,
+  some: readonly Open[],
+): Promise<{ leaks: string[]; missing: Open[] }> {
+  const flows = station.flows(some.length);
+  const shots = some.map(({ question, expectation }, index): Shot => {
+    const { place, by, to, port, from, bytes } = question;
+    const { isAnswered, mustArrive } = expectation;
+    return {
+      flow: flows[index] ?? 0,
+      ...{
+        place,
+        by,
+        to,
+        port: port ?? 0,
+        until: isAnswered ? "answered" : mustArrive ? "arrived" : "nothing",
+      },
+      ...(from === undefined ? {} : { from }),
+      ...(bytes === undefined ? {} : { bytes }),
+    };
+  });
+  const { arrived, overheard, answered } = await station.shoot(shots);
+  const [arrivals, asides] = [arrived, overheard].map((all) => Map.groupBy(all, ({ flow }) => flow));
+  const answers = new Set(answered);
+  const leaks: string[] = [];
+  const missing: Open[] = [];
+  for (const [index, each] of some.entries()) {
+    const flow = flows[index] ?? 0;
+    const places = arrivals?.get(flow) ?? [];
+    leaks.push(...leaksOf(each, places, answers.has(flow)));
+    leaks.push(...overheardElsewhere(each, asides?.get(flow) ?? [], cabling));
+    const { mustArrive, isAnswered, place } = each.expectation;
+    const hasCome = !mustArrive || places.some((at) => at.place === place);
+    if (!hasCome || (isAnswered && !answers.has(flow))) missing.push(each);
+  }
+  return { leaks, missing };
+}
+
+function leaksOf({ question, expectation }: Open, places: readonly Seen[], isAnswered: boolean): string[] {
+  const because = `although the intent says ${said(expectation)}`;
+  return [
+    ...places
+      .filter(({ place }) => place !== expectation.place)
+      .map(({ place, device }) => `${question.name}: came to ${place} ${device}, ${because}`),
+    ...(isAnswered && !expectation.verdict.isAllowed ? [`${question.name}: was answered, ${because}`] : []),
+  ];
+}
+
+/** A switch floods what is for somebody whom it does not know: on the segments of the way, and on no others. */
+function overheardElsewhere({ question }: Open, places: readonly Seen[], cabling: Cabling): string[] {
+  const way = cabling.mayPass(question.sender);
+  return places
+    .filter(({ place, device }) => !way.has(cabling.segmentAt(place, device)))
+    .map(({ place, device }) => `${question.name}: was overheard by ${place} ${device}`);
+}
+
+const neverCame = (question: PacketQuestion, expectation: Expectation): string =>
+  `${question.name}: did not come there and back, although the intent says ${said(expectation)}`;
+
+const said = ({ verdict, place }: Expectation): string =>
+  `${verdict.isAllowed ? `yes, to ${place ?? "a router"}` : "no"} (${JSON.stringify(verdict.decision)})`;
+
+function chunks<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+    all.slice(index * size, (index + 1) * size),
+  );
+}

@@ -1,0 +1,209 @@
+import { probeWires } from "@kule/lab/wires/wires";
+import { runMatrix } from "../reachability/matrix.ts";
+import type { Row } from "../row.ts";
+
+const ruleset = "packages/edge/src/render-ruleset.ts";
+const vmFirewall = "packages/proxmox/src/vm-firewall.ts";
+const edgeLinks = "packages/edge/src/desired-links.ts";
+
+/** Behind the rules about sources the kernel has a look at them as well. */
+const believesSources = [
+  {
+    file: edgeLinks,
+    find: `"net.ipv4.conf.all.rp_filter": "1"`,
+    replace: `"net.ipv4.conf.all.rp_filter": "0"`,
+  },
+  {
+    file: edgeLinks,
+    find: `"net.ipv4.conf.default.rp_filter": "1"`,
+    replace: `"net.ipv4.conf.default.rp_filter": "0"`,
+  },
+];
+
+export const row: Row = {
+  id: "G1",
+  title:
+    "Between two organisations' servers with the same addresses a packet comes where the intent says, and nowhere else",
+  minutes: 3,
+  needs: { part: "wires", probe: probeWires },
+  mutants: [
+    {
+      name: "any-source",
+      removes: "the addresses that a guest's interface is held to",
+      patches: [
+        {
+          file: "packages/programs/src/servers/public-interface.ts",
+          find: "...payload.interfaces.map(({ address }, index) => ({ index, addresses: [address] })),",
+          replace: `...payload.interfaces.map(({ address }, index) => ({ index, addresses: [address, "0.0.0.0/1", "128.0.0.0/1"].slice(1) })),`,
+        },
+      ],
+      expects: /: \S+ with the false source 10\.\S+ to its neighbour by \S+: came to/,
+    },
+    {
+      name: "any-source-outside",
+      removes: "the public addresses that a guest's interface is held to",
+      patches: [
+        {
+          file: "packages/programs/src/servers/public-interface.ts",
+          find: "addresses: withVersion4(outside.addresses) }]),",
+          replace: `addresses: [...withVersion4(outside.addresses).filter((each) => each.includes(":")), "0.0.0.0/1", "128.0.0.0/1"] }]),`,
+        },
+      ],
+      expects: /outside with the false source 203\.\S+ to \S+( internet)?: came to/,
+    },
+    {
+      name: "version-6-claims-all",
+      removes: "the address that keeps an interface without IPv4 from claiming any by ARP",
+      patches: [
+        {
+          file: "packages/programs/src/servers/public-interface.ts",
+          find: "? own : [...own, nobodysIpv4]",
+          replace: "? own : own",
+        },
+      ],
+      expects: /outside claims \S+ by ARP: came to/,
+    },
+    {
+      name: "any-mac",
+      removes: "the MAC address that a guest is held to",
+      patches: [
+        {
+          file: vmFirewall,
+          find: `policy_out: "ACCEPT",
+      macfilter: true,`,
+          replace: `policy_out: "ACCEPT",
+      macfilter: false,`,
+        },
+      ],
+      expects: /with the false MAC \S+ to its neighbour: came to/,
+    },
+    {
+      name: "guests-advertise-routers",
+      removes: "the filter of router advertisements from guests",
+      patches: [{ file: vmFirewall, find: "ipfilter: true,", replace: "ipfilter: true, radv: true," }],
+      expects: /with a router advertisement: came to/,
+    },
+    {
+      name: "guests-lease-addresses",
+      removes: "the filter of what guests say about leases",
+      patches: [{ file: vmFirewall, find: "ipfilter: true,", replace: "ipfilter: true, dhcp: true," }],
+      expects: /asks for a lease: came to/,
+    },
+    {
+      name: "one-vlan-for-all",
+      removes: "the VLAN of each subnet from its servers' interfaces",
+      patches: [
+        {
+          file: "packages/programs/src/servers/create-server/desired-vm.ts",
+          find: `          vlan,
+`,
+          replace: `          vlan: vlan < 0 ? vlan : 100,
+`,
+        },
+      ],
+      expects: /^[^:]*: acme\S+ .*: (came to|was overheard by) globex/,
+    },
+    {
+      name: "firewalls-let-in",
+      removes: "that a filtered server lets nothing in which no rule allows",
+      patches: [
+        {
+          file: "packages/programs/src/firewalls/desired-firewall.ts",
+          find: `policy_in: filter.is_filtered ? "DROP" : "ACCEPT"`,
+          replace: `policy_in: filter.is_filtered ? "ACCEPT" : "ACCEPT"`,
+        },
+      ],
+      expects: /came to .*the intent says no \(.*firewall_default/,
+    },
+    {
+      name: "rules-only-allow",
+      removes: "the denying of rules that deny",
+      patches: [
+        {
+          file: "packages/programs/src/firewalls/desired-firewall.ts",
+          find: `action: action === "allow" ? "ACCEPT" : "DROP",`,
+          replace: `action: action === "allow" ? "ACCEPT" : "ACCEPT",`,
+        },
+      ],
+      expects: /came to .*the intent says no \(.*firewall_rule/,
+    },
+    {
+      name: "router-passes-all",
+      removes: "that an edge's router passes nothing which no rule allows",
+      patches: [
+        {
+          file: ruleset,
+          find: `filter("through", "forward", 0, "drop")`,
+          replace: `filter("through", "forward", 0, "accept")`,
+        },
+      ],
+      expects: /the internet to \S+ by its gateway's MAC .*: came to/,
+    },
+    {
+      name: "router-believes-subnets",
+      removes: "the edge's look at the sources that come from a subnet, and the kernel's behind it",
+      patches: [
+        {
+          file: ruleset,
+          find: `ne(ip("saddr"), prefix(subnet.cidr)), drop)`,
+          replace: `eq(ip("saddr"), "255.255.255.255"), drop)`,
+        },
+        ...believesSources,
+      ],
+      expects: /rogue-\S+ with the false source \S+ to \S+: came to/,
+    },
+    {
+      name: "router-believes-uplink",
+      removes: "the edge's look at inside sources that come from outside, and the kernel's behind it",
+      patches: [
+        {
+          file: ruleset,
+          find: `rule("arriving", from(uplinkName), eq(ip("saddr"), prefix(cidr)), drop)`,
+          replace: `rule("arriving", from(uplinkName), eq(ip("saddr"), "255.255.255.255"), ne(ip("saddr"), prefix(cidr)), drop)`,
+        },
+        ...believesSources,
+      ],
+      expects: /the internet with the inside source \S+ to the forwarded port .*: came to/,
+    },
+    {
+      name: "inside-addresses-go-out",
+      removes: "that a gateway lets nothing out for an inside address",
+      patches: [
+        {
+          file: ruleset,
+          find: `      ne(ip("daddr"), { set: notOfTheInternet.map(prefix) }),
+`,
+          replace: `      ne(ip("daddr"), notOfTheInternet[0] === undefined ? null : "255.255.255.255"),
+`,
+        },
+      ],
+      expects: /to (10\.77\.0\.2|192\.168\.7\.7) by .*came to internet/,
+    },
+    {
+      name: "explain-forgets-firewalls",
+      removes: "the firewalls from what explain goes by",
+      patches: [
+        {
+          file: "apps/api/src/products/networks/explain-network.ts",
+          find: "const verdict = reach(intent, {",
+          replace: "const verdict = reach({ ...intent, firewalls: [] }, {",
+        },
+      ],
+      expects: /explain says 200 allowed by/,
+    },
+    {
+      name: "intent-forgets-routes",
+      removes: "from the rules that a guest answers by the interface of its public address",
+      patches: [
+        {
+          file: "packages/rules/src/networks/reachability.ts",
+          find: "if (receiver.publicAddresses.some((address) => addressOf(address).version === 4))",
+          replace:
+            "if (receiver.publicAddresses.some((address) => addressOf(address).version === 5 as number))",
+        },
+      ],
+      expects: /did not come there and back, although the intent says yes/,
+    },
+  ],
+  run: runMatrix,
+};
