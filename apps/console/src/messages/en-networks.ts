@@ -43,7 +43,7 @@ export const networkingEn = {
       udp: "UDP",
       icmp: "ICMP",
       icmpv6: "ICMPv6",
-      any: "every protocol",
+      any: "any",
     } satisfies Record<Schemas["FirewallRuleProtocol"], string>,
     ports: "Ports",
     allPorts: "all",
@@ -58,8 +58,8 @@ export const networkingEn = {
     peer: {
       choose: "Choose …",
       any: "anyone",
-      cidr: "a block of addresses",
-      labels: "servers with labels",
+      cidr: "address block",
+      labels: "with labels",
       subnets: "Subnets",
       networks: "Networks",
       firewalls: "Servers of a firewall",
@@ -128,7 +128,6 @@ export const networkingEn = {
     deleteLead: "The rules are gone for good.",
     deleteAttached: "It is attached. Detach it everywhere first.",
     deleteNamed: "A rule of another firewall names it. Change that rule first.",
-    confirm: (name: string) => `Type ${name} to confirm`,
     confirmMismatch: "That is not its name. Nothing was done.",
     notices: {
       created: "The firewall is made. Attach it, so that its rules hold somewhere.",
@@ -237,7 +236,6 @@ export const networkingEn = {
     subnetHasServers: (names: string) => `Servers are in it: ${names}.`,
     subnetDeleteLead: "An empty subnet can be deleted. Its addresses can be used again at once.",
     deleteSubnetShort: "Delete subnet",
-    confirm: (name: string) => `Type ${name} to confirm`,
     confirmMismatch: "That is not its name. Nothing was done.",
     notices: {
       created: "The network is created.",

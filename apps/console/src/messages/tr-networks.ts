@@ -44,7 +44,7 @@ export const networkingTr = {
       udp: "UDP",
       icmp: "ICMP",
       icmpv6: "ICMPv6",
-      any: "her protokol",
+      any: "hepsi",
     } satisfies Record<Schemas["FirewallRuleProtocol"], string>,
     ports: "Portlar",
     allPorts: "hepsi",
@@ -59,8 +59,8 @@ export const networkingTr = {
     peer: {
       choose: "Seçin …",
       any: "herkes",
-      cidr: "bir adres bloğu",
-      labels: "etiketli sunucular",
+      cidr: "adres bloğu",
+      labels: "etiketliler",
       subnets: "Alt ağlar",
       networks: "Ağlar",
       firewalls: "Bir duvarın sunucuları",
@@ -130,7 +130,6 @@ export const networkingTr = {
     deleteLead: "Kurallar geri gelmez.",
     deleteAttached: "Bağlı. Önce her yerden ayırın.",
     deleteNamed: "Başka bir duvarın kuralı onu anıyor. Önce o kuralı değiştirin.",
-    confirm: (name: string) => `Onaylamak için ${name} yazın`,
     confirmMismatch: "Adı bu değil. Hiçbir şey yapılmadı.",
     notices: {
       created: "Güvenlik duvarı oluşturuldu. Kuralları bir yerde geçerli olsun diye bağlayın.",
@@ -277,7 +276,6 @@ export const networkingTr = {
     subnetHasServers: (names: string) => `İçinde sunucular var: ${names}.`,
     subnetDeleteLead: "Boş bir alt ağ silinebilir. Adresleri hemen yeniden kullanılabilir.",
     deleteSubnetShort: "Alt ağı sil",
-    confirm: (name: string) => `Onaylamak için ${name} yazın`,
     confirmMismatch: "Adı bu değil. Hiçbir şey yapılmadı.",
     notices: {
       created: "Ağ oluşturuldu.",

@@ -29,7 +29,7 @@ export function DraftButton(
       hx-post={address}
       hx-target="#rules-form"
       hx-select="#rules-form"
-      hx-swap="outerHTML settle:0ms"
+      hx-swap="outerSync"
       hx-validate="false"
     >
       {props.children}

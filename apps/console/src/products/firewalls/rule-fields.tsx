@@ -89,7 +89,7 @@ export function RuleFields(props: RulesPageProps & { readonly row: number }) {
             type="text"
             class="mono"
             value={rule.ports}
-            placeholder={text.allPorts}
+            placeholder={rule.protocol === "tcp" || rule.protocol === "udp" ? text.allPorts : "–"}
             maxlength={200}
             autocomplete="off"
             spellcheck={false}

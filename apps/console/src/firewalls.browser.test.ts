@@ -1,0 +1,176 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  accessibilityProblems,
+  complaintsBeyond,
+  openBrowser,
+  openPage,
+  signIn,
+  takeScreenshots,
+  type WatchedPage,
+} from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { fakeAttachment, fakeFirewall } from "./testing/fake-firewalls.ts";
+import { seedNetworks } from "./testing/seed-networks.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let world: ConsoleWorld;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    world = await startConsoleWorld({ listen: true });
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(25_000);
+    seedNetworks(world.api.state);
+  });
+  afterEach(async () => {
+    await watched.context.close();
+    await world.stop();
+    expect(world.api.defects).toEqual([]);
+  });
+
+  /** A firewall with something of everything in it. */
+  function seedFirewall(): string {
+    const { state } = world.api;
+    const [network] = state.networks;
+    const office = fakeFirewall({ name: "office", description: "who may manage" });
+    const web = fakeFirewall({
+      name: "web",
+      description: "What the shop lets in",
+      rules: [
+        { protocol: "tcp", ports: ["80", "443"], peers: [{ any: true }], description: "The shop" },
+        {
+          protocol: "tcp",
+          ports: ["22"],
+          peers: [{ cidr: "192.0.2.0/24" }, { firewall_id: office.id }],
+          priority: 500,
+          description: "Administrators",
+        },
+        {
+          protocol: "any",
+          peers: [{ subnet_id: network?.subnets[0]?.id ?? "" }, { label_selector: "role=worker" }],
+          priority: 1200,
+        },
+        {
+          action: "deny",
+          protocol: "udp",
+          peers: [{ any: true }],
+          enabled: false,
+          description: "Not used yet",
+        },
+        {
+          direction: "out",
+          action: "deny",
+          protocol: "tcp",
+          ports: ["25"],
+          peers: [{ any: true }],
+          description: "No mail",
+        },
+      ],
+    });
+    web.attachments.push(
+      { ...fakeAttachment(state, { server_id: state.servers[0]?.id ?? "" }) },
+      { ...fakeAttachment(state, { subnet_id: network?.subnets[0]?.id ?? "" }), status: "pending" },
+      { ...fakeAttachment(state, { label_selector: "role=web" }) },
+    );
+    state.firewalls.push(web, office);
+    return web.id;
+  }
+
+  test("rules are added, changed, moved and removed as one form, and saved as a whole", async () => {
+    const id = seedFirewall();
+    await signIn(page, world.url);
+    await page.goto(`${world.url}/firewalls`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "firewalls");
+    await page.goto(`${world.url}/firewalls/${id}`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "firewall");
+    await page.click("#rules a.button");
+    await page.waitForSelector("#rules-form");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "firewall-rules");
+
+    await page.click("#add-rule");
+    await page.waitForSelector("#rule-5-protocol");
+    expect(await page.evaluate("document.activeElement.id")).toBe("rule-5-protocol");
+    await page.fill("#rule-5-ports", "22, 99999");
+    await page.selectOption("#rule-5-peer-0", "cidr");
+    await page.fill("input[name=rule-5-peer-0-text]", "192.0.2.300");
+    await page.click(".rule-save button");
+    await page.waitForSelector("#rule-5-ports-problem");
+    await page.waitForSelector("#rule-5-peer-0-problem");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "firewall-rules-refused");
+    await page.fill("#rule-5-ports", "5432");
+    await page.fill("input[name=rule-5-peer-0-text]", "192.0.2.7/32");
+    await page.click("#rule-2-up");
+    await expect.poll(() => page.inputValue("#rule-1-ports")).toBe("80, 443");
+    expect(await page.evaluate("document.activeElement.id")).toBe("rule-1-up");
+    // What denies is asked first on the same footing, so it had to go behind.
+    expect(await page.inputValue("#rule-2-priority")).toBe("1001");
+    // What was typed and not saved is still there.
+    expect(await page.inputValue("#rule-5-ports")).toBe("5432");
+    await page.click("tbody:has(#rule-2-ports) .rule-remove button");
+    await expect.poll(() => page.locator(".rule-editor tbody").count()).toBe(5);
+    await page.click(".rule-save button");
+    await page.waitForSelector("text=The rules are saved");
+    const saved = world.api.state.firewalls.find((firewall) => firewall.id === id)?.rules;
+    expect(saved?.map(({ direction, ports, priority }) => [direction, ports.join(), priority])).toEqual([
+      ["in", "22", 500],
+      ["in", "80,443", 1000],
+      ["in", "", 1200],
+      ["out", "25", 1000],
+      ["in", "5432", 1200],
+    ]);
+    expect(complaintsBeyond(watched, 422)).toEqual([]);
+  });
+
+  test("a question is answered in place, and names the rule that decides", async () => {
+    const id = seedFirewall();
+    await signIn(page, world.url);
+    await page.goto(`${world.url}/firewalls/${id}`);
+    await page.selectOption("#test-from", "address");
+    await page.fill("input[name=from_address]", "198.51.100.7");
+    await page.fill("#test-port", "443");
+    await page.click("#test button[type=submit]");
+    await page.waitForSelector(".verdict[data-verdict=allowed]");
+    expect(await page.textContent(".verdict")).toContain("The shop");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.locator("#test").scrollIntoViewIfNeeded();
+    await takeScreenshots(page, "firewall-test");
+    await page.fill("#test-port", "22");
+    await page.click("#test button[type=submit]");
+    await page.waitForSelector(".verdict[data-verdict=denied]");
+    expect(new URL(page.url()).searchParams.get("port")).toBe("22");
+    await page.fill("input[name=from_address]", "nonsense");
+    await page.click("#test button[type=submit]");
+    await page.waitForSelector("#test-from-problem");
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test("a server's page says what filters it, and attaches another firewall", async () => {
+    seedFirewall();
+    await signIn(page, world.url);
+    await page.goto(`${world.url}/servers/${world.api.state.servers[0]?.id}`);
+    expect(await page.locator("#firewalls .address-row").count()).toBe(3);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.locator("#firewalls").scrollIntoViewIfNeeded();
+    await takeScreenshots(page, "server-firewalls");
+    await page.click("#firewalls .label-row button[type=submit]");
+    await page.waitForSelector("text=The firewall is attached");
+    expect(await page.locator("#firewalls .address-row").count()).toBe(4);
+    expect(watched.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,117 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  accessibilityProblems,
+  openBrowser,
+  openPage,
+  signIn,
+  takeScreenshots,
+  type WatchedPage,
+} from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { seedNetworks } from "./testing/seed-networks.ts";
+
+type Edges = { readonly left: number; readonly right: number };
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let world: ConsoleWorld;
+  let watched: WatchedPage;
+  let page: Page;
+  let path: string;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    world = await startConsoleWorld({ listen: true });
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(25_000);
+    seedNetworks(world.api.state);
+    path = `${world.url}/networks/${world.api.state.networks[0]?.id}`;
+    await signIn(page, world.url);
+  });
+  afterEach(async () => {
+    await watched.context.close();
+    await world.stop();
+    expect(world.api.defects).toEqual([]);
+  });
+
+  test.each(["en", "tr"])(
+    "no letter of the map leaves the drawing or its box in %s, on a desk and on a phone",
+    async (language) => {
+      await page.click(".account > summary");
+      await Promise.all([
+        page.waitForEvent("framenavigated"),
+        page.click(`.account-menu button[value=${language}]`),
+      ]);
+      await page.goto(path);
+      expect(await page.getAttribute("html", "lang")).toBe(language);
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await takeScreenshots(page, `network-map-${language}`);
+      for (const [width, size] of [
+        [1360, "wide"],
+        [390, "narrow"],
+      ] as const) {
+        await page.setViewportSize({ width, height: 900 });
+        expect(await page.locator(".map:visible").count()).toBe(1);
+        const outside = await page.locator(`.map[data-size=${size}]`).evaluate((map) => {
+          const around = map.getBoundingClientRect();
+          const isIn = (inner: Edges, outer: Edges) =>
+            inner.left >= outer.left - 1 && inner.right <= outer.right + 1;
+          return [...map.querySelectorAll("text")]
+            .filter((text) => {
+              const box = text.closest(".map-subnet")?.querySelector(".map-box")?.getBoundingClientRect();
+              return !isIn(text.getBoundingClientRect(), box ?? around);
+            })
+            .map((text) => text.textContent);
+        });
+        expect(outside).toEqual([]);
+        // Letters are as large as the page's small ones, or nearly.
+        const letters = await page
+          .locator(`.map[data-size=${size}] .map-name`)
+          .first()
+          .evaluate((text) => text.getBoundingClientRect().height);
+        expect(letters).toBeGreaterThan(11);
+        expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+      }
+    },
+  );
+
+  test("the map follows what changes without a reload, and leads to servers", async () => {
+    await page.goto(path);
+    await page.waitForSelector(".map[data-size=wide] .map-internet");
+    const [subnet] = world.api.state.subnets;
+    if (subnet === undefined) throw new Error("no subnet");
+    subnet.egress = "gateway";
+    await page.waitForSelector(".map[data-size=wide] .map-gateway");
+    expect(await page.locator(".map[data-size=wide] .map-wires [data-out]").count()).toBe(1);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "network-map-gateway");
+    await page.focus(".map[data-size=wide] .map-server");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/servers\/srv_/);
+    expect(watched.complaints).toEqual([]);
+  });
+
+  test("a question is answered in place, in words", async () => {
+    await page.goto(path);
+    await page.selectOption("#explain-to", "address");
+    await page.fill("input[name=to_address]", "198.51.100.7");
+    await page.click("#explain button[type=submit]");
+    await page.waitForSelector(".verdict[data-verdict=denied]");
+    expect(await page.textContent(".verdict")).toContain("The network has no gateway");
+    expect(await page.locator(".way li").count()).toBe(2);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.locator("#explain").scrollIntoViewIfNeeded();
+    await takeScreenshots(page, "network-explain");
+    expect(new URL(page.url()).searchParams.get("to_address")).toBe("198.51.100.7");
+    expect(watched.complaints).toEqual([]);
+  });
+});
