@@ -189,6 +189,54 @@ export const row: Row = {
       expects: /was given up although nothing was wrong with it/,
     },
     {
+      name: "open-by-default",
+      removes: "that a firewall lets nothing in which no rule allows",
+      patches: [
+        {
+          file: "packages/programs/src/firewalls/desired-firewall.ts",
+          find: 'policy_in: filter.is_filtered ? "DROP" : "ACCEPT"',
+          replace: 'policy_in: filter.is_filtered ? "ACCEPT" : "ACCEPT"',
+        },
+      ],
+      expects: /I3: the VM lets in .*, by default ACCEPT/,
+    },
+    {
+      name: "rules-by-position-alone",
+      removes: "the digest of the rules that a position is of",
+      patches: [
+        {
+          file: "packages/proxmox/src/vm-firewall.ts",
+          find: "const asRead = digestOf(read.rulesDigest);",
+          replace: "const asRead = digestOf(null);",
+        },
+      ],
+      expects: /I3: the VM lets in /,
+    },
+    {
+      name: "half-a-filter-taken-for-whole",
+      removes: "that nobody knows the filter which a failed job has left",
+      patches: [
+        {
+          file: "apps/api/src/products/firewalls/settle.ts",
+          find: "return job.epoch === 0 ? server.filter_applied : unknownFilter;",
+          replace: "return server.filter_applied;",
+        },
+      ],
+      expects: /model and API differ/,
+    },
+    {
+      name: "half-a-filter-given-way",
+      removes: "that nobody knows the filter which a job has left that gave way",
+      patches: [
+        {
+          file: "apps/api/src/products/servers/give-way.ts",
+          find: "await leaveFilter(tx, server, job);",
+          replace: "",
+        },
+      ],
+      expects: /model and API differ/,
+    },
+    {
       name: "no-epoch-test",
       removes: "the epoch test when a step is reported",
       patches: [

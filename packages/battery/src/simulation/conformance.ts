@@ -16,6 +16,7 @@ export type ConformanceResult = {
 
 const MOVES_A_SEQUENCE = 48;
 const PUBLIC_IPS = 2;
+const FIREWALLS = 2;
 /** The whole state is compared after so many moves, and in the end. */
 const COMPARE_EVERY = 8;
 const MOST_VIOLATIONS = 20;
@@ -60,12 +61,18 @@ async function playSequence(
       vmidRange,
       addresses: 200,
       publicIps: PUBLIC_IPS,
+      firewalls: FIREWALLS,
       maxAttempts,
     },
     () => now,
     () => 0.5,
   );
-  const real = await RealControlPlane.open(world, number, { vmidRange, maxAttempts, publicIps: PUBLIC_IPS });
+  const real = await RealControlPlane.open(world, number, {
+    vmidRange,
+    maxAttempts,
+    publicIps: PUBLIC_IPS,
+    firewalls: FIREWALLS,
+  });
   const moves: Move[] = [];
   const fail = (what: string, expected: unknown, found: unknown) => ({
     calls: moves.length,

@@ -92,6 +92,7 @@ export class ControlPlaneModel {
         publicNetwork: observed?.public_network ?? null,
         macs: macsOf(observed),
         diskBytes: (observed as { disk_bytes?: number } | undefined)?.disk_bytes ?? null,
+        filter: observed?.filter ?? null,
       };
       endAttempt(state, job, outcome, this.#random);
       this.onNews();
@@ -295,6 +296,8 @@ export class ControlPlaneModel {
   }
 
   #claimed(job: ModelJob): Schemas["ClaimedJob"]["job"] {
+    const payload = payloadOf(this.state, job);
+    job.filterGiven = filterIdIn(payload);
     return {
       id: job.id,
       kind: job.kind,
@@ -303,7 +306,7 @@ export class ControlPlaneModel {
       lease_seconds: this.state.settings.leaseSeconds,
       lease_expires_at: new Date(job.leaseUntil ?? 0).toISOString(),
       cancel_requested: job.cancelRequested,
-      payload: payloadOf(this.state, job),
+      payload,
     };
   }
 
@@ -312,6 +315,10 @@ export class ControlPlaneModel {
     const lease_expires_at = leaseUntil === null ? null : new Date(leaseUntil).toISOString();
     return { status: 200, body: { lease_expires_at, cancel_requested: cancelRequested, status } };
   }
+}
+
+function filterIdIn(payload: Schemas["JobPayload"]): string | null {
+  return (payload as { readonly filter?: { readonly id: string } }).filter?.id ?? null;
 }
 
 /** A step is one row: reported as running it begins, reported again by its name it ends. */

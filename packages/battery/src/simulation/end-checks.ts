@@ -3,6 +3,7 @@
 import { parseMarker } from "@kule/proxmox/marker";
 import { isDone } from "@kule/rules/jobs/actions";
 import { hasAttemptsLeft } from "@kule/rules/jobs/retry";
+import { checkFilter } from "./filter-checks.ts";
 import { checkMachine, checkMadeByHand, checkPublicIps, wasTakenOver } from "./machine-checks.ts";
 import type { ModelJob, ModelServer } from "./model-state.ts";
 import type { Simulation } from "./simulation.ts";
@@ -146,6 +147,7 @@ function checkServer(simulation: Simulation, server: ModelServer): void {
     return;
   }
   checkMachine(simulation, server, vm, note);
+  checkFilter(simulation, server, vm, note);
   const isOn = vm.process !== null;
   // A request that arrives when its sender has given it up, or once more, may undo what was done since: no lease can stop
   // it, and the hypervisor knows none. It is counted; only power may be touched by a copy, and the removal's mark by a

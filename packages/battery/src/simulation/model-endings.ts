@@ -7,6 +7,7 @@ import { grownDiskGb } from "@kule/rules/servers/disk";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { leavesRunning } from "@kule/rules/servers/power";
 import { type PowerState, settleServer } from "@kule/rules/servers/settle";
+import { leaveFilter, retryFilter, settleFilter } from "./model-firewalls.ts";
 import { retryPublicIps, settlePublicIps } from "./model-public-ips.ts";
 import { cancelQueued } from "./model-refusals.ts";
 import { diskOf, type ModelJob, type ModelServer, type ModelState } from "./model-state.ts";
@@ -19,6 +20,8 @@ export type AttemptOutcome = {
   readonly publicNetwork: "applied" | "next_boot" | null;
   readonly macs: readonly (string | null)[];
   readonly diskBytes: number | null;
+  /** The filter that the VM is said to have. */
+  readonly filter: string | null;
 };
 
 /** Of an attempt that nobody has reported on. */
@@ -28,6 +31,7 @@ export const nothingSeen = {
   publicNetwork: null,
   macs: [],
   diskBytes: null,
+  filter: null,
 } as const;
 
 /** The MACs of a VM that was taken over, as they were read back. */
@@ -122,7 +126,8 @@ export function settle(
     publicNetwork,
     macs,
     diskBytes,
-  }: Pick<AttemptOutcome, "power" | "publicNetwork" | "macs" | "diskBytes">,
+    filter,
+  }: Pick<AttemptOutcome, "power" | "publicNetwork" | "macs" | "diskBytes" | "filter">,
 ): void {
   const server = state.serverOf(job);
   if (server.status === "deleted") throw new Error(`job ${job.id} has no server to settle`);
@@ -156,6 +161,7 @@ export function settle(
   }
   state.recordUsage(settled.usage, server.id, job.id);
   settlePublicIps(state, server, job, { status, publicNetwork });
+  settleFilter(state, server, job, { status, filter });
 }
 
 /** The disk that the server has from then on. */
@@ -196,6 +202,7 @@ export function giveWay(state: ModelState, server: ModelServer, job: ModelJob): 
   server.powerState = settled.powerState;
   if (diskHasGrown) server.diskGb = diskGb;
   if (job.kind === "ServerResize") server.resizes = null;
+  leaveFilter(state, server, job);
   if (settled.wipesSecret) server.hasSecret = false;
   state.recordUsage(settled.usage, server.id, job.id);
 }
@@ -230,6 +237,7 @@ function wantsRunning({ kind, parameters }: ModelJob, server: ModelServer): bool
       return true;
     case "ServerPasswordReset":
     case "ServerUpdate":
+    case "FirewallApply":
       return server.powerState === "on";
     default:
       return server.restoresTo === "running";
@@ -240,6 +248,7 @@ function wantsRunning({ kind, parameters }: ModelJob, server: ModelServer): bool
 export function retried(state: ModelState, job: ModelJob): void {
   retryPublicIps(state, job);
   const server = state.serverOf(job);
+  retryFilter(server, job);
   if (job.kind === "ServerCreate" || job.kind === "ServerAdopt") server.status = "creating";
   if (job.kind === "ServerRestore") server.status = server.restoresTo === "running" ? "starting" : "stopped";
   if (job.kind === "ServerRebuild") server.status = "rebuilding";

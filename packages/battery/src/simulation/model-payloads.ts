@@ -2,6 +2,7 @@
 
 import type { PayloadOf, Schemas } from "@kule/contract/schemas";
 import { findImage } from "@kule/rules/catalog/images";
+import { filterIn, filterOf } from "./model-firewalls.ts";
 import { publicInterfaceOf } from "./model-public-ips.ts";
 import { diskOf, type ModelJob, type ModelServer, type ModelState, planOf } from "./model-state.ts";
 
@@ -52,14 +53,19 @@ export function payloadOf(state: ModelState, job: ModelJob): Schemas["JobPayload
     case "ServerUpdate":
       return { kind: "ServerUpdate", ...base, os_family: "linux" };
     case "FirewallApply":
-      // Nobody in the model has a firewall: the product's own tests and the rows with agents go there.
-      throw new Error(`${server.id} has a ${job.kind}, and the model no firewalls`);
+      return {
+        kind: "FirewallApply",
+        ...base,
+        ...interfacesOf(state, server, base.vmid),
+        filter: filterOf(state, server.id),
+      };
     case "PublicIpAttach":
     case "PublicIpDetach":
       return {
         kind: job.kind,
         ...base,
         ...interfacesOf(state, server, base.vmid),
+        ...filterIn(state, server.id),
         guest_network: findImage(server.image)?.guestNetwork ?? "none",
       };
   }
@@ -78,6 +84,7 @@ function createPayload(state: ModelState, server: ModelServer, base: Base): Payl
     default_user: findImage(server.image)?.defaultUser ?? "root",
     package: sizeOf(server.package, diskOf(server)),
     ...interfacesOf(state, server, base.vmid),
+    ...filterIn(state, server.id),
     ssh_public_keys: [],
     password_hash: server.hasSecret ? PASSWORD_HASH : null,
     sealed_password: null,

@@ -33,6 +33,8 @@ export type ModelServer = {
   generation: number;
   observedGeneration: number;
   hasSecret: boolean;
+  /** What its firewalls make of it, and what its VM has; '' is none. */
+  readonly filter: { wanted: string; applied: string; failed: boolean };
 };
 
 export type ModelStep = {
@@ -80,6 +82,8 @@ export type ModelJob = {
   readonly steps: ModelStep[];
   /** Rows of the audit trail about its end. */
   ends: number;
+  /** The filter that was in its payload when it was last handed out. */
+  filterGiven: string | null;
 };
 
 export type LastSeen = { readonly power: PowerState | null; readonly diskBytes: number | null };
@@ -109,6 +113,16 @@ export type ModelPublicIp = {
   generation: number;
 };
 
+/** Its number is its place in the model's list. */
+export type ModelFirewall = {
+  readonly number: number;
+  /** That its one rule lets in. */
+  port: number;
+  /** How many rules it has had in that place. */
+  rule: number;
+  readonly servers: Set<string>;
+};
+
 export type ModelSettings = {
   readonly leaseSeconds: number;
   readonly removalBufferSeconds: number;
@@ -117,10 +131,13 @@ export type ModelSettings = {
   readonly addresses: number;
   /** All IPv4, of one pool. */
   readonly publicIps: number;
+  readonly firewalls: number;
   /** The rules' when left out. */
   readonly maxAttempts?: number;
 };
 
+/** What each firewall lets in before anybody changes it; the next one the next. */
+export const FIRST_PORT = 8_001;
 const ORGANISATION = "org_00000000000000000000000001";
 export class ModelState {
   readonly settings: ModelSettings;
@@ -132,6 +149,7 @@ export class ModelState {
   readonly addresses = new Map<number, ModelAddress>();
   readonly usage: ModelUsage[] = [];
   readonly publicIps: readonly ModelPublicIp[];
+  readonly firewalls: readonly ModelFirewall[];
   #moments = 0;
 
   constructor(settings: ModelSettings, now: () => number) {
@@ -145,6 +163,12 @@ export class ModelState {
       requiresReboot: false,
       statusCode: null,
       generation: 1,
+    }));
+    this.firewalls = Array.from({ length: settings.firewalls }, (_, index) => ({
+      number: index + 1,
+      port: FIRST_PORT + index,
+      rule: 1,
+      servers: new Set<string>(),
     }));
   }
 
@@ -176,6 +200,7 @@ export class ModelState {
       generation: 1,
       observedGeneration: 0,
       hasSecret: true,
+      filter: { wanted: "", applied: "", failed: false },
     };
     this.servers.set(id, server);
     return server;
@@ -205,6 +230,7 @@ export class ModelState {
       lastSeen: null,
       steps: [],
       ends: 0,
+      filterGiven: null,
     };
     this.jobs.push(job);
     return job;

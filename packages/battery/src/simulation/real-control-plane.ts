@@ -7,13 +7,23 @@ import { TestAgent } from "@kule/api/testing/test-agent";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
 import { reapLeases } from "@kule/api/worker/reap-leases";
 import type { ServerWish } from "./model-operations.ts";
-import { claimAnswer, type Move, type MoveAnswer, reportAnswer, shown, shownIp } from "./sequence-moves.ts";
+import { FIRST_PORT } from "./model-state.ts";
+import {
+  claimAnswer,
+  type Move,
+  type MoveAnswer,
+  reportAnswer,
+  shown,
+  shownIp,
+  withFilterOf,
+} from "./sequence-moves.ts";
 import { row, type SequenceState } from "./sequence-state.ts";
 
 type Setting = {
   readonly vmidRange: { readonly first: number; readonly last: number };
   readonly maxAttempts: number;
   readonly publicIps: number;
+  readonly firewalls: number;
 };
 
 export class RealControlPlane {
@@ -26,6 +36,9 @@ export class RealControlPlane {
   /** Ids of the public addresses, and the numbers they go by. */
   readonly #ips: string[] = [];
   readonly #ipNumbers = new Map<string, number>();
+  readonly #firewalls: string[] = [];
+  /** The filters in the payloads of jobs that were last handed out, by the jobs' ids. */
+  readonly #given = new Map<string, string>();
 
   private constructor(world: ServerWorld, region: string, agent: TestAgent, maxAttempts: number) {
     this.#world = world;
@@ -38,7 +51,7 @@ export class RealControlPlane {
   static async open(
     world: ServerWorld,
     number: number,
-    { vmidRange, maxAttempts, publicIps }: Setting,
+    { vmidRange, maxAttempts, publicIps, firewalls }: Setting,
   ): Promise<RealControlPlane> {
     const region = `r${number}`;
     const { agent } = await world.world.addRegion(region, { vmid_range: vmidRange });
@@ -49,6 +62,7 @@ export class RealControlPlane {
     if (health.status !== 200) throw new Error(`health answered ${health.status}`);
     const real = new RealControlPlane(world, region, new TestAgent(agent), maxAttempts);
     await real.#takeAddresses(`100.${64 + (number >> 8)}.${number & 255}`, publicIps);
+    for (let count = 0; count < firewalls; count += 1) await real.#addFirewall(count);
     return real;
   }
 
@@ -72,6 +86,24 @@ export class RealControlPlane {
       this.#ips.push(ip.id);
       this.#ipNumbers.set(ip.address, taken);
     }
+  }
+
+  async #addFirewall(index: number): Promise<void> {
+    const { owned } = this.#world;
+    const body = {
+      name: `firewall-${index + 1}`,
+      region: this.#region,
+      rules: [ruleFor(FIRST_PORT + index)],
+    };
+    this.#firewalls.push(made(await owned.post("/firewalls", body)).firewall.id);
+  }
+
+  async #detachFirewall(number: number, serverId: string): Promise<Answer> {
+    const { owned } = this.#world;
+    const firewall = `/firewalls/${this.#firewalls[number - 1]}`;
+    const { attachments } = made(await owned.get(firewall));
+    const found = attachments.find((each: { server_id: string | null }) => each.server_id === serverId);
+    return owned.delete(`${firewall}/attachments/${found?.id ?? "fwa_none"}`);
   }
 
   async play(move: Move): Promise<MoveAnswer> {
@@ -118,6 +150,20 @@ export class RealControlPlane {
         );
       case "detach":
         return ofIp(await owned.post(`/public-ips/${this.#ips[move.ip - 1]}/detach`));
+      case "filter":
+        return ofFirewall(
+          await owned.post(`/firewalls/${this.#firewalls[move.firewall - 1]}/attachments`, {
+            server_id: this.#server(move.server),
+          }),
+        );
+      case "unfilter":
+        return ofFirewall(await this.#detachFirewall(move.firewall, this.#server(move.server)));
+      case "change-rule":
+        return ofFirewall(
+          await owned.put(`/firewalls/${this.#firewalls[move.firewall - 1]}/rules`, {
+            rules: [ruleFor(move.port)],
+          }),
+        );
       case "purge":
         return ofServer(await owned.delete(`/servers/${this.#server(move.server)}?purge=true`));
       case "delete":
@@ -155,11 +201,15 @@ export class RealControlPlane {
         const answer = await this.#agent.claimRaw({ claim_id: claimId, capabilities });
         if (answer.status !== 200) return refusalOf(answer);
         const numbers = await this.#jobNumbers();
+        const { id, payload } = answer.body.job;
+        if (payload.filter === undefined) this.#given.delete(id);
+        else this.#given.set(id, payload.filter.id);
         return claimAnswer(numbers.get(answer.body.job.id) ?? 0, answer.body.job, this.#ipNumbers);
       }
       case "report": {
         const job = { id: await this.#job(move.job), epoch: move.epoch };
-        const answer = await this.#agent.reportAs(job as never, move.seq, move.report);
+        const report = withFilterOf(move.report, this.#given.get(job.id) ?? null);
+        const answer = await this.#agent.reportAs(job as never, move.seq, report);
         return answer.status === 200 ? reportAnswer(200, answer.body) : refusalOf(answer);
       }
     }
@@ -209,7 +259,9 @@ export class RealControlPlane {
         `${numbered} select n, status, power_state, status_code, restores_to, generation, observed_generation,
                 purge_at is not null as marked,
                 exists (select 1 from server_secret x where x.server_id = s.id) as secret,
-                name, image, package, disk_gb, resize_package, resize_disk_gb, protect_delete, protect_rebuild
+                name, image, package, disk_gb, resize_package, resize_disk_gb, protect_delete, protect_rebuild,
+                filter_wanted = '' as unfiltered, filter_applied = filter_wanted as has, filter_applied = '' as open,
+                filter_applied = 'unknown' as unknown, filter_failed
            from s order by n`,
       ),
       jobs: await texts(
@@ -239,6 +291,13 @@ export class RealControlPlane {
         `${numbered}, i as (select *, row_number() over (order by created_at, id) as n from public_ip where region = $1)
          select i.n, wanted.n as server, held.n as holder, i.is_applied, i.requires_reboot, i.status_code, i.generation
            from i left join s wanted on wanted.id = i.server_id left join s held on held.id = i.held_by order by i.n`,
+      ),
+      firewalls: await texts(
+        `${numbered}, f as (select *, row_number() over (order by created_at, id) as n from firewall where region = $1)
+         select f.n, (select string_agg(r.ports[1], ',') from firewall_rule r where r.firewall_id = f.id) as ports,
+                coalesce((select string_agg(s.n::text, ',' order by s.n) from firewall_attachment a
+                   join s on s.id = a.server_id where a.firewall_id = f.id), '') as servers
+           from f order by f.n`,
       ),
     };
   }
@@ -286,6 +345,13 @@ function ofIp(answer: Answer): MoveAnswer {
   const { public_ip: ip, server, job } = answer.body;
   return shownIp(ip.status, server, job);
 }
+
+function ofFirewall(answer: Answer): MoveAnswer {
+  const { status, body } = answer;
+  return status === 200 || status === 202 ? { status, jobs: body.job_ids.length } : refusalOf(answer);
+}
+
+const ruleFor = (port: number) => ({ protocol: "tcp", ports: [String(port)], peers: [{ any: true }] });
 
 function made(answer: Answer): Answer["body"] {
   if (answer.status >= 300) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);

@@ -4,10 +4,11 @@ import type { JobKind, PayloadOf, Schemas } from "@kule/contract/schemas";
 import { type PublicIpStatus, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
 import type { ControlPlaneModel } from "./control-plane.ts";
 import type { Dice } from "./dice.ts";
+import { attachFirewall, changeFirewall, detachFirewall, type FirewallAnswer } from "./model-firewalls.ts";
 import { adoptServer, askOfServer, type ServerWish } from "./model-operations.ts";
 import { addressOfIp, attachPublicIp, detachPublicIp, type IpAnswer } from "./model-public-ips.ts";
 import type { ModelAnswer } from "./model-refusals.ts";
-import type { ModelJob, ModelServer } from "./model-state.ts";
+import { FIRST_PORT, type ModelJob, type ModelServer } from "./model-state.ts";
 
 export type Report = Omit<Schemas["StepReport"], "epoch" | "seq">;
 
@@ -18,6 +19,8 @@ export type Move =
   | { readonly do: "adopt"; readonly vmid: number; readonly name: string }
   | { readonly do: "attach"; readonly ip: number; readonly server: number; readonly force: boolean }
   | { readonly do: "detach"; readonly ip: number }
+  | { readonly do: "filter" | "unfilter"; readonly firewall: number; readonly server: number }
+  | { readonly do: "change-rule"; readonly firewall: number; readonly port: number }
   | { readonly do: "cancel" | "retry" | "pass-lease" | "pass-backoff"; readonly job: number }
   | { readonly do: "claim"; readonly claimId: string; readonly capabilities: readonly JobKind[] }
   | {
@@ -45,11 +48,13 @@ const KINDS: readonly JobKind[] = [
   "ServerAdopt",
   "PublicIpAttach",
   "PublicIpDetach",
+  "FirewallApply",
 ];
 const MOST_SERVERS = 3;
 
 export function drawMove(model: ControlPlaneModel, dice: Dice, before: readonly Move[]): Move {
-  const { servers, jobs, vmids, settings } = model.state;
+  const { state } = model;
+  const { servers, jobs, vmids, settings } = state;
   const room = vmids.size <= settings.vmidRange.last - settings.vmidRange.first;
   if (servers.size === 0 || (servers.size < MOST_SERVERS && room && dice.chance(0.08)))
     return { do: "create", start: dice.chance(0.7) };
@@ -59,6 +64,7 @@ export function drawMove(model: ControlPlaneModel, dice: Dice, before: readonly 
   const held =
     running.length > 0 && dice.chance(0.8) ? running[dice.whole(0, running.length - 1)] : jobs[job - 1];
   const kind = dice.whole(0, 99);
+  if (state.firewalls.length > 0 && dice.chance(0.12)) return drawFirewall(model, dice, server);
   if (kind < 20) return drawClaim(dice, before);
   if (kind < 50 && held !== undefined) return drawReport(dice, held);
   if (kind < 65) return { do: "ask", server, wish: drawWish(model, dice) };
@@ -74,6 +80,19 @@ export function drawMove(model: ControlPlaneModel, dice: Dice, before: readonly 
   if (kind < 94) return { do: "pass-lease", job: held?.number ?? job };
   if (kind < 98) return { do: "pass-backoff", job };
   return { do: "reap" };
+}
+
+function drawFirewall({ state }: ControlPlaneModel, dice: Dice, server: number): Move {
+  const firewall = dice.whole(1, state.firewalls.length);
+  const what = dice.pick<"filter" | "unfilter" | "change-rule">([
+    "filter",
+    "filter",
+    "unfilter",
+    "change-rule",
+  ]);
+  return what === "change-rule"
+    ? { do: what, firewall, port: dice.whole(FIRST_PORT, FIRST_PORT + 3) }
+    : { do: what, firewall, server };
 }
 
 const drawIp = ({ state }: ControlPlaneModel, dice: Dice) => dice.whole(1, state.publicIps.length);
@@ -170,6 +189,10 @@ function drawOutcome(dice: Dice, job: ModelJob): Schemas["JobOutcome"] {
   // No two servers of the region have one.
   const macs =
     job.kind === "ServerAdopt" && dice.chance(0.8) ? [`0e:aa:00:00:00:${hexOf(job.number)}`] : null;
+  const filter =
+    job.filterGiven === null
+      ? null
+      : dice.pick<string | null>([GIVEN, GIVEN, GIVEN, GIVEN, "none", "other", null]);
   const diskGb = job.kind === "ServerResize" ? dice.pick([null, 40, 80, 160, 200]) : null;
   const observed = {
     ...(diskGb === null ? {} : { disk_bytes: diskGb * 2 ** 30 }),
@@ -177,6 +200,7 @@ function drawOutcome(dice: Dice, job: ModelJob): Schemas["JobOutcome"] {
     ...(unusable === null ? {} : { vmid_unusable: unusable }),
     ...(network === null ? {} : { public_network: network }),
     ...(macs === null ? {} : { macs }),
+    ...(filter === null ? {} : { filter }),
   };
   return {
     status,
@@ -186,6 +210,16 @@ function drawOutcome(dice: Dice, job: ModelJob): Schemas["JobOutcome"] {
 }
 
 const hexOf = (number: number) => number.toString(16).padStart(2, "0");
+
+/** In a move: the filter that was in the job's payload, which each side names in its own way. */
+const GIVEN = "given";
+
+/** The report with the filter in the words of one of the sides. */
+export function withFilterOf(report: Report, given: string | null): Report {
+  const outcome = report.outcome as Schemas["JobOutcome"] | undefined;
+  if (outcome?.observed?.filter !== GIVEN) return report;
+  return { ...report, outcome: { ...outcome, observed: { ...outcome.observed, filter: given ?? "none" } } };
+}
 
 /** A server and its job as both sides show them. */
 export function shown(
@@ -202,6 +236,13 @@ export function shownIp(
   job: { kind: string; status: string },
 ): MoveAnswer {
   return { status: 202, ip, server: server.status, kind: job.kind, job: job.status };
+}
+
+/** How many servers are told of a change of a firewall. */
+function ofFirewall(answer: FirewallAnswer): MoveAnswer {
+  return "code" in answer
+    ? { status: answer.status, code: answer.code }
+    : { status: answer.status, jobs: answer.body.jobs.length };
 }
 
 function ofIp(answer: IpAnswer): MoveAnswer {
@@ -239,6 +280,12 @@ export function playOnModel(model: ControlPlaneModel, move: Move): MoveAnswer {
       return ofIp(attachPublicIp(model, move.ip, server(move.server)?.id ?? "", move.force));
     case "detach":
       return ofIp(detachPublicIp(model, move.ip));
+    case "filter":
+      return ofFirewall(attachFirewall(model, move.firewall, server(move.server)?.id ?? ""));
+    case "unfilter":
+      return ofFirewall(detachFirewall(model, move.firewall, server(move.server)?.id ?? ""));
+    case "change-rule":
+      return ofFirewall(changeFirewall(model, move.firewall, move.port));
     case "purge":
       return ofServer(model.purgeServer(server(move.server)?.id ?? ""));
     case "delete":
@@ -279,8 +326,10 @@ export function playOnModel(model: ControlPlaneModel, move: Move): MoveAnswer {
       return claimAnswer(number, { kind, attempt, epoch, cancel_requested, payload }, ips);
     }
     case "report": {
-      const { epoch, seq, report } = move;
-      const answer = model.report(job(move.job)?.id ?? "", { epoch, seq, ...report });
+      const { epoch, seq } = move;
+      const of = job(move.job);
+      const report = withFilterOf(move.report, of?.filterGiven ?? null);
+      const answer = model.report(of?.id ?? "", { epoch, seq, ...report });
       return "code" in answer
         ? { status: answer.status, code: answer.code }
         : reportAnswer(answer.status, answer.body);
@@ -297,7 +346,7 @@ export function claimAnswer(
   return { status: 200, job, kind, attempt, epoch, cancel_requested, ...whatIsWanted(payload, ips) };
 }
 
-type PartOfCreate = "interfaces" | "public_interface" | "package" | "password_hash";
+type PartOfCreate = "interfaces" | "public_interface" | "package" | "password_hash" | "filter";
 
 /** What a payload says that both sides name in the same way. */
 function whatIsWanted(payload: Schemas["JobPayload"], ips: ReadonlyMap<string, number>) {
@@ -314,7 +363,7 @@ function whatIsWanted(payload: Schemas["JobPayload"], ips: ReadonlyMap<string, n
     "username",
     "template",
   ];
-  const { interfaces, public_interface: outside, package: size, password_hash: password } = all;
+  const { interfaces, public_interface: outside, package: size, password_hash: password, filter } = all;
   return {
     ...Object.fromEntries(told.map((key) => [key, all[key] ?? null])),
     name: payload.server.name,
@@ -326,6 +375,8 @@ function whatIsWanted(payload: Schemas["JobPayload"], ips: ReadonlyMap<string, n
     guest: all.guest_network,
     password: password === undefined ? null : password !== null,
     takenOver: all.taken_over,
+    ports: filter?.rules.flatMap(({ ports }) => ports).sort(),
+    filtered: filter?.is_filtered,
   };
 }
 

@@ -9,6 +9,7 @@ export type SequenceState = {
   readonly numbers: readonly string[];
   readonly addresses: readonly string[];
   readonly publicIps: readonly string[];
+  readonly firewalls: readonly string[];
 };
 
 /** Less than any backoff: what one move writes has its order within its moment. */
@@ -37,6 +38,11 @@ export function stateOfModel(state: ModelState): SequenceState {
         server.resizes?.diskGb,
         server.deleteProtected,
         server.rebuildProtected,
+        server.filter.wanted === "",
+        server.filter.applied === server.filter.wanted,
+        server.filter.applied === "",
+        server.filter.applied === "unknown",
+        server.filter.failed,
       ),
     ),
     jobs: state.jobs.map((job) =>
@@ -79,6 +85,16 @@ export function stateOfModel(state: ModelState): SequenceState {
         ip.requiresReboot,
         ip.statusCode,
         ip.generation,
+      ),
+    ),
+    firewalls: state.firewalls.map((firewall) =>
+      row(
+        firewall.number,
+        firewall.port,
+        [...firewall.servers]
+          .map((id) => numberOf.get(id) ?? 0)
+          .sort((one, other) => one - other)
+          .join(","),
       ),
     ),
   };

@@ -82,6 +82,7 @@ describe("The model of the control plane", () => {
     vmidRange: { first: 20_000, last: 20_009 },
     addresses: 10,
     publicIps: 1,
+    firewalls: 1,
   };
 
   it("hands a job to a second holder only when its lease is over, and listens to one of them", () => {

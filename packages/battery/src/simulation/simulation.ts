@@ -7,6 +7,7 @@ import { ControlPlaneModel } from "./control-plane.ts";
 import { Dice } from "./dice.ts";
 import { checkEnd } from "./end-checks.ts";
 import { drawFaults, type FaultPlan } from "./fault-plan.ts";
+import { startFirewallWishes } from "./firewall-wishes.ts";
 import type { ModelSettings } from "./model-state.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 import { SimulatedApi } from "./simulated-api.ts";
@@ -72,6 +73,7 @@ const START = Date.UTC(2026, 0, 1);
 const LEASE_SECONDS = 90;
 /** After the trouble, and after the last removal buffer: backoffs of five minutes, leases, and the work itself. */
 export const LIVENESS_SECONDS = 1_800;
+const FIREWALL_DICE = 0x66_77_61_6c;
 /** An agent that is gone is started again after this. */
 const RESTART_MILLISECONDS = [500, 8_000] as const;
 
@@ -111,6 +113,7 @@ export class Simulation {
       vmidRange: { first: 20_000, last: 20_099 },
       addresses: 50,
       publicIps: 2,
+      firewalls: 2,
     };
     const chance = this.dice.fork();
     this.model = new ControlPlaneModel(this.settings, () => this.clock.now(), chance.random);
@@ -126,6 +129,7 @@ export class Simulation {
     for (let count = 0; count < this.plan.agents; count++) this.#startAgent();
     startTrouble(this);
     const wishes = startWishes(this);
+    const filters = startFirewallWishes(this, new Dice(this.#seed ^ FIREWALL_DICE));
     const troubleEnds = START + this.plan.troubleSeconds * 1000;
     await this.clock.runUntil(() => this.clock.now() >= troubleEnds, troubleEnds);
     this.#endTrouble();
@@ -137,7 +141,7 @@ export class Simulation {
     let looked = -1;
     const isQuiet = () => {
       // Looked at only when something was reported: this is asked before every event.
-      const news = this.counts.reports + this.counts.claims + wishes.done();
+      const news = this.counts.reports + this.counts.claims + wishes.done() + filters.done();
       if (news === looked) return false;
       looked = news;
       return this.#isDone();

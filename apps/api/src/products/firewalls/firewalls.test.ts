@@ -1,5 +1,6 @@
 import { findViolations } from "@kule/invariants/find-violations";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Answer } from "../../testing/api-caller.ts";
 import { ServerWorld } from "../../testing/server-world.ts";
 import { refreshFiltersOf } from "../../worker/refresh-filters.ts";
 
@@ -342,6 +343,20 @@ describe("attached", () => {
     expect((await work()).get(server.id)?.filter).toMatchObject({ id: "none" });
   });
 
+  it("what an attempt left half done is brought to an end, though its job gave way to a removal", async () => {
+    const server = await servers.createRunning();
+    const { id } = await make();
+    const { firewall } = (await attach(id, { server_id: server.id })).body;
+    await servers.agent.end(await servers.agent.take("FirewallApply"), { status: "retry" });
+    expect((await servers.owned.delete(`/servers/${server.id}`)).status).toBe(202);
+    await servers.owned.delete(`/firewalls/${id}/attachments/${firewall.attachments[0].id}`);
+    expect((await servers.agent.work()).map(({ kind }) => kind)).toEqual(["ServerStop"]);
+    expect((await servers.owned.post(`/servers/${server.id}/cancel-deletion`)).status).toBe(202);
+    const done = await servers.agent.work();
+    expect(done.map(({ kind }) => kind)).toEqual(["ServerRestore", "FirewallApply"]);
+    expect(done[1]?.payload).toMatchObject({ filter: { id: "none" } });
+  });
+
   it("an agent that knows no filters has brought none", async () => {
     const { subnet_id } = (await servers.createRunning()).interfaces[0];
     const { id } = await make();
@@ -409,6 +424,35 @@ describe("a subnet or a network", () => {
     expect((await servers.owned.delete(`/networks/${network.id}`)).body).toMatchObject(refused);
     await servers.owned.put(`/firewalls/${id}/rules`, { rules: [] });
     expect((await servers.owned.delete(`/networks/${network.id}`)).status).toBe(204);
+  });
+});
+
+describe("what goes away between the look at it and the writing", () => {
+  it("is a peer that is not there, or nothing to be attached to", async () => {
+    const { id } = await make();
+    /** While the other's transaction is open the row is there for a look, and whoever names it waits for its end. */
+    const goneMeanwhile = async (sql: string, what: string, ask: () => Promise<Answer>) => {
+      const client = await servers.owner.connect();
+      try {
+        await client.query("begin");
+        await client.query(sql, [what]);
+        const answer = ask();
+        await expect
+          .poll(async () => (await servers.rows("select 1 from pg_locks where not granted")).length)
+          .toBeGreaterThan(0);
+        await client.query("commit");
+        return await answer;
+      } finally {
+        client.release(true);
+      }
+    };
+    const gone = await make();
+    await servers.owned.put(`/firewalls/${gone.id}/rules`, { rules: [] });
+    const added = await goneMeanwhile("delete from firewall where id = $1", gone.id, () =>
+      servers.owned.post(`/firewalls/${id}/rules`, { ...ssh, peers: [{ firewall_id: gone.id }] }),
+    );
+    expect([added.status, added.body.errors?.[0]?.code]).toEqual([422, "not_found"]);
+    expect((await get(id)).rules).toHaveLength(1);
   });
 });
 

@@ -2,5 +2,5 @@
 export { type PayloadFilter, renderFilter, renderWholeFilter } from "./filter.ts";
 export { loadIntent } from "./intent.ts";
 export { askForRefresh } from "./refresh.ts";
-export { retryFilter, settleFilter } from "./settle.ts";
+export { leaveFilter, retryFilter, settleFilter } from "./settle.ts";
 export { usedByFirewall } from "./use.ts";

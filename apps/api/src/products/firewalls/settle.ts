@@ -43,8 +43,7 @@ const moves: ReadonlySet<string> = new Set([
  */
 export async function settleFilter(tx: Tx, server: SettledServer, job: JobRow, end: JobEnd): Promise<void> {
   const { organisation_id: organisationId, region } = server;
-  const isKnown = server.filter_wanted !== noFilter || server.filter_applied !== noFilter;
-  if (!isKnown && !(await hasAttachments(tx, organisationId, region))) return;
+  if (!(await isFiltered(tx, server))) return;
   if (moves.has(job.kind) && end.status === "succeeded") await askForRefresh(tx, organisationId, region);
   if (server.status === "deleted") {
     await tx
@@ -85,6 +84,34 @@ function appliedBy(server: SettledServer, job: JobRow, end: JobEnd): string {
   if (end.status === "succeeded") return storedFilterId(end.filter ?? null);
   // A job that never ran has written nothing; one that ran may have written half.
   return job.epoch === 0 ? server.filter_applied : unknownFilter;
+}
+
+/**
+ * A job of the server that waits is ended without ever settling it: what an attempt at it has written of the filter stays
+ * on the VM, and nobody knows how much that is.
+ */
+export async function leaveFilter(
+  tx: Tx,
+  server: Pick<SettledServer, "id" | "organisation_id" | "region" | "filter_wanted" | "filter_applied">,
+  job: JobRow,
+): Promise<void> {
+  if (!writes.has(job.kind) || job.epoch === 0) return;
+  if (!(await isFiltered(tx, server))) return;
+  await tx
+    .updateTable("server")
+    .set({ filter_applied: unknownFilter })
+    .where("organisation_id", "=", server.organisation_id)
+    .where("id", "=", server.id)
+    .execute();
+}
+
+/** Some firewall may have, or have had, something to do with it. */
+async function isFiltered(
+  tx: Tx,
+  server: Pick<SettledServer, "organisation_id" | "region" | "filter_wanted" | "filter_applied">,
+): Promise<boolean> {
+  const isKnown = server.filter_wanted !== noFilter || server.filter_applied !== noFilter;
+  return isKnown || hasAttachments(tx, server.organisation_id, server.region);
 }
 
 /** A job that was to bring the filter is tried again. */

@@ -3,6 +3,7 @@ import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { type PowerState, type ServerJobKind, settleServer } from "@kule/rules/servers/settle";
 import type { Tx } from "../../platform/database.ts";
 import { cancelQueuedJob, type JobRow, seenByLastAttempt } from "../../platform/jobs.ts";
+import { leaveFilter } from "../firewalls/index.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import { returnGrowth } from "./resize-server.ts";
 import { wipeSecret } from "./server-secret.ts";
@@ -47,6 +48,7 @@ export async function giveWay(tx: Tx, server: ServerRow, job: JobRow, message: s
     .where("organisation_id", "=", server.organisation_id)
     .where("id", "=", server.id)
     .execute();
+  await leaveFilter(tx, server, job);
   if (settled.wipesSecret) await wipeSecret(tx, server);
   await recordUsage(tx, settled.usage, serverUsage(left, job.id));
   if (isResize) {

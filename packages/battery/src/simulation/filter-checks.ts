@@ -1,0 +1,46 @@
+// What a server's firewalls must have come to when nothing is left to do: its VM lets in what they say, and nothing else.
+
+import type { JobKind } from "@kule/contract/schemas";
+import type { VmDocument } from "@kule/lab/documents";
+import { filterOf } from "./model-firewalls.ts";
+import type { ModelServer } from "./model-state.ts";
+import type { Simulation } from "./simulation.ts";
+
+const WRITES = new Set<JobKind>([
+  "ServerCreate",
+  "ServerRebuild",
+  "PublicIpAttach",
+  "PublicIpDetach",
+  "FirewallApply",
+]);
+
+export function checkFilter(
+  simulation: Simulation,
+  server: ModelServer,
+  vm: VmDocument,
+  note: (text: string) => void,
+): void {
+  const { model, region, witness } = simulation;
+  const { wanted, applied, failed } = server.filter;
+  if (wanted !== applied) {
+    if (!failed && server.observedGeneration > 0) note("I5: a server lacks its filter, and no job brings it");
+    return;
+  }
+  // A server that no job has ever filtered has what its template, or whoever made it, has left.
+  const last = model.state.jobs.findLast((job) => job.serverId === server.id && WRITES.has(job.kind));
+  if (last?.status !== "succeeded") return;
+  const file = region.region.store.get("firewall", String(vm.vmid));
+  const filter = filterOf(model.state, server.id);
+  const live = (file?.rules ?? []).filter(({ enable }) => enable === "1");
+  const said = live.map(({ type, action, proto, dport }) => `${type} ${action} ${proto} ${dport}`);
+  const meant = filter.rules.map(({ ports }) => `in ACCEPT tcp ${ports.join(",")}`);
+  const policy = file?.options.policy_in ?? "DROP";
+  const isRight =
+    said.join("; ") === meant.join("; ") &&
+    (policy === "DROP") === filter.is_filtered &&
+    file?.options.enable === "1";
+  if (isRight) return;
+  // No lease can stop a request that is all that time on its way.
+  if (witness.lateConfigs.has(vm.vmid)) simulation.counts.lateDrift += 1;
+  else note(`I3: the VM lets in ${said.join("; ")}, by default ${policy}, and not ${meant.join("; ")}`);
+}
