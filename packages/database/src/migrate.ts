@@ -21,6 +21,7 @@ import { sshKeyUse } from "./migrations/0015-ssh-key-use.ts";
 import { consoleActivity } from "./migrations/0016-console-activity.ts";
 import { firewalls } from "./migrations/0020-firewalls.ts";
 import { firewallQuotas } from "./migrations/0027-firewall-quotas.ts";
+import { filterDigest } from "./migrations/0028-filter-digest.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -42,6 +43,7 @@ const migrations: Record<string, Migration> = {
   "0016-console-activity": step(consoleActivity),
   "0020-firewalls": step(firewalls),
   "0027-firewall-quotas": step(firewallQuotas),
+  "0028-filter-digest": step(filterDigest),
 };
 
 export type MigrateOptions = {

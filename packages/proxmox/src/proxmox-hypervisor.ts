@@ -171,8 +171,10 @@ export class ProxmoxHypervisor implements Hypervisor {
     await this.#started(upid, effect, CONFIGURE_TIMEOUT_SECONDS);
   }
 
-  readFirewall(vm: Vm, signal?: AbortSignal): Promise<SeenFirewall> {
-    return readVmFirewall(this.#client, { node: vm.node, vmid: vm.vmid }, signal);
+  async readFirewall(vm: Vm, signal?: AbortSignal): Promise<SeenFirewall> {
+    const path = { node: vm.node, vmid: vm.vmid };
+    const { options, ipsets, rules, rulesDigest } = await readVmFirewall(this.#client, path, signal);
+    return { options, ipsets, rules, rulesDigest };
   }
 
   async setFirewall(

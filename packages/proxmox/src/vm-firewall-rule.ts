@@ -33,6 +33,14 @@ export function textOfRule(
   return JSON.stringify(KEYS.map((key) => rule[key]?.trimEnd() ?? null));
 }
 
+/** What a rule's text says, by its words. */
+export function wordsOfRule(text: string): Readonly<Partial<Record<(typeof KEYS)[number], string>>> {
+  const values = JSON.parse(text) as (string | null)[];
+  return Object.fromEntries(
+    KEYS.flatMap((key, index) => (values[index] == null ? [] : [[key, values[index]]])),
+  );
+}
+
 /** A rule as the hypervisor lists it. */
 export function seenRule(listed: Readonly<Record<string, unknown>>): SeenRule {
   const isEnabled = readBoolean(listed.enable as PveBoolean | undefined);

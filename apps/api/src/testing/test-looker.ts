@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Schemas } from "@kule/contract/schemas";
+import { digestOfFilter, type PayloadFilter } from "../products/firewalls/index.ts";
 import type { ApiCaller } from "./api-caller.ts";
 import type { ClaimedJob } from "./test-agent.ts";
 
@@ -81,6 +82,7 @@ export function seenAs(job: ClaimedJob, more: Partial<SeenVm> = {}): SeenVm {
       enable: true,
       macfilter: true,
       ipfilter: true,
+      ...seenFilterOf(payload),
       ipsets: [
         ...payload.interfaces.map(({ address }) => [address]),
         ...(outside === null ? [] : [outside.addresses.map(({ address }) => address)]),
@@ -89,4 +91,19 @@ export function seenAs(job: ClaimedJob, more: Partial<SeenVm> = {}): SeenVm {
     guest: { agent: true, cloud_init: "done", os: "Debian GNU/Linux 13", hostname: "h", addresses: [] },
     ...more,
   };
+}
+
+/** What the region shows of the filter in a job's payload. */
+export function seenFilterOf(payload: {
+  readonly filter?: PayloadFilter;
+  readonly interfaces: readonly unknown[];
+}) {
+  const filter = payload.filter ?? { id: "none", is_filtered: false, rules: [] };
+  const { rules, digest } = digestOfFilter(filter, payload.interfaces.length);
+  return {
+    policy_in: filter.is_filtered ? "DROP" : "ACCEPT",
+    policy_out: "ACCEPT",
+    rules,
+    rules_digest: digest,
+  } as const;
 }

@@ -114,6 +114,14 @@ export const MEDDLINGS: readonly Meddling[] = [
     await scene.callAsOperator("POST", vmid, sets, { cidr: "192.0.2.66" });
     return () => scene.callAsOperator("DELETE", vmid, `${sets}/192.0.2.66`);
   }),
+  loosened("given a rule by hand", /^firewall rules$/, async (scene, { vmid }) => {
+    await scene.callAsOperator("POST", vmid, "firewall/rules", { type: "in", action: "ACCEPT", enable: 1 });
+    return () => scene.callAsOperator("DELETE", vmid, "firewall/rules/0");
+  }),
+  loosened("with another policy", /^firewall policy_out$/, async (scene, { vmid }) => {
+    await scene.callAsOperator("PUT", vmid, "firewall/options", { policy_out: "DROP" });
+    return () => scene.callAsOperator("PUT", vmid, "firewall/options", { policy_out: "ACCEPT" });
+  }),
   made("a stranger at one of our numbers", "foreign", strangerVmid, () => ""),
   made("a VM with our marker at a number of no server", "extra", extraVmid, (victim) =>
     marker(victim.server, victim.organisation, "lab1"),

@@ -31,8 +31,6 @@ const LEFT_OUT = new Set([
   "cipassword",
   "digest",
   "rulesDigest",
-  "optionsDigest",
-  "ipsetDigests",
   "process",
   "creation",
   "phase",

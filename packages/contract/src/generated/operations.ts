@@ -82,6 +82,7 @@ export type OperationId =
   | "removeFirewallRule"
   | "attachFirewall"
   | "detachFirewall"
+  | "applyFirewall"
   | "testFirewall"
   | "listIpPools"
   | "createIpPool"
@@ -204,6 +205,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   removeFirewallRule: {"id":"removeFirewallRule","method":"delete","path":"/firewalls/{firewall_id}/rules/{firewall_rule_id}","tag":"firewalls","permission":"firewall:update","audit":"firewall.update","pathParameters":["firewall_id","firewall_rule_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
   attachFirewall: {"id":"attachFirewall","method":"post","path":"/firewalls/{firewall_id}/attachments","tag":"firewalls","permission":"firewall:update","audit":"firewall.attach","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   detachFirewall: {"id":"detachFirewall","method":"delete","path":"/firewalls/{firewall_id}/attachments/{firewall_attachment_id}","tag":"firewalls","permission":"firewall:update","audit":"firewall.detach","pathParameters":["firewall_id","firewall_attachment_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
+  applyFirewall: {"id":"applyFirewall","method":"post","path":"/firewalls/{firewall_id}/apply","tag":"firewalls","permission":"firewall:update","audit":"firewall.apply","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
   testFirewall: {"id":"testFirewall","method":"post","path":"/firewalls/{firewall_id}/test","tag":"firewalls","permission":"firewall:read","audit":null,"pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":"required","statuses":[200,400,401,403,404,422,429,503]},
   listIpPools: {"id":"listIpPools","method":"get","path":"/ip-pools","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   createIpPool: {"id":"createIpPool","method":"post","path":"/ip-pools","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},

@@ -916,6 +916,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/firewalls/{firewall_id}/apply": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have all servers of the firewall looked at and put right again
+         * @description For servers whose rules somebody has changed in the region, which their `drift` tells, and for those whose job
+         *     has failed. A server with a job under way, or on its way somewhere, is left to that job's end.
+         */
+        post: operations["applyFirewall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/firewalls/{firewall_id}/test": {
         parameters: {
             query?: never;
@@ -4139,6 +4165,14 @@ export interface components {
                 enable: boolean;
                 macfilter: boolean;
                 ipfilter: boolean;
+                /** @enum {string} */
+                policy_in?: "ACCEPT" | "REJECT" | "DROP";
+                /** @enum {string} */
+                policy_out?: "ACCEPT" | "REJECT" | "DROP";
+                /** @description How many are switched on */
+                rules?: number;
+                /** @description SHA-256 of these rules, a line for each, with the addresses of their ipsets; left out by agents that know no filters */
+                rules_digest?: string;
                 ipsets: ({
                     name: string;
                     addresses: string[];
@@ -7000,6 +7034,58 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description As it is now; no server has to be told */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            /** @description Servers are told */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirewallAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    applyFirewall: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                firewall_id: components["parameters"]["FirewallId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No server of it can be told now */
             200: {
                 headers: {
                     [name: string]: unknown;

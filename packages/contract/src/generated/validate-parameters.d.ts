@@ -138,6 +138,8 @@ export const attachFirewall_query: Validator;
 export const attachFirewall_header: Validator;
 export const detachFirewall_query: Validator;
 export const detachFirewall_header: Validator;
+export const applyFirewall_query: Validator;
+export const applyFirewall_header: Validator;
 export const testFirewall_query: Validator;
 export const testFirewall_header: Validator;
 export const listIpPools_query: Validator;

@@ -464,6 +464,7 @@ export interface Server {
   deletion_requested_by: Json | null;
   disk_gb: number | null;
   filter_applied: Generated<string>;
+  filter_digest: string | null;
   filter_failed: Generated<boolean>;
   filter_wanted: Generated<string>;
   generation: Generated<number>;

@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
 import { type FirewallRuleText, textOfRule } from "@kule/proxmox/vm-firewall-rule";
+import { linesOfFilter } from "@kule/rules/firewalls/rule-line";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Failed } from "../errors.ts";
 import type { Job } from "../program.ts";
@@ -16,6 +18,7 @@ import {
 import { survivesACrashAnywhere } from "../testing/survives-a-crash-anywhere.ts";
 import type { Filter } from "./desired-firewall.ts";
 import { applyFirewall } from "./program.ts";
+import { seenFilter } from "./seen-filter.ts";
 
 let region: LabRegion;
 let nextVmid = 20_700;
@@ -111,6 +114,27 @@ describe("A server's filter", { timeout: 60_000 }, () => {
       ipfilter: true,
     });
     expect((await apply(payload, wanted)).steps).toEqual([]);
+    // A look tells it in the same words as the control plane's.
+    const lines = linesOfFilter(wanted.rules, payload.interfaces.length);
+    const seen = await firewallOf(vmid);
+    expect(seenFilter(seen)).toEqual({
+      policy_in: "DROP",
+      policy_out: "ACCEPT",
+      rules: 3,
+      rules_digest: createHash("sha256").update(lines.join("\n")).digest("hex"),
+    });
+    const off = { text: textOfRule({ ...ssh, comment: "by hand" }), isEnabled: false };
+    expect(seenFilter({ ...seen, rules: [off, ...seen.rules] })).toEqual(seenFilter(seen));
+    const byHand: SeenFirewall[] = [
+      { ...seen, rules: [{ ...off, isEnabled: true }, ...seen.rules] },
+      { ...seen, rules: [{ text: null, isEnabled: true }, ...seen.rules] },
+      { ...seen, rules: seen.rules.toReversed() },
+      { ...seen, rules: seen.rules.slice(1) },
+      { ...seen, ipsets: { ...ipsets, [set ?? ""]: ["10.20.0.7", "10.20.1.0/24", "0.0.0.0/1"] } },
+      { ...seen, ipsets: {} },
+    ];
+    const digests = [seen, ...byHand].map((each) => seenFilter(each).rules_digest);
+    expect(new Set(digests).size).toBe(digests.length);
   });
 
   it("goes as it came, and leaves the filter of its addresses", async () => {

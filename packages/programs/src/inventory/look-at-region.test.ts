@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { systemRuntime } from "@kule/proxmox/runtime";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { runJob } from "../registry.ts";
@@ -58,6 +59,10 @@ test("a look tells what a server's VM is, what its guest says, and what the regi
       macfilter: true,
       ipfilter: true,
       ipsets: [{ name: "ipfilter-net0", addresses: ["10.20.0.5"] }],
+      policy_in: "ACCEPT",
+      policy_out: "ACCEPT",
+      rules: 0,
+      rules_digest: createHash("sha256").digest("hex"),
     },
     guest: { agent: true, cloud_init: "done", os: "Simulated Linux", hostname: `web-${vmid}` },
   });

@@ -7,6 +7,7 @@ import { ConcurrencyLimit } from "@kule/proxmox/concurrency-limit";
 import { isFreeVmid, type ListedGuest, listRegion, type RegionList } from "@kule/proxmox/region-guests";
 import type { Runtime, Timers } from "@kule/proxmox/runtime";
 import { lookAtFirewall, lookAtVm } from "@kule/proxmox/vm-look";
+import { seenFilter } from "../firewalls/seen-filter.ts";
 import { capacityOf, type PlacementSettings } from "./capacity.ts";
 import type { GuestEyes } from "./guest-eyes.ts";
 
@@ -170,6 +171,7 @@ async function lookAtGuest(
               enable: firewall.options.enable,
               macfilter: firewall.options.macfilter,
               ipfilter: firewall.options.ipfilter,
+              ...seenFilter(firewall),
               ipsets: Object.entries(firewall.ipsets)
                 .filter(([name]) => name.startsWith("ipfilter-net"))
                 .slice(0, 100)

@@ -18,6 +18,12 @@ export type WantedVm = {
   /** All there are to be: one that is not among them is a difference itself. */
   readonly interfaces: readonly WantedInterface[];
   readonly mayRun: boolean;
+  /** What its firewalls make of it; null when it is on its way to something else, or not known. */
+  readonly filter: {
+    readonly isFiltered: boolean;
+    readonly rules: number;
+    readonly digest: string;
+  } | null;
 };
 
 export type WantedInterface = {
@@ -54,6 +60,13 @@ export type SeenVm = {
     readonly macfilter: boolean;
     readonly ipfilter: boolean;
     readonly ipsets: readonly { readonly name: string; readonly addresses: readonly string[] }[];
+    /** Null when its agent does not tell rules yet. */
+    readonly filter: {
+      readonly policyIn: string;
+      readonly policyOut: string;
+      readonly rules: number;
+      readonly digest: string;
+    } | null;
   } | null;
 };
 
@@ -104,7 +117,8 @@ function compareInterface(wanted: WantedInterface, { interfaces }: SeenVm, note:
 const isDisputed = ({ addresses, disputed }: WantedInterface): boolean =>
   addresses.length === 0 && disputed.length > 0;
 
-function compareFirewall({ interfaces }: WantedVm, seen: NonNullable<SeenVm["firewall"]>, note: Note): void {
+function compareFirewall(wanted: WantedVm, seen: NonNullable<SeenVm["firewall"]>, note: Note): void {
+  const { interfaces } = wanted;
   for (const option of ["enable", "macfilter", "ipfilter"] as const)
     if (!seen[option]) note(`firewall ${option}`, "on", "off");
   for (const { position, addresses, disputed } of interfaces) {
@@ -118,4 +132,22 @@ function compareFirewall({ interfaces }: WantedVm, seen: NonNullable<SeenVm["fir
     if (isMissing || isLoose)
       note(`interface ${position} addresses`, addresses.join(" ") || null, allowed.join(" ") || null);
   }
+  // Of a firewall that is off, which is told above, rules mean nothing.
+  if (seen.enable && wanted.filter !== null && seen.filter !== null)
+    compareFilter(wanted.filter, seen.filter, note);
 }
+
+function compareFilter(
+  wanted: NonNullable<WantedVm["filter"]>,
+  seen: NonNullable<NonNullable<SeenVm["firewall"]>["filter"]>,
+  note: Note,
+): void {
+  const policyIn = wanted.isFiltered ? "DROP" : "ACCEPT";
+  if (seen.policyIn !== policyIn) note("firewall policy_in", policyIn, seen.policyIn);
+  if (seen.policyOut !== "ACCEPT") note("firewall policy_out", "ACCEPT", seen.policyOut);
+  if (seen.digest === wanted.digest) return;
+  const others = seen.rules === wanted.rules ? ", others" : "";
+  note("firewall rules", counted(wanted.rules), `${counted(seen.rules)}${others}`);
+}
+
+const counted = (rules: number): string => (rules === 1 ? "1 rule" : `${rules} rules`);

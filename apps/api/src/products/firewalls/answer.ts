@@ -20,19 +20,20 @@ async function writtenFirewall(tx: Tx, organisationId: string, id: string): Prom
 /** Each is a call or more, and a pass of every packet. */
 const maxRulesOfServer = 500;
 
-/** Has the servers told of what has changed, and answers with the first of the jobs. */
+/**
+ * Has the servers told of what has changed, and answers with the first of the jobs.
+ *
+ * @param again the firewall whose servers are told whatever they have
+ */
 export async function toldServers(
   request: ApiRequest,
   tx: Tx,
   { id, region }: Pick<FirewallDetails, "id" | "region">,
+  { again }: { readonly again?: string } = {},
 ): Promise<Outcome> {
   const by = { requestedBy: request.caller.actor, requestId: request.id };
-  return answered(
-    request,
-    tx,
-    id,
-    await refreshFilters(tx, request.organisationId, region, by, maxRulesOfServer),
-  );
+  const more = { maxRules: maxRulesOfServer, ...(again === undefined ? {} : { again }) };
+  return answered(request, tx, id, await refreshFilters(tx, request.organisationId, region, by, more));
 }
 
 export async function answered(

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { PayloadOf } from "@kule/contract/schemas";
 import { type CompiledRule, compileFilter } from "@kule/rules/firewalls/compile";
 import { formatPorts } from "@kule/rules/firewalls/ports";
+import { linesOfFilter } from "@kule/rules/firewalls/rule-line";
 import { IntentIndex } from "@kule/rules/networks/intent-index";
 import { formatIpBlock } from "@kule/rules/public-ips/addresses";
 import type { Tx } from "../../platform/database.ts";
@@ -23,6 +24,29 @@ export function filterOf(index: IntentIndex, serverId: string): PayloadFilter {
   const payload = rules.map(payloadRule);
   const digest = createHash("sha256").update(JSON.stringify(payload)).digest("hex");
   return { id: `flt_${digest.slice(0, 32)}`, is_filtered: true, rules: payload };
+}
+
+/** As a look at the region tells rules: how many, and what they say. */
+export type FilterDigest = { readonly rules: number; readonly digest: string };
+
+export function digestOfFilter(filter: PayloadFilter, privateDevices: number): FilterDigest {
+  const lines = linesOfFilter(filter.rules, privateDevices);
+  return { rules: lines.length, digest: createHash("sha256").update(lines.join("\n")).digest("hex") };
+}
+
+export const storedDigest = ({ rules, digest }: FilterDigest): string => `${rules} ${digest}`;
+
+/** What the server's VM is to have of rules and to do with what none is about; null when that is not known for now. */
+export function filterToFind(server: {
+  readonly filter_wanted: string;
+  readonly filter_applied: string;
+  readonly filter_digest: string | null;
+}): (FilterDigest & { readonly isFiltered: boolean }) | null {
+  if (server.filter_wanted !== server.filter_applied) return null;
+  if (server.filter_applied === noFilter)
+    return { isFiltered: false, ...digestOfFilter({ id: noFilter, is_filtered: false, rules: [] }, 0) };
+  const [rules, digest] = server.filter_digest?.split(" ") ?? [];
+  return digest === undefined ? null : { isFiltered: true, rules: Number(rules), digest };
 }
 
 /** The filter's id as a server's row has it; of one that an agent said nothing about it is none: it knows no filters. */

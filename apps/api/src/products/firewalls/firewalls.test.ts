@@ -357,6 +357,26 @@ describe("attached", () => {
     expect(done[1]?.payload).toMatchObject({ filter: { id: "none" } });
   });
 
+  it("applied again, its servers are looked at and put right, whatever they are said to have", async () => {
+    const [server, other] = [await servers.createRunning(), await servers.createRunning()];
+    const { id } = await make();
+    expect((await servers.owned.post(`/firewalls/${id}/apply`)).status).toBe(200);
+    await attach(id, { server_id: server.id });
+    await work();
+    const again = await servers.owned.post(`/firewalls/${id}/apply`);
+    expect(again.status).toBe(202);
+    expect(again.body.job).toMatchObject({ kind: "FirewallApply", resource: { id: server.id } });
+    expect(again.body.job_ids).toHaveLength(1);
+    // It has a job under way that looks anyway.
+    expect((await servers.owned.post(`/firewalls/${id}/apply`)).status).toBe(200);
+    await servers.agent.fail(await servers.agent.take("FirewallApply"), "vm_not_ours");
+    expect((await get(id)).attachments).toMatchObject([{ status: "failed" }]);
+    expect((await servers.owned.post(`/firewalls/${id}/apply`)).status).toBe(202);
+    expect([...(await work()).keys()]).toEqual([server.id]);
+    expect((await get(id)).attachments).toMatchObject([{ status: "applied" }]);
+    expect((await servers.server(other.id)).status).toBe("running");
+  });
+
   it("an agent that knows no filters has brought none", async () => {
     const { subnet_id } = (await servers.createRunning()).interfaces[0];
     const { id } = await make();

@@ -1,5 +1,11 @@
 /** What other products may use of firewalls: the filter of a server, and what decides about packets. */
-export { type PayloadFilter, renderFilter, renderWholeFilter } from "./filter.ts";
+export {
+  digestOfFilter,
+  filterToFind,
+  type PayloadFilter,
+  renderFilter,
+  renderWholeFilter,
+} from "./filter.ts";
 export { loadIntent } from "./intent.ts";
 export { askForRefresh } from "./refresh.ts";
 export { leaveFilter, retryFilter, settleFilter } from "./settle.ts";

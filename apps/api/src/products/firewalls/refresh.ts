@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { isAttached } from "@kule/rules/firewalls/firewall";
 import { IntentIndex } from "@kule/rules/networks/intent-index";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
@@ -26,6 +27,8 @@ export function lockFiltered(tx: Tx, organisationId: string, region: string) {
     .execute();
 }
 
+type RefreshOptions = { readonly maxRules?: number; readonly again?: string | null };
+
 /**
  * Works out what the filter of each of the organisation's servers in the region is to be, and writes a job for each that
  * has another one now. Servers with a job under way are told when that has ended.
@@ -33,7 +36,8 @@ export function lockFiltered(tx: Tx, organisationId: string, region: string) {
  * All that is worked out for a server is worked out under its lock, here and at the end of its jobs: whoever has it next
  * sees what this transaction has written, so of two changes at the same time the second works with both.
  *
- * @param maxRules a server may not come to have more of them
+ * @param more `maxRules`: a server may not come to have more of them. `again`: the servers of this firewall are told
+ *   whatever they are said to have
  * @throws Conflict `quota_exceeded`
  */
 export async function refreshFilters(
@@ -41,11 +45,12 @@ export async function refreshFilters(
   organisationId: string,
   region: string,
   by: Asker,
-  maxRules = Number.POSITIVE_INFINITY,
+  { maxRules = Number.POSITIVE_INFINITY, again = null }: RefreshOptions = {},
 ): Promise<JobRow[]> {
   const servers = await lockFiltered(tx, organisationId, region);
   if (servers.length === 0) return [];
   const index = new IntentIndex(await loadIntent(tx, organisationId, region));
+  const told = index.around.firewalls.find(({ id }) => id === again);
   const busy = await busyServers(tx, organisationId, region);
   const jobs: JobRow[] = [];
   for (const server of servers) {
@@ -55,7 +60,8 @@ export async function refreshFilters(
       throw tooManyRulesOfServer(server.id, maxRules);
     const isChanged = wanted !== server.filter_wanted;
     if (isChanged) await wantFilter(tx, organisationId, server.id, wanted);
-    const isMissing = wanted !== server.filter_applied && (isChanged || !server.filter_failed);
+    const isAgain = told !== undefined && isAttached(told, index.server(server.id));
+    const isMissing = isAgain || (wanted !== server.filter_applied && (isChanged || !server.filter_failed));
     if (isMissing && mayBeTold(server) && !busy.has(server.id))
       jobs.push(await queueFirewallJob(tx, { organisationId, region, serverId: server.id, by }));
   }

@@ -2,6 +2,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
+import { applyFirewall } from "./apply-firewall.ts";
 import { attachmentStates } from "./attachment-status.ts";
 import {
   type AttachmentOfFirewall,
@@ -68,5 +69,6 @@ export function mountFirewalls(api: Api): void {
   operation(api, "removeFirewallRule", { find: findRule, mutate: removeFirewallRule });
   operation(api, "attachFirewall", { find, check: checkAttachFirewall, mutate: attachFirewall });
   operation(api, "detachFirewall", { find: findAttachment, mutate: detachFirewall });
+  operation(api, "applyFirewall", { find, mutate: applyFirewall });
   operation(api, "testFirewall", { find, check: checkTestFirewall, handle: testFirewall });
 }

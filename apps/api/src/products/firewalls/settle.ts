@@ -3,7 +3,7 @@ import type { Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { JobEnd } from "../../platform/job-handler.ts";
 import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
-import { filterOf, noFilter, storedFilterId, unknownFilter } from "./filter.ts";
+import { digestOfFilter, filterOf, noFilter, storedDigest, storedFilterId, unknownFilter } from "./filter.ts";
 import { loadIntent } from "./intent.ts";
 import { askForRefresh, mayBeTold, queueFirewallJob } from "./refresh.ts";
 import { hasAttachments } from "./store.ts";
@@ -54,14 +54,24 @@ export async function settleFilter(tx: Tx, server: SettledServer, job: JobRow, e
     return;
   }
   const index = new IntentIndex(await loadIntent(tx, organisationId, region));
-  const wanted = storedFilterId(filterOf(index, server.id).id);
+  const filter = filterOf(index, server.id);
+  const wanted = storedFilterId(filter.id);
   const applied = appliedBy(server, job, end);
   const hasFailed = job.kind === "FirewallApply" && end.status !== "succeeded";
   const isFailed =
     applied !== wanted && (hasFailed || (server.filter_failed && wanted === server.filter_wanted));
   await tx
     .updateTable("server")
-    .set({ filter_wanted: wanted, filter_applied: applied, filter_failed: isFailed })
+    .set({
+      filter_wanted: wanted,
+      filter_applied: applied,
+      filter_failed: isFailed,
+      // Of another filter than this one nobody knows any more which rules were in it.
+      filter_digest:
+        applied === wanted && wanted !== noFilter
+          ? storedDigest(digestOfFilter(filter, index.server(server.id).interfaces.length))
+          : null,
+    })
     .where("organisation_id", "=", organisationId)
     .where("id", "=", server.id)
     .execute();

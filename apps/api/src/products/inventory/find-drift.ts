@@ -1,6 +1,7 @@
 import { classifyGuest } from "@kule/rules/inventory/classify-guest";
 import { differencesOf, type WantedInterface } from "@kule/rules/inventory/differences";
 import { macAddress } from "@kule/rules/servers/mac";
+import { filterToFind } from "../firewalls/index.ts";
 import { publicPosition } from "../public-ips/payload.ts";
 import { diskOf, packageOf } from "../servers/view.ts";
 import type { DriftNote } from "./drift-notes.ts";
@@ -110,6 +111,7 @@ function wantedVm(holder: Holder, region: RegionFacts) {
     tags: ["kule", server.organisation_id, server.id],
     interfaces: [...inside, ...publicInterface(holder, region)],
     mayRun: server.status !== "pending_deletion" && server.status !== "deleting",
+    filter: filterToFind(server),
   };
 }
 
@@ -145,6 +147,18 @@ function seenVm(guest: Guest) {
       bridge: each.bridge ?? null,
       firewall: each.firewall ?? false,
     })),
-    firewall: guest.firewall ?? null,
+    firewall: guest.firewall === undefined ? null : { ...guest.firewall, filter: filterIn(guest.firewall) },
   } as const;
+}
+
+/** Null of an agent that does not tell rules yet. */
+function filterIn({ policy_in, policy_out, rules, rules_digest }: NonNullable<Guest["firewall"]>) {
+  if (
+    policy_in === undefined ||
+    policy_out === undefined ||
+    rules === undefined ||
+    rules_digest === undefined
+  )
+    return null;
+  return { policyIn: policy_in, policyOut: policy_out, rules, digest: rules_digest };
 }

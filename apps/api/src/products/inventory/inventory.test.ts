@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { type SeenVm, seenAs, TestLooker } from "../../testing/test-looker.ts";
+import { type SeenVm, seenAs, seenFilterOf, TestLooker } from "../../testing/test-looker.ts";
 
 let world: ServerWorld;
 let looker: TestLooker;
@@ -283,6 +283,55 @@ test("a VM that was changed is told after two looks, and no more once it is righ
   ]);
   await look([vm]);
   expect((await world.server(id)).drift).toBeNull();
+});
+
+test("rules that a hand has changed are told until a job has put them right, and nothing else puts them right", async () => {
+  const { id, vm } = await running();
+  const jobs = () =>
+    world.rows("select kind from job where resource_id = $1 and kind = 'FirewallApply'", [id]);
+  const fields = async (firewall: Partial<NonNullable<SeenVm["firewall"]>>) => {
+    if (vm.firewall === undefined) throw new Error("there is no firewall");
+    for (let looks = 0; looks < 2; looks += 1)
+      await look([{ ...vm, firewall: { ...vm.firewall, ...firewall } }]);
+    const { drift: told } = await world.server(id);
+    return (told?.differences ?? []) as { field: string; wanted: string; seen: string }[];
+  };
+  expect(await fields({})).toEqual([]);
+  expect(await fields({ rules: 1, rules_digest: "0".repeat(64) })).toEqual([
+    { field: "firewall rules", wanted: "0 rules", seen: "1 rule" },
+  ]);
+
+  const rules = [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }] }];
+  const made = await world.owned.post("/firewalls", { name: "drifting", region: world.region, rules });
+  const firewall = `/firewalls/${made.body.firewall.id}`;
+  await world.owned.post(`${firewall}/attachments`, { server_id: id });
+  // What is on its way is not held against the VM.
+  const job = await world.agent.take("FirewallApply");
+  expect(await fields({})).toMatchObject([{ field: "firewall rules" }]);
+  await world.agent.end(job, { status: "succeeded" });
+  const right = seenFilterOf(job.payload);
+  expect(await fields(right)).toEqual([]);
+  expect(await fields({ ...right, rules_digest: "0".repeat(64) })).toEqual([
+    { field: "firewall rules", wanted: "1 rule", seen: "1 rule, others" },
+  ]);
+  expect(await fields({ ...right, policy_in: "ACCEPT" })).toEqual([
+    { field: "firewall policy_in", wanted: "DROP", seen: "ACCEPT" },
+  ]);
+  expect(await fields({ ...right, policy_out: "DROP" })).toEqual([
+    { field: "firewall policy_out", wanted: "ACCEPT", seen: "DROP" },
+  ]);
+  // One that does not tell rules says nothing about them.
+  const { rules_digest: _, ...silent } = right;
+  expect(await fields({ ...silent, rules_digest: undefined as never })).toEqual([]);
+  expect(await fields({ ...right, rules: 0, rules_digest: "1".repeat(64) })).toHaveLength(1);
+  expect(await jobs()).toHaveLength(1);
+
+  expect((await world.owned.post(`${firewall}/apply`)).status).toBe(202);
+  const again = await world.agent.take("FirewallApply");
+  expect(again.payload.filter).toEqual(job.payload.filter);
+  await world.agent.end(again, { status: "succeeded" });
+  expect(await fields(right)).toEqual([]);
+  vm.firewall = { ...vm.firewall, ...right } as NonNullable<SeenVm["firewall"]>;
 });
 
 test("a public interface is wanted where the pool has it, and an interface that nobody asked for is told", async () => {

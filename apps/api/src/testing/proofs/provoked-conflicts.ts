@@ -114,11 +114,13 @@ async function provokeFirewallJobs(
 ): Promise<void> {
   const { owner, region } = tenant;
   const [some] = tenant.firewallBody().rules;
+  made(await owner.post(`${idle}/apply`));
   made(await owner.patch(`${idle}/rules/${rule}`, { description: "of nobody" }));
   made(await owner.delete(`${idle}/rules/${rule}`));
   made(await owner.delete(`${idle}/attachments/${attachment}`));
   const used = await tenant.addUsedFirewall({ subnet_id: standing.subnet });
   const path = `/firewalls/${used.firewall}/rules`;
+  await runJob(region.agent, made(await owner.post(`/firewalls/${used.firewall}/apply`)).job.id);
   const set = made(await owner.put(path, { rules: [{ ...some, ports: ["443"] }] }));
   await runJob(region.agent, set.job.id);
   const [setRule] = set.firewall.rules;

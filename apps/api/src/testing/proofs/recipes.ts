@@ -183,6 +183,9 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
       return { firewall_id: firewall, firewall_attachment_id: firewall_attachment };
     },
   },
+  applyFirewall: {
+    path: async (side) => ({ firewall_id: (await side.tenant.addUsedFirewall(inSubnet(side))).firewall }),
+  },
   testFirewall: {
     path: standing("firewall"),
     body: (side) => ({

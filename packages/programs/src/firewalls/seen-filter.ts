@@ -1,0 +1,43 @@
+// What a VM's firewall does to packets, for a look at the region: as short as can be compared.
+
+import { createHash } from "node:crypto";
+import type { Schemas } from "@kule/contract/schemas";
+import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
+import { wordsOfRule } from "@kule/proxmox/vm-firewall-rule";
+import { ruleLine } from "@kule/rules/firewalls/rule-line";
+
+type Reported = NonNullable<Schemas["InventoryVm"]["firewall"]>;
+
+/** Rules that are switched off mean nothing and are not counted. */
+export function seenFilter(
+  firewall: SeenFirewall,
+): Pick<Reported, "policy_in" | "policy_out" | "rules" | "rules_digest"> {
+  const live = firewall.rules.filter(({ isEnabled }) => isEnabled);
+  const lines = live.map(({ text }) => (text === null ? "strange" : lineOf(text, firewall.ipsets)));
+  return {
+    policy_in: firewall.options.policy_in,
+    policy_out: firewall.options.policy_out,
+    rules: lines.length,
+    rules_digest: createHash("sha256").update(lines.join("\n")).digest("hex"),
+  };
+}
+
+/** A rule that says what no rule of ours does stands for itself. */
+function lineOf(text: string, ipsets: SeenFirewall["ipsets"]): string {
+  const { type, action, proto, dport, source, dest, iface, comment } = wordsOfRule(text);
+  const isOurs =
+    (action === "ACCEPT" || action === "DROP") &&
+    ((type === "in" && dest === undefined) || (type === "out" && source === undefined));
+  const peer = type === "in" ? source : dest;
+  const addresses = peer === undefined ? null : peer.startsWith("+") ? ipsets[peer.slice(1)] : [peer];
+  if (!isOurs || addresses === undefined) return `strange ${text}`;
+  return ruleLine({
+    id: comment ?? "",
+    direction: type,
+    action: action === "ACCEPT" ? "allow" : "deny",
+    protocol: proto ?? "any",
+    ports: dport === undefined ? [] : dport.split(",").map((each) => each.replace(":", "-")),
+    addresses,
+    device: iface ?? null,
+  });
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { linesOfFilter, ruleLine, type VmRule } from "./rule-line.ts";
+
+const rule: VmRule = {
+  id: "fwr_1",
+  direction: "in",
+  action: "allow",
+  protocol: "tcp",
+  ports: ["22", "8000-8100"],
+  addresses: ["10.0.0.2", "10.0.0.1/32", "2001:DB8::1/128", "10.0.0.2"],
+  device: null,
+};
+
+test("a rule is the same line however its addresses were written, and in whatever order", () => {
+  expect(ruleLine(rule)).toBe("fwr_1 in allow tcp 22,8000-8100 10.0.0.1,10.0.0.2,2001:db8::1 all");
+  expect(ruleLine({ ...rule, addresses: ["2001:db8::1", "10.0.0.2/32", "10.0.0.1"] })).toBe(ruleLine(rule));
+});
+
+test.each([
+  { id: "fwr_2" },
+  { direction: "out" },
+  { action: "deny" },
+  { protocol: "udp" },
+  { ports: [] },
+  { ports: ["22"] },
+  { addresses: null },
+  { addresses: ["10.0.0.0/24"] },
+  { device: "net0" },
+] satisfies Partial<VmRule>[])("another rule is another line: %o", (change) => {
+  expect(ruleLine({ ...rule, ...change })).not.toBe(ruleLine(rule));
+});
+
+test("what is about the private side stands for each device there", () => {
+  const { device: _, ...about } = rule;
+  expect(
+    linesOfFilter(
+      [
+        { ...about, side: "private" },
+        { ...about, side: null },
+        { ...about, side: "public" },
+      ],
+      2,
+    ).map((line) => line.split(" ").at(-1)),
+  ).toEqual(["net0", "net1", "all", "net2"]);
+});

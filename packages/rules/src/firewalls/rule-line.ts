@@ -1,0 +1,40 @@
+/** A rule as a VM has it, in words that do not depend on how its hypervisor writes them. */
+export type VmRule = {
+  readonly id: string;
+  readonly direction: "in" | "out";
+  readonly action: "allow" | "deny";
+  readonly protocol: string;
+  readonly ports: readonly string[];
+  /** Null: any. */
+  readonly addresses: readonly string[] | null;
+  /** The VM's device; null for all of them. */
+  readonly device: string | null;
+};
+
+/** One line for a rule: of two rules the same when a packet cannot tell them apart, and they were made from one. */
+export function ruleLine({ id, direction, action, protocol, ports, addresses, device }: VmRule): string {
+  const whom = addresses === null ? "any" : [...new Set(addresses.map(oneWay))].sort().join(",");
+  return [id, direction, action, protocol, ports.join(",") || "all", whom, device ?? "all"].join(" ");
+}
+
+/** A single address stands without its prefix. */
+function oneWay(block: string): string {
+  const text = block.toLowerCase();
+  return text.includes(":") ? text.replace(/\/128$/, "") : text.replace(/\/32$/, "");
+}
+
+/**
+ * The rules of a server's filter as its VM is to have them: what is about the private side stands for each device there.
+ *
+ * @param privateDevices how many there are; the public one comes after them
+ */
+export function linesOfFilter(
+  rules: readonly (Omit<VmRule, "device"> & { readonly side: "private" | "public" | null })[],
+  privateDevices: number,
+): string[] {
+  return rules.flatMap(({ side, ...rule }) => {
+    const inside = Array.from({ length: privateDevices }, (_, index) => `net${index}`);
+    const devices = side === null ? [null] : side === "private" ? inside : [`net${privateDevices}`];
+    return devices.map((device) => ruleLine({ ...rule, device }));
+  });
+}
