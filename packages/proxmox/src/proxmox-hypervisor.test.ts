@@ -17,6 +17,7 @@ import { renderMarker } from "./marker.ts";
 import { type PreflightSettings, preflight } from "./preflight.ts";
 import { ProxmoxHypervisor } from "./proxmox-hypervisor.ts";
 import { virtualRuntime } from "./testing/virtual-runtime.ts";
+import type { DesiredFirewall } from "./vm-firewall.ts";
 import { textOfRule } from "./vm-firewall-rule.ts";
 
 let directory: string;
@@ -207,12 +208,14 @@ describe("The driver", () => {
     const at = { node: "pve1", vmid };
     const { options } = await hypervisor.readFirewall(await present(vmid));
     const wanted = { options: { ...options, enable: true }, ipsets: { own: ["10.0.0.1"] }, rules: [] };
-    const set = (firewall: typeof wanted, changes: Partial<EffectContext> = {}) =>
+    const set = (firewall: DesiredFirewall, changes: Partial<EffectContext> = {}) =>
       hypervisor.setFirewall(vmid, ownerOf(vmid), firewall, effect(changes));
     await set({ ...wanted, ipsets: { own: ["10.0.0.1", "10.0.0.2"] } });
     const hands = {
       options: () =>
         client.call("PUT /nodes/{node}/qemu/{vmid}/firewall/options", { ...at, log_level_in: "info" }),
+      rules: () =>
+        client.call("POST /nodes/{node}/qemu/{vmid}/firewall/rules", { ...at, type: "in", action: "DROP" }),
       set: () =>
         client.call("POST /nodes/{node}/qemu/{vmid}/firewall/ipset/{name}", {
           ...at,
@@ -221,7 +224,7 @@ describe("The driver", () => {
         }),
     };
     const seen = async () => JSON.stringify(await hypervisor.readFirewall(await present(vmid)));
-    const refused = async (hand: keyof typeof hands, firewall: typeof wanted) => {
+    const refused = async (hand: keyof typeof hands, firewall: DesiredFirewall) => {
       let left = "";
       const beforeCall = async () => {
         await hands[hand]();
@@ -234,6 +237,10 @@ describe("The driver", () => {
     const more = ["10.0.0.1", "10.0.0.2", "10.0.0.3"];
     await refused("options", { ...wanted, ipsets: { own: more }, options: { ...options, dhcp: true } });
     // What is read again is ground enough.
+    await set(wanted);
+    const rule = { type: "in", action: "ACCEPT", comment: "fwr_1" } as const;
+    await set({ ...wanted, rules: [rule] });
+    await refused("rules", wanted);
     await set(wanted);
     expect((await hypervisor.readFirewall(await present(vmid))).ipsets).toEqual({ own: ["10.0.0.1"] });
   });

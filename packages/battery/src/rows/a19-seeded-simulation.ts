@@ -201,18 +201,6 @@ export const row: Row = {
       expects: /I3: the VM lets in .*, by default ACCEPT/,
     },
     {
-      name: "rules-by-position-alone",
-      removes: "the digest of the rules that a position is of",
-      patches: [
-        {
-          file: "packages/proxmox/src/vm-firewall.ts",
-          find: "const asRead = digestOf(read.rulesDigest);",
-          replace: "const asRead = digestOf(null);",
-        },
-      ],
-      expects: /I3: the VM lets in /,
-    },
-    {
       name: "half-a-filter-taken-for-whole",
       removes: "that nobody knows the filter which a failed job has left",
       patches: [

@@ -49,10 +49,11 @@ function told(model: ControlPlaneModel): FirewallAnswer {
     if (server.status === "deleted") continue;
     const wanted = wantedOf(state, server.id);
     const isChanged = wanted !== server.filter.wanted;
-    if (isChanged) Object.assign(server.filter, { wanted, failed: false });
+    const busy = isBusy(state, server);
     const isMissing = wanted !== server.filter.applied && (isChanged || !server.filter.failed);
-    if (isMissing && mayBeTold(server) && !isBusy(state, server))
-      jobs.push(state.addJob("FirewallApply", server.id));
+    if (isChanged)
+      Object.assign(server.filter, { wanted, failed: false, ...(busy ? { applied: UNKNOWN } : {}) });
+    if (isMissing && mayBeTold(server) && !busy) jobs.push(state.addJob("FirewallApply", server.id));
   }
   if (jobs.length > 0) model.onNews();
   return { status: jobs.length === 0 ? 200 : 202, body: { jobs } };

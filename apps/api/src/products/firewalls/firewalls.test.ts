@@ -357,6 +357,16 @@ describe("attached", () => {
     expect(done[1]?.payload).toMatchObject({ filter: { id: "none" } });
   });
 
+  it("what a job brings is known, though the firewall was detached while it ran", async () => {
+    const server = await servers.createRunning();
+    const { id } = await make();
+    const { firewall } = (await attach(id, { server_id: server.id })).body;
+    const job = await servers.agent.take("FirewallApply");
+    await servers.owned.delete(`/firewalls/${id}/attachments/${firewall.attachments[0].id}`);
+    await servers.agent.end(job, { status: "succeeded" });
+    expect((await work()).get(server.id)?.filter).toMatchObject({ id: "none" });
+  });
+
   it("applied again, its servers are looked at and put right, whatever they are said to have", async () => {
     const [server, other] = [await servers.createRunning(), await servers.createRunning()];
     const { id } = await make();

@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
 import { type JobRow, queueJob } from "../../platform/jobs.ts";
 import { tooManyRulesOfServer } from "./conflicts.ts";
-import { filterOf, storedFilterId } from "./filter.ts";
+import { filterOf, storedFilterId, unknownFilter } from "./filter.ts";
 import { loadIntent } from "./intent.ts";
 import { hasAttachments } from "./store.ts";
 
@@ -59,19 +59,32 @@ export async function refreshFilters(
     if (wanted !== server.filter_wanted && filter.rules.length > maxRules)
       throw tooManyRulesOfServer(server.id, maxRules);
     const isChanged = wanted !== server.filter_wanted;
-    if (isChanged) await wantFilter(tx, organisationId, server.id, wanted);
+    const isBusy = busy.has(server.id);
+    if (isChanged) await wantFilter(tx, organisationId, server.id, wanted, isBusy);
     const isAgain = told !== undefined && isAttached(told, index.server(server.id));
     const isMissing = isAgain || (wanted !== server.filter_applied && (isChanged || !server.filter_failed));
-    if (isMissing && mayBeTold(server) && !busy.has(server.id))
+    if (isMissing && mayBeTold(server) && !isBusy)
       jobs.push(await queueFirewallJob(tx, { organisationId, region, serverId: server.id, by }));
   }
   return jobs;
 }
 
-async function wantFilter(tx: Tx, organisationId: string, serverId: string, wanted: string): Promise<void> {
+async function wantFilter(
+  tx: Tx,
+  organisationId: string,
+  serverId: string,
+  wanted: string,
+  isBusy: boolean,
+): Promise<void> {
   await tx
     .updateTable("server")
-    .set({ filter_wanted: wanted, filter_failed: false })
+    .set({
+      filter_wanted: wanted,
+      filter_failed: false,
+      // The job may have been given what was wanted until now, or what will have been in between, and may fail half-way:
+      // wanting again what was there before is no sign that it still is.
+      ...(isBusy ? { filter_applied: unknownFilter } : {}),
+    })
     .where("organisation_id", "=", organisationId)
     .where("id", "=", serverId)
     .execute();
