@@ -81,9 +81,11 @@ export function alike(text: string, subject: Pick<Subject, "name">, vmid: number
       // Which process a guest ran in is chance.
       .replace(/process=[a-z0-9]+:\d+/g, "process=some")
       .replace(
-        /\b(?:org|srv|job|nic|net|sub|req|use|tok|aud|ip|pool|rng|seg|fw|fwr|fwa|flt)_[0-9a-z]{20,}/g,
+        // A digest of rules, whose names are in it, is a name too.
+        /\b(?:(?:org|srv|job|nic|net|sub|req|use|tok|aud|ip|pool|rng|seg|fw|fwr|fwa|flt)_[0-9a-z]{20,}|[0-9a-f]{64}\b)/g,
         (id) => {
-          const known = numbers.get(id) ?? `${id.slice(0, 3)}#${numbers.size}`;
+          const kind = id.includes("_") ? id.slice(0, 3) : "digest";
+          const known = numbers.get(id) ?? `${kind}#${numbers.size}`;
           numbers.set(id, known);
           return known;
         },
