@@ -2,7 +2,7 @@
 // what it sees, and runs jobs until it is stopped.
 
 import { batteryHook } from "@kule/crash-points/crash-hook";
-import { JOB_KINDS } from "@kule/programs/registry";
+import { kindsFor } from "@kule/programs/registry";
 import { ProxmoxConsoles } from "@kule/proxmox/console";
 import type { RegionFile } from "@kule/region-config/region-file";
 import type { Environment } from "@kule/region-config/secret-references";
@@ -10,11 +10,12 @@ import { type ApiCalls, httpCalls } from "./api-calls.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { runConsoleLoop } from "./console-loop.ts";
 import { ControlPlane } from "./control-plane.ts";
+import { edgeHealth } from "./edge-health.ts";
 import { runHealthLoop } from "./health-loop.ts";
 import { runInventoryLoop } from "./inventory-loop.ts";
 import type { Logger } from "./log.ts";
 import { confirmRegion } from "./own-region.ts";
-import { hypervisorClient, jobRunner, regionLooker, templateVmids } from "./region.ts";
+import { hypervisorClient, jobRunner, regionEdge, regionLooker, templateVmids } from "./region.ts";
 import { regionHealth } from "./region-health.ts";
 import { agentRuntime } from "./runtime.ts";
 import { loadSealingKey } from "./sealing-key.ts";
@@ -42,6 +43,9 @@ export async function runAgent(
   const crashPoint = batteryHook(environment);
   const controlPlane = new ControlPlane({ calls, runtime, crashPoint });
   const client = hypervisorClient(file, (record) => log.debug({ hypervisor: record }, "hypervisor call"));
+  const router = regionEdge(file);
+  const edge = router?.edge ?? null;
+  const kinds = kindsFor(edge !== null);
   const common = {
     controlPlane,
     runtime,
@@ -58,16 +62,22 @@ export async function runAgent(
     const claims = new ClaimLoop({
       ...common,
       crashPoint,
-      capabilities: JOB_KINDS,
+      capabilities: kinds,
       concurrency: settings.concurrency,
-      run: jobRunner(file, client, key, runtime),
+      run: jobRunner(file, client, edge, key, runtime),
     });
     const health = runHealthLoop(
       {
         ...common,
         publicKey: key.publicKey,
         everySeconds: settings.healthSeconds,
-        look: () => regionHealth(client, templateVmids(file)),
+        look: async () => {
+          const [hypervisor, router] = await Promise.all([
+            regionHealth(client, templateVmids(file)),
+            edgeHealth(edge, runtime),
+          ]);
+          return { ...hypervisor, edge: router };
+        },
       },
       stop,
     );
@@ -91,11 +101,12 @@ export async function runAgent(
       },
       stop,
     );
-    log.info({ concurrency: settings.concurrency, kinds: JOB_KINDS }, "taking jobs");
+    log.info({ concurrency: settings.concurrency, kinds }, "taking jobs");
     await workUntilStopped(claims, log, stop, [health, inventory, consoles]);
     log.info("agent stopped");
   } finally {
     client.close();
+    router?.end();
   }
 }
 

@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Finding, preflight } from "@kule/proxmox/preflight";
 import type { RegionFile } from "@kule/region-config/region-file";
+import { checkEdge } from "./check-edge.ts";
 import type { Answer, ControlPlane } from "./control-plane.ts";
 import { tokenProblem } from "./own-region.ts";
 import { hypervisorClient, preflightSettings } from "./region.ts";
@@ -22,24 +23,17 @@ export async function checkRegion(
   controlPlane: ControlPlane,
   runtime: AgentRuntime,
 ): Promise<Finding[]> {
-  const [apiFindings, hypervisorFindings] = await Promise.all([
+  const [apiFindings, hypervisorFindings, edgeFindings] = await Promise.all([
     checkControlPlane(file, controlPlane, runtime),
     checkHypervisor(file),
+    checkEdge(file, runtime),
   ]);
-  const edge: Finding[] = file.edge
-    ? [
-        good(
-          "edge",
-          `kind ${file.edge.kind} over ${file.edge.transport}; not used by this version, not tried`,
-        ),
-      ]
-    : [];
   return [
     good("region file", file.path),
     checkState(stateDirectory),
     ...apiFindings,
     ...hypervisorFindings,
-    ...edge,
+    ...edgeFindings,
   ];
 }
 

@@ -49,10 +49,11 @@ export async function runHealthLoop(options: HealthLoopOptions, stop: AbortSigna
 
 const HEALTHY = "all well";
 
-function inWords({ hypervisor, templates }: RegionHealth): string {
+function inWords({ hypervisor, templates, edge }: RegionHealth): string {
   if (!hypervisor.reachable) return "the hypervisor cannot be reached";
   const troubles = [
     ...(hypervisor.nodes ?? []).filter((node) => !node.online).map((node) => `node ${node.name} is offline`),
+    ...(edge?.reachable === false ? ["the edge cannot be reached"] : []),
     ...(templates ?? []).filter((each) => !each.ok).map((each) => `no template for ${each.image}`),
   ];
   return troubles.length === 0 ? HEALTHY : troubles.join("; ");

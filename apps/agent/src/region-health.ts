@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { ProxmoxClient } from "@kule/proxmox/client";
 import { readBoolean, readNumber } from "@kule/proxmox/lenient";
 
-export type RegionHealth = Pick<Schemas["HealthReport"], "hypervisor" | "templates">;
+export type RegionHealth = Pick<Schemas["HealthReport"], "hypervisor" | "templates" | "edge">;
 
 const CALL_MILLISECONDS = 8_000;
 const MESSAGE_CHARACTERS = 1_000;

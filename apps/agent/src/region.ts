@@ -1,5 +1,9 @@
 // The region behind this agent, as its region file describes it: the hypervisor's client, and what programs need.
 
+import { LinuxEdge } from "@kule/edge/linux-edge";
+import { LocalRunner } from "@kule/edge/local-runner";
+import { SshRunner } from "@kule/edge/ssh-runner";
+import type { Edge } from "@kule/programs/edge";
 import { GuestEyes } from "@kule/programs/inventory/guest-eyes";
 import { type LookPiece, lookAtRegion } from "@kule/programs/inventory/look-at-region";
 import type { Host, Job, Observed, World } from "@kule/programs/program";
@@ -58,15 +62,30 @@ export function templateVmids(file: RegionFile): Record<string, number[]> {
   );
 }
 
+/** The region's edge, and how its connection is ended; null in a region without one. */
+export type RegionEdge = { readonly edge: Edge; end(): void };
+
+/** @throws BadEdgeState for wiring that cannot be used */
+export function regionEdge({ edge }: Pick<RegionFile, "edge">): RegionEdge | null {
+  if (edge === null) return null;
+  const wiring = { uplink: edge.uplink, trunk: edge.trunk };
+  if (edge.transport === "local") return { edge: new LinuxEdge(new LocalRunner(), wiring), end: () => {} };
+  const { host, port, user, key, hostKey } = edge;
+  const runner = new SshRunner({ host, port, user, key: key.reveal(), hostKey });
+  return { edge: new LinuxEdge(runner, wiring), end: () => runner.end() };
+}
+
 /** Runs jobs in this region. */
 export function jobRunner(
   file: RegionFile,
   client: ProxmoxClient,
+  edge: Edge | null,
   key: SealingKey,
   runtime: AgentRuntime,
 ): (job: Job, host: Host) => Promise<Observed> {
   const world: World = {
     hypervisor: new ProxmoxHypervisor(client, runtime),
+    edge,
     settings: regionSettings(file),
     runtime,
     openSecret: (sealed, context) => key.open(sealed, context),

@@ -17,4 +17,7 @@ export type RequestQuery<Id extends keyof operations> = NonNullable<operations[I
 
 export type JobPayload = Schemas["JobPayload"];
 export type JobKind = Schemas["JobKind"];
+/** Jobs of a server; the others are of its network. */
+export type ServerJobKind = Exclude<JobKind, "NetworkApply">;
+export type ServerPayload = PayloadOf<ServerJobKind>;
 export type PayloadOf<Kind extends JobKind> = Extract<JobPayload, { kind: Kind }>;

@@ -2,7 +2,7 @@ import { type EdgeLink, type LinkParent, parentName } from "./desired-links.ts";
 import { generationChain, namespaceOf, tableName } from "./names.ts";
 import type { EdgeStep } from "./plan.ts";
 import type { NftObject } from "./render-ruleset.ts";
-import { type Command, output, type Runner } from "./runner.ts";
+import { type Command, type CommandHooks, carryOut, type Runner } from "./runner.ts";
 
 /** nft opens its input anew, which works for a pipe and not for the socket that a parent may have given us. */
 export const nftFromInput = "cat | nft -j -f -";
@@ -17,9 +17,9 @@ export async function applyStep(
   runner: Runner,
   step: EdgeStep,
   context: StepContext,
-  signal?: AbortSignal,
+  hooks: CommandHooks = {},
 ): Promise<void> {
-  for (const command of commandsOf(step, context)) await output(runner, command, signal);
+  for (const command of commandsOf(step, context)) await carryOut(runner, command, hooks);
 }
 
 /** The commands of a step, in their order. */
@@ -60,6 +60,8 @@ export function commandsOf(step: EdgeStep, { networkId, rules }: StepContext): r
       return addLink(step.link, namespace);
     case "make-parent":
       return makeParent(step.on);
+    case "raise-parent":
+      return [raised(parentName(step.on))];
     case "plug":
       return plug(step.link);
     case "bring-up":
@@ -115,6 +117,8 @@ function plug({ on }: EdgeLink): Command[] {
   return [{ words: ["ip", "link", "set", "dev", on.port, "master", on.bridge, "up"] }];
 }
 
+const raised = (name: string): Command => ({ words: ["ip", "link", "set", "dev", name, "up"] });
+
 /** Made once, used by every network that hangs something on it, and left when they go. */
 function makeParent(on: LinkParent): Command[] {
   const name = parentName(on);
@@ -122,5 +126,5 @@ function makeParent(on: LinkParent): Command[] {
     on.kind === "veth"
       ? ["name", name, "type", "bridge"]
       : ["link", on.interface, "name", name, "type", "vlan", "id", String(on.vlan)];
-  return [{ words: ["ip", "link", "add", ...kind] }, { words: ["ip", "link", "set", "dev", name, "up"] }];
+  return [{ words: ["ip", "link", "add", ...kind] }, raised(name)];
 }

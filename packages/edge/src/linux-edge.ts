@@ -5,7 +5,7 @@ import { namespaceOf, networkOfNamespace } from "./names.ts";
 import { listNamespaces, observeMachine, observeNetwork, rulesetOf } from "./observe.ts";
 import { type EdgeSight, type EdgeStep, planNetwork } from "./plan.ts";
 import { type NftObject, renderRuleset } from "./render-ruleset.ts";
-import { output, type Runner } from "./runner.ts";
+import { type CommandHooks, carryOut, output, type Runner } from "./runner.ts";
 
 /** A Linux machine as the edge of a region: a namespace for each private network. */
 export class LinuxEdge {
@@ -39,9 +39,9 @@ export class LinuxEdge {
     return planNetwork(sight, this.#wiring);
   }
 
-  async apply(step: EdgeStep, { want, rules }: EdgeSight, signal?: AbortSignal): Promise<void> {
+  async apply(step: EdgeStep, { want, rules }: EdgeSight, hooks: CommandHooks = {}): Promise<void> {
     const context: StepContext = { networkId: want.networkId, rules };
-    await applyStep(this.#runner, step, context, signal);
+    await applyStep(this.#runner, step, context, hooks);
   }
 
   /** The networks that have a namespace here. */
@@ -54,7 +54,8 @@ export class LinuxEdge {
    * Takes a network away with its links; nothing when it is not there. The links go first: those of a namespace that is
    * deleted go some time after it, and until then nobody else can have their VLANs.
    */
-  async remove(networkId: string, signal?: AbortSignal): Promise<void> {
+  async remove(networkId: string, hooks: CommandHooks = {}): Promise<void> {
+    const { signal } = hooks;
     const namespace = namespaceOf(networkId);
     const seen = await observeNetwork(
       this.#runner,
@@ -64,12 +65,12 @@ export class LinuxEdge {
     );
     if (seen === null) return;
     const lines = seen.links.map(({ name }) => `link del dev ${name}\n`);
-    await output(
+    await carryOut(
       this.#runner,
       { words: ["ip", "-n", namespace, "-batch", "-"], input: lines.join("") },
-      signal,
+      hooks,
     );
-    await output(this.#runner, { words: ["ip", "netns", "del", namespace] }, signal);
+    await carryOut(this.#runner, { words: ["ip", "netns", "del", namespace] }, hooks);
   }
 
   /** Rules as nft would list them if they were live: it is told them in a network of nobody, which ends with the command. */

@@ -26,6 +26,8 @@ export type EdgeStep =
   | { readonly do: "replace-rules"; readonly seenGeneration: number | null; readonly hasTable: boolean }
   /** The bridge, or the tagged interface, that a link is to hang on. */
   | { readonly do: "make-parent"; readonly on: LinkParent }
+  /** One that is there and down: whoever made it was ended before it was up. */
+  | { readonly do: "raise-parent"; readonly on: LinkParent }
   | { readonly do: "remove-link"; readonly name: string }
   | { readonly do: "set"; readonly settings: Readonly<Record<string, string>> }
   | { readonly do: "add-link"; readonly link: EdgeLink }
@@ -85,7 +87,8 @@ function missingParents(links: readonly EdgeLink[], { interfaces }: SeenMachine)
     kind === "veth" || ("vlan" in on && kind === "macvlan" && on.vlan !== null);
   return links.flatMap(({ on }): EdgeStep[] => {
     const there = interfaces.find(({ ifname }) => ifname === parentName(on));
-    return isMade(on) && there === undefined ? [{ do: "make-parent", on }] : [];
+    if (!isMade(on) || there?.flags.includes("UP") === true) return [];
+    return [{ do: there === undefined ? "make-parent" : "raise-parent", on }];
   });
 }
 

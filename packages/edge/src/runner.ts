@@ -32,6 +32,20 @@ export class EdgeUnreachable extends Error {
   }
 }
 
+/** What is asked around each command that changes something. */
+export type CommandHooks = {
+  readonly signal?: AbortSignal;
+  readonly before?: () => Promise<void>;
+  readonly after?: () => Promise<void>;
+};
+
+/** Does what the command says. @throws EdgeCommandFailed, and what a hook throws */
+export async function carryOut(runner: Runner, command: Command, hooks: CommandHooks): Promise<void> {
+  await hooks.before?.();
+  await output(runner, command, hooks.signal);
+  await hooks.after?.();
+}
+
 /** What the command printed. @throws EdgeCommandFailed */
 export async function output(runner: Runner, command: Command, signal?: AbortSignal): Promise<string> {
   const result = await runner.run(command, signal);

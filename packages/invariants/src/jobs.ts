@@ -145,12 +145,15 @@ export const jobChecks: readonly Check[] = [
   },
 ];
 
+/** A subnet's job is its network's; one that is to go may wait for a job that has failed to be tried again. */
 function onItsWay(table: "network" | "subnet"): Check {
+  const resource = table === "network" ? "x.id" : "x.network_id";
   return {
     invariant: "I5",
     check: `a ${table} on its way has a job that takes it there`,
     sql: `select x.id || ' is ' || x.status as subject from ${table} x
            where x.status in ('provisioning', 'updating', 'deleting')
-             and not exists (select 1 from job j where j.resource_id = x.id and j.${isOpen})`,
+             and not exists (select 1 from job j where j.resource_id = ${resource} and j.kind = 'NetworkApply'
+                               and (j.${isOpen} or x.status = 'deleting' and j.status = 'failed'))`,
   };
 }

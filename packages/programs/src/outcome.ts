@@ -1,6 +1,8 @@
 // From what went wrong to how the job ends.
 
 import type { Schemas } from "@kule/contract/schemas";
+import { BadEdgeState } from "@kule/edge/check-network";
+import { EdgeCommandFailed, EdgeUnreachable } from "@kule/edge/runner";
 import {
   ProxmoxAlready,
   ProxmoxBusy,
@@ -19,7 +21,9 @@ import {
 import { Bug, Cancelled, Failed, Released, RetryLater, StaleLease } from "./errors.ts";
 
 /** The world is not as it was when the plan was made, or we do not know how it is: look before doing anything. */
-export function meansLookAgain(error: unknown): error is ProxmoxError {
+export function meansLookAgain(error: unknown): error is ProxmoxError | EdgeTrouble {
+  // A command that did not end may have done its work, and one that failed did so because things were otherwise.
+  if (isEdgeTrouble(error)) return true;
   if (!(error instanceof ProxmoxError)) return false;
   if (error.outcome === "unknown") return true;
   return [
@@ -34,17 +38,43 @@ export function meansLookAgain(error: unknown): error is ProxmoxError {
   ].some((each) => error instanceof each);
 }
 
+type EdgeTrouble = EdgeCommandFailed | EdgeUnreachable;
+
+function isEdgeTrouble(error: unknown): error is EdgeTrouble {
+  return error instanceof EdgeCommandFailed || error instanceof EdgeUnreachable;
+}
+
+/** What a look again is about, in a step's line. */
+export function whyLookAgain(error: ProxmoxError | EdgeTrouble): string {
+  const isUnknown =
+    error instanceof ProxmoxError ? error.outcome === "unknown" : error instanceof EdgeUnreachable;
+  return isUnknown ? "the outcome is not known" : "the region is not as expected";
+}
+
 function internalText(error: ProxmoxError): string {
   const { fix, task } = error.facts;
   return [error.message, fix, ...(task?.logTail ?? [])].filter((line) => line).join("\n");
 }
 
-export function retryLater(error: ProxmoxError): RetryLater {
+export function retryLater(error: ProxmoxError | EdgeTrouble): RetryLater {
+  if (isEdgeTrouble(error)) return edgeRetry(error);
   return new RetryLater(
     {
       code: "hypervisor_unavailable",
       message: "The region does not answer as it should; this is tried again.",
       internal: internalText(error),
+    },
+    { cause: error },
+  );
+}
+
+function edgeRetry(error: EdgeTrouble): RetryLater {
+  const code = error instanceof EdgeUnreachable ? "edge_unreachable" : "edge_refused";
+  return new RetryLater(
+    {
+      code,
+      message: "The region's router does not answer as it should; this is tried again.",
+      internal: error.message,
     },
     { cause: error },
   );
@@ -63,6 +93,16 @@ export function classifyFailure(
     error instanceof Released
   )
     return error;
+  if (isEdgeTrouble(error)) return edgeRetry(error);
+  if (error instanceof BadEdgeState)
+    return new Failed(
+      {
+        code: "bad_network",
+        message: "The network cannot be carried out as it is. An operator has to look at it.",
+        internal: error.message,
+      },
+      { cause: error },
+    );
   if (!(error instanceof ProxmoxError))
     return new Bug(error instanceof Error ? (error.stack ?? error.message) : String(error), { cause: error });
   const internal = internalText(error);

@@ -6,6 +6,7 @@ import type { JobKind, PayloadOf, Schemas } from "@kule/contract/schemas";
 import type { CrashHook } from "@kule/crash-points/crash-hook";
 import type { EffectContext, Hypervisor } from "@kule/proxmox/hypervisor";
 import type { Runtime } from "@kule/proxmox/runtime";
+import type { Edge } from "./edge.ts";
 import type { LastLook } from "./errors.ts";
 import type { RegionSettings } from "./region-settings.ts";
 
@@ -15,6 +16,8 @@ export type Step = { readonly do: string };
 /** Everything outside the program: the region, its settings, time. */
 export type World = {
   readonly hypervisor: Hypervisor;
+  /** Null in a region whose file has none. */
+  readonly edge: Edge | null;
   readonly settings: RegionSettings;
   readonly runtime: Runtime;
   /** Opens what was sealed to this region's agent; throws when it was sealed to somebody else. */
@@ -36,6 +39,8 @@ export type Observed = {
   readonly public_network?: "applied" | "next_boot";
   /** The payload's filter, which the VM has. */
   readonly filter?: string;
+  /** The payload's generation, once the edge has the network as it says. */
+  readonly network_generation?: number;
   /** By the interfaces' positions, of a VM that brought its own. */
   readonly macs?: readonly (string | null)[];
   readonly vmid_unusable?: "taken" | "quarantined";

@@ -1,8 +1,9 @@
 // Every kind of job and the program that does it. A kind without a program does not compile.
 
-import type { JobKind, JobPayload, PayloadOf } from "@kule/contract/schemas";
+import type { JobKind, JobPayload, PayloadOf, ServerJobKind } from "@kule/contract/schemas";
 import { RetryLater } from "./errors.ts";
 import { applyFirewall } from "./firewalls/program.ts";
+import { applyNetwork } from "./networks/program.ts";
 import type { Host, Job, Observed, Program, Step, World } from "./program.ts";
 import { attachPublicIp, detachPublicIp } from "./public-ips/program.ts";
 import { runProgram } from "./run-program.ts";
@@ -41,10 +42,21 @@ const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
   ServerPasswordReset: runnerOf(resetPassword),
   ServerUpdate: runnerOf(updateServer),
   FirewallApply: runnerOf(applyFirewall),
+  NetworkApply: runnerOf(applyNetwork),
 };
 
-/** What an agent tells the control plane it can run. */
+/** Every kind of job there is. */
 export const JOB_KINDS = Object.keys(RUNNERS) as readonly JobKind[];
+
+/** Those of servers. */
+export const SERVER_JOB_KINDS = JOB_KINDS.filter(
+  (kind) => kind !== "NetworkApply",
+) as readonly ServerJobKind[];
+
+/** What an agent tells the control plane it can run: only who has an edge is given what is to be done there. */
+export function kindsFor(hasEdge: boolean): readonly JobKind[] {
+  return hasEdge ? JOB_KINDS : SERVER_JOB_KINDS;
+}
 
 /**
  * Runs a claimed job. Throws as `runProgram` does; a kind that this build does not know is given back for a newer

@@ -5,7 +5,7 @@ import { noCrash } from "@kule/crash-points/crash-hook";
 import type { EffectContext } from "@kule/proxmox/hypervisor";
 import type { CrashPoint } from "./crash-points.ts";
 import { Bug, Cancelled, Failed, RetryLater, StaleLease } from "./errors.ts";
-import { classifyFailure, meansLookAgain, retryLater } from "./outcome.ts";
+import { classifyFailure, meansLookAgain, retryLater, whyLookAgain } from "./outcome.ts";
 import type { Host, Job, Observed, Program, Step, StepEvent, World } from "./program.ts";
 
 /** Looks at the world in one run; a healthy create needs three. */
@@ -146,12 +146,7 @@ class Run<Kind extends JobKind, Seen, S extends Step> {
       } catch (error) {
         this.#throwEndOfRun();
         if (!meansLookAgain(error)) throw this.#withStep(classifyFailure(error), step.do);
-        await this.#report(
-          "apply",
-          step.do,
-          "running",
-          `looking again: ${error.outcome === "unknown" ? "the outcome is not known" : "the region is not as expected"}`,
-        );
+        await this.#report("apply", step.do, "running", `looking again: ${whyLookAgain(error)}`);
         return this.#withStep(retryLater(error), step.do);
       }
       this.#progress += share;

@@ -99,6 +99,7 @@ async function programAlone(lab: Lab, count: number): Promise<number> {
       targetNodes: null,
     },
     runtime: systemRuntime,
+    edge: null,
     openSecret: () => "",
   };
   const host = { report: async () => {}, lease: { remainingFraction: () => 1 } };

@@ -2,9 +2,9 @@ import { subjectFor } from "@kule/battery/job-kinds/course";
 import { RegionScene } from "@kule/battery/job-kinds/region-scene";
 import { SCENARIOS } from "@kule/battery/job-kinds/scenarios";
 import type { JobEndRow } from "@kule/battery/job-kinds/scene";
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import { migrate } from "@kule/database/migrate";
-import { JOB_KINDS } from "@kule/programs/registry";
+import { SERVER_JOB_KINDS } from "@kule/programs/registry";
 import type { FreshDatabase } from "@kule/testing/database";
 import { HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
 import { ownCertificate } from "@kule/testing/rig/own-certificate";
@@ -44,7 +44,7 @@ export async function kindRows(installation: Installation, count: number): Promi
       // What else the agent asks the region for is no part of any job.
       scene.world.startAgent({ KULE_AGENT_INVENTORY_SECONDS: "3600", KULE_AGENT_HEALTH_SECONDS: "50" });
       const rows: Row[] = [];
-      for (const kind of JOB_KINDS) rows.push(await kindRow(scene, kind, count, calls));
+      for (const kind of SERVER_JOB_KINDS) rows.push(await kindRow(scene, kind, count, calls));
       return rows;
     });
   } finally {
@@ -55,7 +55,7 @@ export async function kindRows(installation: Installation, count: number): Promi
 
 async function kindRow(
   scene: RegionScene,
-  kind: JobKind,
+  kind: ServerJobKind,
   count: number,
   calls: readonly Interval[],
 ): Promise<Row> {

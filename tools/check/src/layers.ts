@@ -20,6 +20,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/programs": [
     "@kule/contract",
     "@kule/crash-points",
+    "@kule/edge",
     "@kule/rules",
     "@kule/proxmox",
     "@kule/sealed-secret",
@@ -27,6 +28,7 @@ const mayUse: Record<string, readonly string[]> = {
   "@kule/agent": [
     "@kule/contract",
     "@kule/crash-points",
+    "@kule/edge",
     "@kule/programs",
     "@kule/proxmox",
     "@kule/region-config",

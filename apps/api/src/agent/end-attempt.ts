@@ -62,10 +62,12 @@ async function finish(
     public_network: publicNetwork = null,
     disk_bytes: diskBytes = null,
     filter = null,
+    network_generation: networkGeneration = null,
   } = (more.result ?? {}) as {
     public_network?: "applied" | "next_boot";
     disk_bytes?: number | null;
     filter?: string;
+    network_generation?: number;
   };
   const message = error?.message ?? defaultMessages[status];
   const end: JobEnd = {
@@ -74,6 +76,7 @@ async function finish(
     publicNetwork,
     diskBytes,
     filter,
+    networkGeneration,
     message,
     code: error?.code ?? null,
   };

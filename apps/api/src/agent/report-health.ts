@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import { type Reply, reply } from "../platform/reply.ts";
+import { applyFirstTime, applyLostNetworks } from "../products/networks/index.ts";
 import { regionOf } from "./region.ts";
 
 /** Keeps the region's last report. `status_since` moves only when the region turns well or unwell. */
@@ -20,10 +21,25 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
       // A report after a silence of a minute is a change as well: the region was shown as unreachable.
       status_since: sql<Date>`case when health_ok is distinct from ${isOk} or health_at is null
           or health_at < clock_timestamp() - interval '60 seconds' then clock_timestamp() else status_since end`,
+      // An agent that says nothing of an edge does not know of any.
+      ...(body.edge === undefined
+        ? {}
+        : {
+            has_edge: body.edge !== null,
+            edge: body.edge === null ? null : JSON.stringify(body.edge),
+            edge_at: sql<Date>`clock_timestamp()`,
+          }),
       ...(body.public_key === undefined ? {} : { agent_public_key: body.public_key }),
     })
     .where("slug", "=", region)
     .returning(sql<Date>`clock_timestamp()`.as("now"))
     .executeTakeFirstOrThrow();
+  if ((body.edge ?? null) !== null) await applyFirstTime(db, region);
+  const seen = body.edge?.reachable === true ? body.edge.networks : undefined;
+  if (seen !== undefined) {
+    const lost = await applyLostNetworks(db, region, seen);
+    if (lost > 0)
+      request.deps.log.warn({ region, networks: lost }, "the edge has lost networks; telling it again");
+  }
   return reply(200, { region, server_time: now.toISOString() });
 }

@@ -19,6 +19,8 @@ export type JobEnd = {
   readonly diskBytes?: number | null;
   /** The id of the filter that the VM has now, as far as the job was about it and its agent knows of filters. */
   readonly filter?: string | null;
+  /** The generation of the network that the edge has now, as far as the job was about it. */
+  readonly networkGeneration?: number | null;
 };
 
 /** What a product knows about its jobs. One for each type of resource; the queue knows nothing else of products. */

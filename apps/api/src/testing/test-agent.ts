@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
-import type { Schemas } from "@kule/contract/schemas";
+import type { Schemas, ServerPayload } from "@kule/contract/schemas";
 import { jobHandlers } from "../products/job-handlers.ts";
 import type { Answer, ApiCaller } from "./api-caller.ts";
 
-export type ClaimedJob = Schemas["ClaimedJob"]["job"];
+/** A job of a server, which most are. */
+export type ClaimedJob = Omit<AnyJob, "payload"> & { readonly payload: ServerPayload };
+type AnyJob = Schemas["ClaimedJob"]["job"];
+type Ended = Pick<AnyJob, "id" | "epoch"> & { readonly payload: Schemas["JobPayload"] };
 export type Outcome = NonNullable<Schemas["StepReport"]["outcome"]>;
 
 /** Whatever the API has jobs of. */
@@ -39,36 +42,43 @@ export class TestAgent {
   /** The next job, which must be of that kind. */
   async take<Kind extends Schemas["JobKind"]>(
     kind: Kind,
-  ): Promise<ClaimedJob & { payload: Extract<Schemas["JobPayload"], { kind: Kind }> }> {
+  ): Promise<Omit<AnyJob, "payload"> & { payload: Extract<Schemas["JobPayload"], { kind: Kind }> }> {
     const job = await this.claim();
     if (job?.kind !== kind) throw new Error(`expected ${kind}, claimed ${job?.kind ?? "nothing"}`);
-    return job as ClaimedJob & { payload: Extract<Schemas["JobPayload"], { kind: Kind }> };
+    return job as Omit<AnyJob, "payload"> & { payload: Extract<Schemas["JobPayload"], { kind: Kind }> };
   }
 
   /** Reports under the job's epoch with the next sequence number. */
-  report(job: ClaimedJob, more: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+  report(job: Pick<AnyJob, "id" | "epoch">, more: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
     const key = `${job.id}/${job.epoch}`;
     const seq = (this.#seqs.get(key) ?? 0) + 1;
     this.#seqs.set(key, seq);
     return this.reportAs(job, seq, more);
   }
 
-  reportAs(job: ClaimedJob, seq: number, more: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+  reportAs(
+    job: Pick<AnyJob, "id" | "epoch">,
+    seq: number,
+    more: Readonly<Record<string, unknown>> = {},
+  ): Promise<Answer> {
     return this.api.post(`/agent/jobs/${job.id}/steps`, { epoch: job.epoch, seq, ...more });
   }
 
-  async end(job: ClaimedJob, outcome: Outcome): Promise<Answer> {
-    const answer = await this.report(job, { phase: "verify", outcome: withFilter(job.payload, outcome) });
+  async end(job: Ended, outcome: Outcome): Promise<Answer> {
+    const answer = await this.report(job, {
+      phase: "verify",
+      outcome: withWhatItBrought(job.payload, outcome),
+    });
     if (answer.status !== 200)
       throw new Error(`end answered ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer;
   }
 
-  succeed(job: ClaimedJob, power: "on" | "off" = "on"): Promise<Answer> {
+  succeed(job: Ended, power: "on" | "off" = "on"): Promise<Answer> {
     return this.end(job, { status: "succeeded", observed: { power_state: power } });
   }
 
-  fail(job: ClaimedJob, code = "template_missing"): Promise<Answer> {
+  fail(job: Ended, code = "template_missing"): Promise<Answer> {
     return this.end(job, {
       status: "failed",
       error: { code, message: "It did not work", internal: "UPID:… exit 255", retryable: false },
@@ -90,8 +100,10 @@ export class TestAgent {
   }
 }
 
-/** What an agent says of the filter that it was given, once the VM has it. */
-export function withFilter(payload: Schemas["JobPayload"], outcome: Outcome): Outcome {
+/** What an agent says of what it was given, once the region has it. */
+export function withWhatItBrought(payload: Schemas["JobPayload"], outcome: Outcome): Outcome {
+  if (payload.kind === "NetworkApply" && outcome.status === "succeeded")
+    return { ...outcome, observed: { network_generation: payload.generation, ...outcome.observed } };
   const { filter } = payload as { readonly filter?: { readonly id: string } };
   if (outcome.status !== "succeeded" || filter === undefined) return outcome;
   return { ...outcome, observed: { ...outcome.observed, filter: filter.id } };
@@ -113,6 +125,7 @@ function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" | null {
     case "ServerPasswordReset":
     case "ServerUpdate":
     case "FirewallApply":
+    case "NetworkApply":
       return null;
     case "ServerResize":
       return payload.run ? "on" : "off";

@@ -3,6 +3,7 @@ import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import type { Settings } from "../platform/settings.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
+import { applyUnseenNetworks } from "../products/networks/index.ts";
 import { checkInvariants } from "./check-invariants.ts";
 import { cleanUp } from "./clean-up.ts";
 import { endLostConsoles } from "./end-lost-consoles.ts";
@@ -61,6 +62,7 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "sweep_removal_buffers", everyMinutes: 1, maxAttempts: 25 },
     { name: "reap_leases", everyMinutes: 1, maxAttempts: 25 },
     { name: "end_lost_consoles", everyMinutes: 1, maxAttempts: 25 },
+    { name: "look_at_edges", everyMinutes: 5, maxAttempts: 1 },
     { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
     { name: "check_invariants", everyMinutes: invariantsEveryMinutes, maxAttempts: 1 },
   ];
@@ -100,6 +102,10 @@ function plainTasksOf(deps: Deps): Readonly<Record<string, Task>> {
     end_lost_consoles: async () => {
       const ended = await endLostConsoles(deps.db);
       if (ended > 0) deps.log.info({ ended }, "ended console sessions and tickets that nobody held");
+    },
+    look_at_edges: async () => {
+      const looked = await applyUnseenNetworks(deps.db, deps.settings.edgeLookSeconds);
+      if (looked > 0) deps.log.debug({ networks: looked }, "edges are compared with what is wanted");
     },
     refresh_filters: async (payload) => {
       const { organisation_id, region } = payload as { organisation_id: string; region: string };

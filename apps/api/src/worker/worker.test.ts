@@ -84,7 +84,7 @@ describe("the worker", () => {
     const { job } = await world.create();
     await world.agent.take("ServerCreate");
     await world.agent.take("ServerCreate");
-    await world.owner.query("update job set resource_type = 'network' where id = $1", [broken.id]);
+    await world.owner.query("update job set resource_type = 'subnet' where id = $1", [broken.id]);
     await world.passLease(broken.id);
     await world.passLease(job.id);
     const tasks = tasksOf(world.world.replica.deps);

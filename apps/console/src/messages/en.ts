@@ -624,6 +624,7 @@ export const en = {
       PublicIpAttach: "Attach public IP",
       PublicIpDetach: "Detach public IP",
       FirewallApply: "Apply firewall",
+      NetworkApply: "Apply network",
     } satisfies Record<Schemas["JobKind"], string> as Readonly<Record<string, string>>,
     status: {
       queued: "queued",

@@ -629,6 +629,7 @@ export const tr = {
       PublicIpAttach: "Genel IP bağlama",
       PublicIpDetach: "Genel IP ayırma",
       FirewallApply: "Güvenlik duvarını uygulama",
+      NetworkApply: "Ağı uygulama",
     } satisfies Record<Schemas["JobKind"], string>,
     status: {
       queued: "sırada",

@@ -1,14 +1,14 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import { parseMarker } from "@kule/proxmox/marker";
 import type { ObservedVm } from "@kule/testing/world-check/region-invariants";
 import { SCENARIOS } from "./scenarios.ts";
 import { type JobEndRow, type JobScene, latestJob, newSubject, type Subject } from "./scene.ts";
 
 /** Does what agents have to do until the subject's latest job of the kind is over, and answers how it ended. */
-export type Work = (subject: Subject, kind: JobKind) => Promise<JobEndRow>;
+export type Work = (subject: Subject, kind: ServerJobKind) => Promise<JobEndRow>;
 
 /** Brings a new server to where a job of the kind starts from, with healthy agents. */
-export async function subjectFor(scene: JobScene, kind: JobKind, work: Work): Promise<Subject> {
+export async function subjectFor(scene: JobScene, kind: ServerJobKind, work: Work): Promise<Subject> {
   const { after } = SCENARIOS[kind];
   if (after === null) return newSubject(scene);
   const subject = await subjectFor(scene, after, work);
@@ -25,7 +25,11 @@ export function describeJob({ status, attempt, error, internal_error }: JobEndRo
 }
 
 /** What is not as it must be when a job of the kind has succeeded. */
-export async function endViolations(scene: JobScene, subject: Subject, kind: JobKind): Promise<string[]> {
+export async function endViolations(
+  scene: JobScene,
+  subject: Subject,
+  kind: ServerJobKind,
+): Promise<string[]> {
   const what = `${kind} of ${subject.server}`;
   const job = await latestJob(scene, subject, kind);
   if (job === null) return [`${what}: there is no job`];

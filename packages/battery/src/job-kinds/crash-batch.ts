@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { TestProcess } from "@kule/testing/child-process";
 import { endViolations } from "./course.ts";
 import type { CrashPlace } from "./crash-places.ts";
@@ -29,7 +29,7 @@ export type CrashOptions = {
  */
 export async function killAtEach(
   scene: RegionScene,
-  kind: JobKind,
+  kind: ServerJobKind,
   places: readonly CrashPlace[],
   subjects: readonly Subject[],
   { passLeases }: CrashOptions,

@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import { describeJob, subjectFor } from "./course.ts";
 import type { RegionScene } from "./region-scene.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 /** One place at which an agent is killed or stopped: a crash point's name, and which time it is reached. */
-export type CrashPlace = { readonly kind: JobKind; readonly name: string; readonly time: number };
+export type CrashPlace = { readonly kind: ServerJobKind; readonly name: string; readonly time: number };
 
 /** What an agent does again and again for one job; its other calls are made before it has one. */
 const REPORTS = /^agent\.report\./;
@@ -25,13 +25,13 @@ const WITHOUT_JOB = /^agent\.(?:me|health|inventory)\.|^agent\.claim\.before-sen
  */
 export async function traceCrashPlaces(
   scene: RegionScene,
-  kinds: readonly JobKind[],
-): Promise<Map<JobKind, CrashPlace[]>> {
+  kinds: readonly ServerJobKind[],
+): Promise<Map<ServerJobKind, CrashPlace[]>> {
   const directory = mkdtempSync(join(tmpdir(), "kule-trace-"));
   const file = join(directory, "trace");
   const agent = scene.world.startAgent({ BATTERY_TRACE: file, KULE_AGENT_CONCURRENCY: "1" });
   try {
-    const places = new Map<JobKind, CrashPlace[]>();
+    const places = new Map<ServerJobKind, CrashPlace[]>();
     for (const kind of kinds) {
       const subject = await subjectFor(scene, kind, (each, of) => scene.work(each, of));
       const before = await untilIdle(file, 0);
@@ -75,7 +75,11 @@ function linesOf(file: string): string[] {
 }
 
 /** The places of one job in a trace: its own steps and its reports by how often they are reached, other calls once. */
-export function placesOf(kind: JobKind, before: readonly string[], during: readonly string[]): CrashPlace[] {
+export function placesOf(
+  kind: ServerJobKind,
+  before: readonly string[],
+  during: readonly string[],
+): CrashPlace[] {
   const times = new Map<string, number>();
   const inJob = during
     .filter((name) => name.startsWith(`${kind}.`) || REPORTS.test(name))

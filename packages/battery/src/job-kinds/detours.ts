@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { StepEvent } from "@kule/programs/program";
 import type { LocalScene } from "./local-scene.ts";
 import { power, resetPassword, SCENARIOS } from "./scenarios.ts";
@@ -26,7 +26,7 @@ const pausedAtFirst: Detour = {
 };
 
 /** Every way on which the steps of a kind are to be met; together they pass all of them (A3 checks that). */
-export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
+export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = {
   ServerCreate: [
     plain,
     {
@@ -118,7 +118,12 @@ export const DETOURS: { readonly [Kind in JobKind]: readonly Detour[] } = {
 };
 
 /** Causes a job of the kind as the detour has it. */
-export async function cause(scene: JobScene, subject: Subject, kind: JobKind, detour: Detour): Promise<void> {
+export async function cause(
+  scene: JobScene,
+  subject: Subject,
+  kind: ServerJobKind,
+  detour: Detour,
+): Promise<void> {
   if (detour.cause === undefined) await SCENARIOS[kind].cause(scene, subject);
   else await detour.cause(subject);
 }

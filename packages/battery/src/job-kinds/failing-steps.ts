@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { StepEvent } from "@kule/programs/program";
 import { describeJob, subjectFor, type Work } from "./course.ts";
 import { cause, type Detour, onDetour } from "./detours.ts";
@@ -57,7 +57,7 @@ export type KnownStep = { readonly name: string; readonly hasTask: boolean };
 /** The steps of a healthy job of the kind on this way, in their order, learnt from the job itself. */
 export async function stepsOf(
   scene: LocalScene,
-  kind: JobKind,
+  kind: ServerJobKind,
   detour: Detour,
   work: Work,
 ): Promise<KnownStep[]> {
@@ -78,7 +78,7 @@ export async function stepsOf(
 }
 
 export type FailingCase = {
-  readonly kind: JobKind;
+  readonly kind: ServerJobKind;
   readonly detour: Detour;
   readonly step: string;
   readonly failure: Failure;
@@ -109,7 +109,7 @@ export async function failingCase(
 async function jobViolations(
   scene: LocalScene,
   subject: Subject,
-  kind: JobKind,
+  kind: ServerJobKind,
   step: string,
   failure: Failure,
 ): Promise<string[]> {
@@ -128,7 +128,7 @@ async function jobViolations(
 }
 
 /** The server is in the state that stands for this failure, and says why. */
-async function stateViolations(subject: Subject, kind: JobKind, step: string): Promise<string[]> {
+async function stateViolations(subject: Subject, kind: ServerJobKind, step: string): Promise<string[]> {
   const { failed } = SCENARIOS[kind];
   const { reason } = failed;
   const status = failed.statusAt?.[step] ?? failed.status;

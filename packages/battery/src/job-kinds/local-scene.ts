@@ -2,7 +2,7 @@ import type { ApiCaller } from "@kule/api/testing/api-caller";
 import { ApiWorld } from "@kule/api/testing/api-world";
 import { TestAgent } from "@kule/api/testing/test-agent";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import { call as callLab, run as runInLab } from "@kule/lab/api-client";
 import { callWorld } from "@kule/lab/world";
 import type { StepEvent, World } from "@kule/programs/program";
@@ -120,7 +120,7 @@ export class LocalScene implements JobScene {
   }
 
   /** Works until the subject's job of the kind is over, or has been claimed so often that it never will be. */
-  async work(subject: Subject, kind: JobKind, how: HowToWork = {}): Promise<JobEndRow> {
+  async work(subject: Subject, kind: ServerJobKind, how: HowToWork = {}): Promise<JobEndRow> {
     for (let claims = 0; ; claims += 1) {
       const job = await latestJob(this, subject, kind);
       if (job === null) throw new Error(`${subject.server} has no ${kind}`);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ApiCaller } from "@kule/api/testing/api-caller";
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import { effects } from "@kule/lab/effects";
 import { readJournal } from "@kule/lab/journal";
 import { type RegionWorld, startRegionWorld, type WorldOptions } from "@kule/testing/region-world";
@@ -70,7 +70,7 @@ export class RegionScene implements JobScene {
   }
 
   /** Waits until the subject's job of the kind is over; answers it as it is when that takes too long. */
-  async work(subject: Subject, kind: JobKind, patience = PATIENCE_MILLISECONDS): Promise<JobEndRow> {
+  async work(subject: Subject, kind: ServerJobKind, patience = PATIENCE_MILLISECONDS): Promise<JobEndRow> {
     const deadline = performance.now() + patience;
     for (;;) {
       const job = await latestJob(this, subject, kind);

@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import { describeJob, type Work } from "./course.ts";
 import { type JobScene, latestJob, type Subject, serverStatus } from "./scene.ts";
 
@@ -11,7 +11,7 @@ const MOST_TURNS = 6;
 export async function removeServer(scene: JobScene, subject: Subject, work: Work): Promise<string | null> {
   for (let turn = 0; turn < MOST_TURNS; turn += 1) {
     const status = await serverStatus(scene, subject);
-    let kind: JobKind = "ServerDestroy";
+    let kind: ServerJobKind = "ServerDestroy";
     if (status === "deleted") return null;
     if (status === "pending_deletion") await scene.endBuffer(subject);
     else if (status === "deleting") {

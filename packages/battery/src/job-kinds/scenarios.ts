@@ -1,11 +1,11 @@
 import type { Answer } from "@kule/api/testing/api-caller";
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { JobScene, Subject } from "./scene.ts";
 
 /** How a job of one kind comes about, and what must be so at its end. */
 export type KindScenario = {
   /** The kind whose success makes the state that this one starts from; null for a server that nobody has asked for. */
-  readonly after: JobKind | null;
+  readonly after: ServerJobKind | null;
   /** Causes the job as a customer does, or the passing of time. */
   cause(scene: JobScene, subject: Subject): Promise<void>;
   readonly succeeded: {
@@ -32,7 +32,7 @@ export type KindScenario = {
 };
 
 /** A new kind of job without a scenario does not compile: no row of the battery can pass it over. */
-export const SCENARIOS: { readonly [Kind in JobKind]: KindScenario } = {
+export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
   ServerCreate: {
     after: null,
     async cause(scene, subject) {

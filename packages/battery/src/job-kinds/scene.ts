@@ -1,5 +1,5 @@
 import type { ApiCaller } from "@kule/api/testing/api-caller";
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { ObservedVm, RegionView } from "@kule/testing/world-check/region-invariants";
 import { worldCheck } from "@kule/testing/world-check/world-check";
 import type pg from "pg";
@@ -79,7 +79,11 @@ export async function vmidOf(scene: JobScene, { server }: Subject): Promise<numb
 }
 
 /** The subject's latest job of a kind; null when there is none. */
-export async function latestJob(scene: JobScene, subject: Subject, kind: JobKind): Promise<JobEndRow | null> {
+export async function latestJob(
+  scene: JobScene,
+  subject: Subject,
+  kind: ServerJobKind,
+): Promise<JobEndRow | null> {
   const { rows } = await scene.owner.query<JobEndRow>(
     `select id, status, attempt, max_attempts, epoch, error, internal_error, finished_at from job
       where resource_id = $1 and kind = $2 order by created_at desc, id desc limit 1`,

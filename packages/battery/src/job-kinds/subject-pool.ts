@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import { subjectFor, type Work } from "./course.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import type { JobScene, Subject } from "./scene.ts";
@@ -13,32 +13,32 @@ export class SubjectPool {
   }
 
   /** So many servers from which a job of the kind can be caused. `work` is used for those that have to be made. */
-  async take(kind: JobKind, count: number, work: Work): Promise<Subject[]> {
+  async take(kind: ServerJobKind, count: number, work: Work): Promise<Subject[]> {
     const taken = this.#waiting(kind).splice(0, count);
     const missing = Array.from({ length: count - taken.length }, () => subjectFor(this.#scene, kind, work));
     return [...taken, ...(await Promise.all(missing))];
   }
 
   /** How many would have to be made. */
-  missing(kind: JobKind, count: number): number {
+  missing(kind: ServerJobKind, count: number): number {
     if (SCENARIOS[kind].after === null) return 0;
     return Math.max(0, count - this.#waiting(kind).length);
   }
 
   /** Gives back servers whose job of the kind has succeeded. */
-  put(kind: JobKind, subjects: readonly Subject[]): void {
+  put(kind: ServerJobKind, subjects: readonly Subject[]): void {
     const state = stateAfter(kind);
     this.#byState.set(state, [...(this.#byState.get(state) ?? []), ...subjects]);
   }
 
-  #waiting(kind: JobKind): Subject[] {
+  #waiting(kind: ServerJobKind): Subject[] {
     const { after } = SCENARIOS[kind];
     return after === null ? [] : (this.#byState.get(stateAfter(after)) ?? []);
   }
 }
 
 /** What a later job's start depends on. */
-function stateAfter(kind: JobKind): string {
+function stateAfter(kind: ServerJobKind): string {
   const { status, with: difference = "nothing" } = SCENARIOS[kind].succeeded;
   return `${status} with ${difference}`;
 }

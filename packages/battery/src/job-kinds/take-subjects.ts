@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { RegionScene } from "./region-scene.ts";
 import type { Subject } from "./scene.ts";
 import type { SubjectPool } from "./subject-pool.ts";
@@ -7,10 +7,10 @@ import type { SubjectPool } from "./subject-pool.ts";
 export async function takeSubjects(
   scene: RegionScene,
   pool: SubjectPool,
-  kind: JobKind,
+  kind: ServerJobKind,
   count: number,
 ): Promise<Subject[]> {
-  const work = (subject: Subject, of: JobKind) => scene.work(subject, of);
+  const work = (subject: Subject, of: ServerJobKind) => scene.work(subject, of);
   if (pool.missing(kind, count) === 0) return pool.take(kind, count, work);
   const agent = scene.world.startAgent({ KULE_AGENT_CONCURRENCY: "8" });
   try {

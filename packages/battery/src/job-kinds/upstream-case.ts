@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { StepEvent } from "@kule/programs/program";
 import { describeJob, endViolations } from "./course.ts";
 import type { LocalScene } from "./local-scene.ts";
@@ -9,7 +9,11 @@ import type { UpstreamFault } from "./upstream-faults.ts";
 /** After the attempt that a fault begins in: the one with whose first look it is over, if it lasts. */
 const ENDS_AFTER_ATTEMPTS = 2;
 
-export type UpstreamCase = { readonly kind: JobKind; readonly step: string; readonly fault: UpstreamFault };
+export type UpstreamCase = {
+  readonly kind: ServerJobKind;
+  readonly step: string;
+  readonly fault: UpstreamFault;
+};
 export type UpstreamResult = {
   readonly violations: readonly string[];
   readonly end: "succeeded" | "failed" | "open";
@@ -65,7 +69,7 @@ function endOfJob(job: JobEndRow, { mayFailWith = [] }: UpstreamFault): string[]
 async function goneOn(
   scene: LocalScene,
   subject: Subject,
-  kind: JobKind,
+  kind: ServerJobKind,
   failed: JobEndRow,
 ): Promise<string[]> {
   const anew = SCENARIOS[kind].askedAnew?.[await serverStatus(scene, subject)];

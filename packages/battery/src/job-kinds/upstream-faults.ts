@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { HttpFault } from "@kule/lab/http/http-faults";
 import type { KnownStep } from "./failing-steps.ts";
 import type { LocalScene } from "./local-scene.ts";
@@ -10,7 +10,7 @@ const DRIP_MILLISECONDS = 1_000;
 export type UpstreamFault = {
   readonly name: string;
   /** Whether the step of a job of this kind can meet it. */
-  meets(kind: JobKind, step: KnownStep): boolean;
+  meets(kind: ServerJobKind, step: KnownStep): boolean;
   begin(scene: LocalScene, step: string, vmid: number): void;
   /** Passes when the job is tried for the third time; a fault that hits once needs no end. */
   end?(scene: LocalScene): void;
@@ -22,7 +22,7 @@ export type UpstreamFault = {
 
 const isLook = (step: string) => step === "observe" || step === "verify";
 const everywhere = () => true;
-const inTasks = (_: JobKind, { hasTask }: KnownStep) => hasTask;
+const inTasks = (_: ServerJobKind, { hasTask }: KnownStep) => hasTask;
 
 function http(name: string, fault: Pick<HttpFault, "action" | "status" | "milliseconds">): UpstreamFault {
   return {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { TestProcess } from "@kule/testing/child-process";
 import type { Exchange } from "@kule/testing/rig/http-fault-proxy";
 import { endViolations } from "./course.ts";
@@ -23,7 +23,7 @@ const AFTERWARDS_MILLISECONDS = 500;
 const MANY_TASKS = 10_000;
 
 export type ZombieBatch = {
-  readonly kind: JobKind;
+  readonly kind: ServerJobKind;
   readonly places: readonly CrashPlace[];
   readonly subjects: readonly Subject[];
   readonly successor: SuccessorState;
@@ -106,7 +106,7 @@ async function untilGivenUp(zombie: TestProcess): Promise<void> {
 /** Waits until every job is in the successor's hands, held by a task or over; answers how many are not over. */
 async function untilInTheMiddle(
   scene: RegionScene,
-  kind: JobKind,
+  kind: ServerJobKind,
   subjects: readonly Subject[],
 ): Promise<number> {
   const deadline = performance.now() + HOLD_MILLISECONDS;
@@ -147,7 +147,7 @@ async function formerHolders(scene: RegionScene, successor: SuccessorState): Pro
 }
 
 /** Steps of former holders may become more when jobs change hands, but those that were there stay as they were. */
-function changes(before: ReadonlySet<string>, after: ReadonlySet<string>, kind: JobKind): string[] {
+function changes(before: ReadonlySet<string>, after: ReadonlySet<string>, kind: ServerJobKind): string[] {
   const lost = [...before].filter((row) => !after.has(row));
   return lost
     .slice(0, 3)

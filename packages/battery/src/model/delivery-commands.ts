@@ -9,9 +9,9 @@ import {
   addJob,
   allJobs,
   type Expected,
-  type JobKind,
   type ModelServer,
   type ModelState,
+  type ServerJobKind,
   type Side,
 } from "./model-state.ts";
 import { ask, type Real, same } from "./real-world.ts";
@@ -66,7 +66,7 @@ async function askWhatWouldHappen(
   method: "DELETE" | "POST",
   path: string,
   expected: Expected,
-  kind: JobKind,
+  kind: ServerJobKind,
 ): Promise<void> {
   const isAbsent = expected.status === 404;
   const body = await ask(real, side, method, `${path}?dry_run=true`, { status: isAbsent ? 404 : 200 });

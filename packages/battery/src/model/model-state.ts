@@ -3,7 +3,7 @@
  * own rules would agree with whatever they say.
  */
 
-export type JobKind =
+export type ServerJobKind =
   | "ServerCreate"
   | "ServerStop"
   | "ServerRestore"
@@ -56,7 +56,7 @@ export type Order = {
 export type ModelJob = {
   /** Null of one that the API has written by itself, until the model has heard of it. */
   id: string | null;
-  readonly kind: JobKind;
+  readonly kind: ServerJobKind;
   readonly server: ModelServer;
   readonly order: Order;
   status: "queued" | "running" | "succeeded" | "failed" | "cancelled";
@@ -244,7 +244,7 @@ export function hasOpenJob(server: ModelServer): boolean {
 export function addJob(
   server: ModelServer,
   id: string | null,
-  kind: JobKind,
+  kind: ServerJobKind,
   status: ModelJob["status"],
   order: Order = {},
 ): ModelJob {

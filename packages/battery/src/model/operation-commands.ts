@@ -18,12 +18,12 @@ import {
   addJob,
   type Expected,
   giveWay,
-  type JobKind,
   type ModelServer,
   type ModelState,
   openJob,
   type PowerAction,
   refused,
+  type ServerJobKind,
   type Side,
 } from "./model-state.ts";
 import { ask, askOperator, type Real, same } from "./real-world.ts";
@@ -55,7 +55,7 @@ async function askFor(
   path: string,
   body: object,
   expected: Expected,
-  dryRunOf: JobKind | null,
+  dryRunOf: ServerJobKind | null,
 ) {
   if (dryRunOf === null) {
     const answer = await ask(real, side, "POST", path, expected, body);

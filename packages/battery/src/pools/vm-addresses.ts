@@ -1,6 +1,6 @@
-import type { Schemas } from "@kule/contract/schemas";
+import type { ServerPayload } from "@kule/contract/schemas";
 
-type Payload = Schemas["JobPayload"];
+type Payload = ServerPayload;
 
 /**
  * Which public addresses each VM may have, from what agents were told and nothing else: from the moment at which one is

@@ -1,4 +1,4 @@
-import { JOB_KINDS } from "@kule/programs/registry";
+import { SERVER_JOB_KINDS } from "@kule/programs/registry";
 import { endViolations, subjectFor, type Work } from "../job-kinds/course.ts";
 import { cause, DETOURS, onDetour } from "../job-kinds/detours.ts";
 import { runnerOfDoubledSteps } from "../job-kinds/doubled-steps.ts";
@@ -52,7 +52,7 @@ export const row: Row = {
       const work: Work = (subject, kind) => scene.work(subject, kind);
       let cases = 0;
       let steps = 0;
-      for (const kind of JOB_KINDS) {
+      for (const kind of SERVER_JOB_KINDS) {
         const applied = new Set<string>();
         const courses = Array.from({ length: REPEATS[run.scale] }, () => DETOURS[kind]).flat();
         for (const detour of courses) {
@@ -92,7 +92,7 @@ export const row: Row = {
       return {
         cases,
         violations: [...new Set(violations)],
-        figures: { kinds: JOB_KINDS.length, "steps applied twice": steps },
+        figures: { kinds: SERVER_JOB_KINDS.length, "steps applied twice": steps },
       };
     }),
 };

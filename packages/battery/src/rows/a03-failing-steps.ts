@@ -1,5 +1,5 @@
-import type { JobKind } from "@kule/contract/schemas";
-import { JOB_KINDS } from "@kule/programs/registry";
+import type { ServerJobKind } from "@kule/contract/schemas";
+import { SERVER_JOB_KINDS } from "@kule/programs/registry";
 import { RegionLooker } from "../drift/region-looker.ts";
 import { remains, subjectFor, type Work } from "../job-kinds/course.ts";
 import { DETOURS, type Detour } from "../job-kinds/detours.ts";
@@ -90,8 +90,8 @@ export const row: Row = {
       const work: Work = (subject, kind) => scene.work(subject, kind);
       const violations: string[] = [];
       let cases = 0;
-      const planned: { kind: JobKind; detour: Detour; step: string; failure: Failure }[] = [];
-      for (const kind of JOB_KINDS) {
+      const planned: { kind: ServerJobKind; detour: Detour; step: string; failure: Failure }[] = [];
+      for (const kind of SERVER_JOB_KINDS) {
         const ofKind: typeof planned = [];
         const known = new Set<string>();
         for (const detour of DETOURS[kind]) {
@@ -134,7 +134,7 @@ export const row: Row = {
       return {
         cases,
         violations,
-        figures: { kinds: JOB_KINDS.length, "steps that failed": cases },
+        figures: { kinds: SERVER_JOB_KINDS.length, "steps that failed": cases },
       };
     }),
 };

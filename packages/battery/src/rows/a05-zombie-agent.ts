@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
 import {
   batchesOf,
@@ -104,7 +104,7 @@ export const row: Row = {
 };
 
 type Planned = {
-  readonly kind: JobKind;
+  readonly kind: ServerJobKind;
   readonly successor: "done" | "in the middle";
   readonly places: readonly CrashPlace[];
 };
@@ -116,7 +116,7 @@ const SUCCESSORS = ["in the middle", "done"] as const;
  * has some places of each step, and one of the two for each kind.
  */
 function plan(
-  all: ReadonlyMap<JobKind, readonly CrashPlace[]>,
+  all: ReadonlyMap<ServerJobKind, readonly CrashPlace[]>,
   scale: "full" | "sample",
   random: () => number,
 ): Planned[] {

@@ -1,4 +1,4 @@
-import { JOB_KINDS } from "@kule/programs/registry";
+import { SERVER_JOB_KINDS } from "@kule/programs/registry";
 import type { Work } from "../job-kinds/course.ts";
 import { DETOURS } from "../job-kinds/detours.ts";
 import { stepsOf } from "../job-kinds/failing-steps.ts";
@@ -101,7 +101,7 @@ export const row: Row = {
 async function plannedCases(scene: LocalScene, run: RowRun): Promise<UpstreamCase[]> {
   const work: Work = (subject, kind) => scene.work(subject, kind);
   const possible: UpstreamCase[] = [];
-  for (const kind of JOB_KINDS) {
+  for (const kind of SERVER_JOB_KINDS) {
     const [plain] = DETOURS[kind];
     if (plain === undefined) throw new Error(`${kind} has no plain course`);
     for (const step of await stepsOf(scene, kind, plain, work))
@@ -114,6 +114,6 @@ async function plannedCases(scene: LocalScene, run: RowRun): Promise<UpstreamCas
     ALWAYS.has(fault.name) ? `${fault.name} ${kind}` : fault.name,
   );
   const chosen = [...groups.values()].flatMap(oneOf);
-  const missing = JOB_KINDS.filter((kind) => !chosen.some((each) => each.kind === kind));
+  const missing = SERVER_JOB_KINDS.filter((kind) => !chosen.some((each) => each.kind === kind));
   return [...chosen, ...missing.flatMap((kind) => oneOf(possible.filter((each) => each.kind === kind)))];
 }

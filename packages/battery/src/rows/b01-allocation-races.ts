@@ -34,9 +34,9 @@ export const row: Row = {
         },
         {
           file: "apps/api/src/products/servers/surroundings.ts",
-          find: `.where("id", "=", subnetId)
+          find: `.where("status", "<>", "deleting")
     .forUpdate()`,
-          replace: `.where("id", "=", subnetId)`,
+          replace: `.where("status", "<>", "deleting")`,
         },
       ],
       expects: /answers that nothing explains: .*409 address_in_use/,

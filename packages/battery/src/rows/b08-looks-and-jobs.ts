@@ -1,4 +1,4 @@
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { StepEvent } from "@kule/programs/program";
 import { RegionLooker, type UntoldLook } from "../drift/region-looker.ts";
 import { endViolations, subjectFor, type Work } from "../job-kinds/course.ts";
@@ -9,7 +9,7 @@ import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
 
 /** Jobs in whose course a VM is for a while not as it was, or not yet as it is to be. */
-const KINDS: readonly JobKind[] = [
+const KINDS: readonly ServerJobKind[] = [
   "ServerCreate",
   "ServerResize",
   "ServerPower",
@@ -25,7 +25,7 @@ const KINDS: readonly JobKind[] = [
 ];
 
 /** What a sample has the time for. */
-const SAMPLED: ReadonlySet<JobKind> = new Set([
+const SAMPLED: ReadonlySet<ServerJobKind> = new Set([
   "ServerCreate",
   "ServerResize",
   "ServerUpdate",
@@ -35,7 +35,7 @@ const SAMPLED: ReadonlySet<JobKind> = new Set([
 ]);
 
 /** Those whose late looks show most: in the first round theirs are late, in the second the others', and so on. */
-const LATE_FIRST: ReadonlySet<JobKind> = new Set(["PublicIpAttach", "ServerStop", "ServerDestroy"]);
+const LATE_FIRST: ReadonlySet<ServerJobKind> = new Set(["PublicIpAttach", "ServerStop", "ServerDestroy"]);
 
 const ROUNDS = { sample: 1, full: 4 } as const;
 

@@ -1,7 +1,7 @@
 // An agent's calls to the control plane: the model answers them, and the way there and back loses, delays and repeats.
 
 import type { ApiCalls, CallResult } from "@kule/agent/api-calls";
-import type { Schemas } from "@kule/contract/schemas";
+import type { Schemas, ServerPayload } from "@kule/contract/schemas";
 import { validateBody } from "@kule/contract/validate";
 import { drawFate, QUIET } from "./fault-plan.ts";
 import type { SimulatedAgent } from "./simulated-agent.ts";
@@ -50,7 +50,7 @@ export function apiLink(simulation: Simulation, agent: SimulatedAgent): ApiCalls
         ({ status, body: answer }) => {
           if (status !== 200) return;
           const { job } = answer as Schemas["ClaimedJob"];
-          const { vmid } = job.payload;
+          const { vmid } = job.payload as ServerPayload;
           const run = agent.runs.get(vmid);
           if (run === undefined || run.jobId !== job.id || run.epoch < job.epoch)
             agent.runs.set(vmid, {

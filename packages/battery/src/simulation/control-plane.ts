@@ -1,7 +1,7 @@
 // The control plane's rules for jobs as plain objects: claims, reports, expiry, and what people may ask for. It is a
 // model of apps/api and its SQL; conformance.ts drives both with the same calls and compares every answer.
 
-import type { JobKind, Schemas } from "@kule/contract/schemas";
+import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
 import { decideCancel, decideRetry } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
 import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
@@ -238,7 +238,7 @@ export class ControlPlaneModel {
   }
 
   /** Writes a job for a server, and the server's way there when the job has one. */
-  queue(server: ModelServer, kind: JobKind, parameters: JobParameters = {}): Accepted {
+  queue(server: ModelServer, kind: ServerJobKind, parameters: JobParameters = {}): Accepted {
     const job = this.state.addJob(kind, server.id, parameters);
     this.onNews();
     return { status: 202, body: { server, job } };

@@ -1,7 +1,7 @@
 // What a server's machine must be when nothing is left to do: of the size that was asked for, with its one disk, its
 // name, and a public interface exactly when an address is attached.
 
-import type { JobKind } from "@kule/contract/schemas";
+import type { ServerJobKind } from "@kule/contract/schemas";
 import type { VmDocument } from "@kule/lab/documents";
 import { parseMarker } from "@kule/proxmox/marker";
 import { macAddress } from "@kule/rules/servers/mac";
@@ -21,10 +21,10 @@ export function checkMachine(
   const { model } = simulation;
   const { state } = model;
   const { config } = vm;
-  const newest = (kinds: readonly JobKind[]) =>
+  const newest = (kinds: readonly ServerJobKind[]) =>
     state.jobs.findLast((job) => job.serverId === server.id && kinds.includes(job.kind))?.status ?? null;
   /** What a job has not brought to its end may be half done; and there may have been none. */
-  const isSettled = (...kinds: JobKind[]) => [null, "succeeded"].includes(newest(kinds));
+  const isSettled = (...kinds: ServerJobKind[]) => [null, "succeeded"].includes(newest(kinds));
   if (!isSettled("ServerRebuild")) {
     // Half of a machine: with the template's interfaces, in no VLAN and behind no filter.
     if (vm.process !== null && !config.tags?.includes(server.id.toLowerCase()))
@@ -118,7 +118,7 @@ function checkOutside(simulation: Simulation, server: ModelServer): void {
 
 /** Nothing of its interfaces was left half done by a job that did not succeed. */
 function isLastSucceeded({ model }: Simulation, server: ModelServer): boolean {
-  const kinds: readonly JobKind[] = ["PublicIpAttach", "PublicIpDetach", "ServerRebuild"];
+  const kinds: readonly ServerJobKind[] = ["PublicIpAttach", "PublicIpDetach", "ServerRebuild"];
   const last = model.state.jobs.findLast((job) => job.serverId === server.id && kinds.includes(job.kind));
   return last === undefined || last.status === "succeeded";
 }

@@ -1,6 +1,6 @@
 // What goes to the agent, from what is wanted now: apps/api's servers/payload.ts and public-ips/payload.ts.
 
-import type { PayloadOf, Schemas } from "@kule/contract/schemas";
+import type { PayloadOf, Schemas, ServerPayload } from "@kule/contract/schemas";
 import { findImage } from "@kule/rules/catalog/images";
 import { filterIn, filterOf } from "./model-firewalls.ts";
 import { publicInterfaceOf } from "./model-public-ips.ts";
@@ -10,7 +10,7 @@ const VLAN = 120;
 /** A crypt hash, as every password of the model. */
 const PASSWORD_HASH = "$6$rounds=5000$abcdefgh$0123456789abcdef";
 
-export function payloadOf(state: ModelState, job: ModelJob): Schemas["JobPayload"] {
+export function payloadOf(state: ModelState, job: ModelJob): ServerPayload {
   const server = state.serverOf(job);
   const vmid = state.vmidOf(server.id);
   if (vmid === null) throw new Error(`${server.id} has no VM number`);

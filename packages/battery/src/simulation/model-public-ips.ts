@@ -1,7 +1,7 @@
 // Public addresses in the model: what people may ask for, and what the end of any job of a server means for its own.
 // apps/api's attach-public-ip.ts, detach-public-ip.ts and public-ips/settle.ts, with packages/rules deciding in both.
 
-import type { JobKind, Schemas } from "@kule/contract/schemas";
+import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
 import {
   decideAttach,
   decideDetach,
@@ -127,9 +127,9 @@ export type IpEnd = {
 
 const isPublicIpJob = ({ kind }: ModelJob) => kind === "PublicIpAttach" || kind === "PublicIpDetach";
 /** Jobs that make the VM's interfaces what they are to be. */
-const applies = new Set<JobKind>(["ServerCreate", "ServerRebuild", "PublicIpAttach", "PublicIpDetach"]);
+const applies = new Set<ServerJobKind>(["ServerCreate", "ServerRebuild", "PublicIpAttach", "PublicIpDetach"]);
 /** Jobs after which a guest has booted from its drive, or will when it is on again. */
-const boots = new Set<JobKind>(["ServerCreate", "ServerRebuild", "ServerRestore", "ServerStop"]);
+const boots = new Set<ServerJobKind>(["ServerCreate", "ServerRebuild", "ServerRestore", "ServerStop"]);
 
 export function settlePublicIps(state: ModelState, server: ModelServer, job: ModelJob, end: IpEnd): void {
   for (const ip of ipsOf(state, server.id)) {

@@ -1,6 +1,6 @@
 // What the control plane knows, as plain objects: the rows of its tables that jobs, leases and allocations are about.
 
-import type { JobKind, Schemas } from "@kule/contract/schemas";
+import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
 import { type PackageSlug, packages, type ServerPackage } from "@kule/rules/catalog/packages";
 import type { JobStatus } from "@kule/rules/jobs/actions";
 import { defaultMaxAttempts } from "@kule/rules/jobs/retry";
@@ -61,7 +61,7 @@ export type ModelJob = {
   readonly id: string;
   /** Jobs in the order of their making. */
   readonly number: number;
-  readonly kind: JobKind;
+  readonly kind: ServerJobKind;
   readonly serverId: string;
   readonly parameters: JobParameters;
   status: JobStatus;
@@ -206,7 +206,7 @@ export class ModelState {
     return server;
   }
 
-  addJob(kind: JobKind, serverId: string, parameters: JobParameters = {}): ModelJob {
+  addJob(kind: ServerJobKind, serverId: string, parameters: JobParameters = {}): ModelJob {
     const number = this.jobs.length + 1;
     const job: ModelJob = {
       id: `job_${String(number).padStart(26, "0")}`,

@@ -1,6 +1,6 @@
 // The moves of a conformance sequence. Servers and jobs go by their numbers, since both sides name them themselves.
 
-import type { JobKind, PayloadOf, Schemas } from "@kule/contract/schemas";
+import type { PayloadOf, Schemas, ServerJobKind, ServerPayload } from "@kule/contract/schemas";
 import { type PublicIpStatus, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
 import type { ControlPlaneModel } from "./control-plane.ts";
 import type { Dice } from "./dice.ts";
@@ -22,7 +22,7 @@ export type Move =
   | { readonly do: "filter" | "unfilter"; readonly firewall: number; readonly server: number }
   | { readonly do: "change-rule"; readonly firewall: number; readonly port: number }
   | { readonly do: "cancel" | "retry" | "pass-lease" | "pass-backoff"; readonly job: number }
-  | { readonly do: "claim"; readonly claimId: string; readonly capabilities: readonly JobKind[] }
+  | { readonly do: "claim"; readonly claimId: string; readonly capabilities: readonly ServerJobKind[] }
   | {
       readonly do: "report";
       readonly job: number;
@@ -35,7 +35,7 @@ export type Move =
 /** What both sides answer to a move, with numbers for names. */
 export type MoveAnswer = Readonly<Record<string, unknown>>;
 
-const KINDS: readonly JobKind[] = [
+const KINDS: readonly ServerJobKind[] = [
   "ServerCreate",
   "ServerStop",
   "ServerRestore",
@@ -343,13 +343,21 @@ export function claimAnswer(
   ips: ReadonlyMap<string, number>,
 ): MoveAnswer {
   const { kind, attempt, epoch, cancel_requested, payload } = claimed;
-  return { status: 200, job, kind, attempt, epoch, cancel_requested, ...whatIsWanted(payload, ips) };
+  return {
+    status: 200,
+    job,
+    kind,
+    attempt,
+    epoch,
+    cancel_requested,
+    ...whatIsWanted(payload as ServerPayload, ips),
+  };
 }
 
 type PartOfCreate = "interfaces" | "public_interface" | "package" | "password_hash" | "filter";
 
 /** What a payload says that both sides name in the same way. */
-function whatIsWanted(payload: Schemas["JobPayload"], ips: ReadonlyMap<string, number>) {
+function whatIsWanted(payload: ServerPayload, ips: ReadonlyMap<string, number>) {
   const all = payload as Partial<Pick<PayloadOf<"ServerCreate">, PartOfCreate>> &
     Readonly<Record<string, unknown>>;
   const told = [

@@ -76,6 +76,7 @@ export class SimulatedAgent {
       hypervisor: new ProxmoxHypervisor(client, runtime),
       settings: REGION_SETTINGS,
       runtime,
+      edge: null,
       openSecret: () => "",
     };
     const claims = new ClaimLoop({

@@ -670,7 +670,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an empty network
-         * @description A network that still has subnets answers 409 `in_use`.
+         * @description A network that still has subnets answers 409 `in_use`; those that are being deleted do not count.
          */
         delete: operations["deleteNetwork"];
         options?: never;
@@ -2509,6 +2509,16 @@ export interface components {
                 hypervisor: components["schemas"]["HypervisorHealth"];
                 templates: components["schemas"]["TemplateHealth"][];
             } | null;
+            /** @description The machine that routes private networks, null when the region has none */
+            edge?: {
+                reachable: boolean;
+                message: string | null;
+                reported_at: components["schemas"]["Time"];
+                /** @description That have a namespace there */
+                networks: number;
+                /** @description Namespaces in Kule's name of networks that it does not have. Nobody removes them by itself */
+                unknown_networks: string[];
+            } | null;
             jobs: {
                 queued: number;
                 running: number;
@@ -2591,8 +2601,18 @@ export interface components {
             name?: components["schemas"]["DisplayName"];
             labels?: components["schemas"]["LabelChanges"];
         };
-        /** @enum {string} */
+        /**
+         * @description In a region with an edge: `provisioning` and `updating` until the edge has it, `deleting` until the edge has let go, `error` when the job failed. Without one always `active`
+         * @enum {string}
+         */
         NetworkStatus: "provisioning" | "active" | "updating" | "deleting" | "error";
+        NetworkStatusReason: {
+            /** @enum {string} */
+            code: "apply_failed";
+            message: string;
+            /** @description Tried again with `POST /jobs/{job_id}/retry` */
+            job_id: string;
+        };
         Network: {
             /** @example net_06ex2v3m8n4k6q1r5s7t9w0y2z */
             id: string;
@@ -2603,6 +2623,8 @@ export interface components {
             /** @description Servers with no subnet named go here */
             is_default: boolean;
             status: components["schemas"]["NetworkStatus"];
+            /** @description Why the region's edge does not have it as wanted; null while nothing is wrong */
+            status_reason?: components["schemas"]["NetworkStatusReason"] | null;
             subnets: {
                 id: string;
                 name: string;
@@ -2666,6 +2688,8 @@ export interface components {
             /** @description Shown to operators only */
             vlan: number | null;
             status: components["schemas"]["NetworkStatus"];
+            /** @description Why the region's edge does not have it as wanted; null while nothing is wrong */
+            status_reason?: components["schemas"]["NetworkStatusReason"] | null;
             usage: components["schemas"]["AddressUsage"];
             labels: components["schemas"]["Labels"];
             generation: number;
@@ -3321,7 +3345,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply";
+        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply" | "NetworkApply";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -3622,7 +3646,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"] | components["schemas"]["NetworkApplyPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -3914,6 +3938,60 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        PayloadEdgeSubnet: {
+            id: string;
+            tier: components["schemas"]["Tier"];
+            vlan: number;
+            cidr: string;
+            /** @description The subnet's own address for its router */
+            gateway_address: string;
+        } & {
+            [key: string]: unknown;
+        };
+        PayloadEdgeGateway: {
+            id: string;
+            /** @description The public address that everything leaves with */
+            address: string;
+            prefix_length: number;
+            next_hop: string;
+            /** @description Of the uplink; null: untagged */
+            vlan: number | null;
+            /** @description Never one of tier data */
+            subnet_ids: string[];
+            port_forwards: ({
+                /** @enum {string} */
+                protocol: "tcp" | "udp";
+                listen_port: number;
+                target_address: string;
+                target_port: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The whole of one network as the region's edge is to hold it; what is there and not here goes */
+        NetworkApplyPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "NetworkApply";
+            network: {
+                id: string;
+                organisation_id: string;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @description Of the intent that this is; an older one never replaces a newer one */
+            generation: number;
+            /** @enum {string} */
+            state: "present" | "gone";
+            subnets: components["schemas"]["PayloadEdgeSubnet"][];
+            gateway: components["schemas"]["PayloadEdgeGateway"] | null;
+        } & {
+            [key: string]: unknown;
+        };
         ServerUpdatePayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -3978,6 +4056,8 @@ export interface components {
                 public_network?: "applied" | "next_boot";
                 /** @description The payload's filter, once the VM has it */
                 filter?: string;
+                /** @description The payload's generation, once the edge has that of the network or a newer one */
+                network_generation?: number;
                 /**
                  * @description The VMID belongs to somebody else or is stuck; take another
                  * @enum {string}
@@ -4022,6 +4102,16 @@ export interface components {
             templates?: components["schemas"]["TemplateHealth"][];
             /** @description X25519, base64; secrets for Windows guests are sealed to it */
             public_key?: string;
+            /** @description What the region file says of an edge, and what was seen there; null without one. An agent that says nothing of it is too old to know */
+            edge?: components["schemas"]["EdgeHealth"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        EdgeHealth: {
+            reachable: boolean;
+            message?: string | null;
+            /** @description The networks that have a namespace there, when it could be asked */
+            networks?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -6119,7 +6209,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted */
+            /** @description It is gone once the job has ended with success; until then it has status `deleting` */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkAndJob"];
+                };
+            };
+            /** @description Deleted; the region has no edge that would hold it */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6382,7 +6481,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted */
+            /** @description It is gone once the job has ended with success; until then it has status `deleting` */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubnetAndJob"];
+                };
+            };
+            /** @description Deleted; the region has no edge that would hold it */
             204: {
                 headers: {
                     [name: string]: unknown;

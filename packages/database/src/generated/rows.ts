@@ -280,18 +280,24 @@ export interface Member {
 }
 
 export interface Network {
+  applied_at: Timestamp | null;
   cidr: string;
   created_at: Generated<Timestamp>;
   description: Generated<string>;
+  edge_generation: Generated<number>;
   generation: Generated<number>;
   id: string;
   is_default: Generated<boolean>;
   labels: Generated<Json>;
   name: string;
   observed_generation: Generated<number>;
+  on_edge: Generated<boolean>;
   organisation_id: string;
   region: string;
   status: Generated<string>;
+  status_code: string | null;
+  status_job_id: string | null;
+  status_message: string | null;
   updated_at: Generated<Timestamp>;
 }
 
@@ -366,7 +372,10 @@ export interface Region {
   agent_version: string | null;
   country: string | null;
   created_at: Generated<Timestamp>;
+  edge: Json | null;
+  edge_at: Timestamp | null;
   generation: Generated<number>;
+  has_edge: Generated<boolean>;
   health: Json | null;
   health_at: Timestamp | null;
   health_ok: boolean | null;
@@ -528,6 +537,7 @@ export interface Subnet {
   cidr: string;
   created_at: Generated<Timestamp>;
   dns_servers: Generated<string[]>;
+  edge_generation: Generated<number>;
   gateway_ip: string;
   generation: Generated<number>;
   id: string;

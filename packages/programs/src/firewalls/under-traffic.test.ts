@@ -76,6 +76,7 @@ describe.skipIf(part.missing)("A firewall that is changed under traffic", { time
       hypervisor: new ProxmoxHypervisor(client, runtime),
       settings: SETTINGS,
       runtime,
+      edge: null,
       openSecret: () => "",
     };
     const start = async (vmid: number, address: string) => {

@@ -1,6 +1,6 @@
 // What the programs that change a server which is already there have in common.
 
-import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import type { PayloadOf, ServerJobKind } from "@kule/contract/schemas";
 import { bootDiskOf } from "@kule/proxmox/disks";
 import type { EffectContext, Owner, Vm } from "@kule/proxmox/hypervisor";
 import { parseJobNote, withJobNote } from "@kule/proxmox/job-note";
@@ -14,13 +14,13 @@ export type SeenVm = { readonly state: "absent" } | { readonly state: "present";
 /** The tag of a server in its removal buffer. */
 export const REMOVING_TAG = "kule-removing";
 
-export function ownerOf(job: Job<PayloadOf<JobKind>>, world: Pick<World, "settings">): Owner {
+export function ownerOf(job: Job<PayloadOf<ServerJobKind>>, world: Pick<World, "settings">): Owner {
   return { serverId: job.payload.server.id, region: world.settings.region };
 }
 
 /** Throws Failed for a VM that is not the server's, and for one that nobody but an operator can unlock. */
 export async function observeExisting(
-  job: Job<PayloadOf<JobKind>>,
+  job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   effect: EffectContext,
 ): Promise<SeenVm> {
@@ -36,7 +36,7 @@ export async function observeExisting(
  * A server that was to take a VM over and never did: whatever has its number is somebody's, and not to be touched, even
  * if our marker was written before the taking over was called off.
  */
-export function wasNeverOurs({ payload }: Job<PayloadOf<JobKind>>): boolean {
+export function wasNeverOurs({ payload }: Job<PayloadOf<ServerJobKind>>): boolean {
   return "taken_over" in payload && payload.taken_over === false;
 }
 
@@ -47,7 +47,7 @@ export function observedPower(seen: SeenVm): Observed {
 
 /** Whether the VM is on, read once; null when somebody works on it, or it is not there or not ours. */
 export async function lastLookAtPower(
-  job: Job<PayloadOf<JobKind>>,
+  job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   signal?: AbortSignal,
 ): Promise<LastLook | null> {
@@ -56,7 +56,7 @@ export async function lastLookAtPower(
 }
 
 async function lastLookAtVm(
-  job: Job<PayloadOf<JobKind>>,
+  job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   signal?: AbortSignal,
 ): Promise<Vm | null> {
@@ -67,7 +67,7 @@ async function lastLookAtVm(
 
 /** With the size of its disk: what has grown stays grown, however the job ends. */
 export async function lastLookAtSize(
-  job: Job<PayloadOf<JobKind>>,
+  job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   signal?: AbortSignal,
 ): Promise<LastLook | null> {
@@ -82,7 +82,7 @@ export async function lastLookAtSize(
 
 /** Writes what this job has to remember onto the VM, in place of what an earlier job left there. */
 export function noteOnVm(
-  job: Job<PayloadOf<JobKind>>,
+  job: Job<PayloadOf<ServerJobKind>>,
   world: World,
   facts: Readonly<Record<string, string>>,
   vm: Pick<Vm, "config">,

@@ -1,6 +1,6 @@
 // What no program can put right, in the words of the job's error.
 
-import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import type { PayloadOf, ServerJobKind } from "@kule/contract/schemas";
 import type { LeftoverVolume, Vm } from "@kule/proxmox/hypervisor";
 import { Failed } from "../errors.ts";
 
@@ -42,7 +42,7 @@ export function notOurs(vmid: number, why: string): Failed {
  * without a filter, and is never started. The tags are written with everything else, in one call.
  */
 export function requireComplete(
-  { server, vmid }: PayloadOf<JobKind>,
+  { server, vmid }: PayloadOf<ServerJobKind>,
   { tags, node }: Pick<Vm, "tags" | "node">,
 ): void {
   if (tags.includes(server.id.toLowerCase())) return;

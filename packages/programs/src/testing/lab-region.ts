@@ -56,6 +56,7 @@ export async function startLabRegion(
     hypervisor: new ProxmoxHypervisor(client, runtime),
     settings: { ...SETTINGS, ...settings },
     runtime,
+    edge: null,
     openSecret: (sealed, context) => `opened ${sealed} for ${context}`,
   };
   return {

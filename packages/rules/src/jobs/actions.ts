@@ -33,10 +33,22 @@ export function decideCancel(job: {
   if (job.kind === "PublicIpDetach") return no("Attach the address again instead, once the job has ended");
   if (acts.has(job.kind)) return job.status === "queued" ? yes : no("The job is being carried out");
   if (job.kind === "ServerUpdate") return no("Rename the server again instead");
+  if (job.kind === "NetworkApply") return no("Change the network again instead");
   if (job.kind === "FirewallApply") return no("Change the firewall again instead");
   if (job.kind !== "ServerCreate" && job.kind !== "ServerAdopt") return no("A destroy cannot be undone");
   if (job.status === "running" && job.irreversible) return no("The job has done what cannot be undone");
   return yes;
+}
+
+/** Whether a job of a network that ended without success may be queued again: what it brings is what is wanted then. */
+export function decideNetworkRetry(
+  job: { readonly status: JobStatus; readonly isOvertaken: boolean },
+  network: { readonly isThere: boolean; readonly hasOpenJob: boolean },
+): JobActionDecision {
+  if (job.status !== "failed" && job.status !== "cancelled") return no(`The job is ${job.status}`);
+  if (!network.isThere) return no("The network is gone");
+  if (network.hasOpenJob) return no("Another job of the network is open");
+  return job.isOvertaken ? no("Another job of the network came after it") : yes;
 }
 
 /** In which state a server must be for a job of that kind to be tried again. */

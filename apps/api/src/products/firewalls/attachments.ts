@@ -39,7 +39,7 @@ async function targetErrors(
   }
   if (subnet_id !== undefined) {
     const subnet = isId("sub", subnet_id) ? await findSubnet(db, organisationId, subnet_id) : null;
-    if (subnet?.region !== region)
+    if (subnet?.region !== region || subnet.status === "deleting")
       errors.push(fieldError("/subnet_id", "not_found", "no such subnet in the firewall's region"));
   }
   return errors;

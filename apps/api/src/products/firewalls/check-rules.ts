@@ -2,6 +2,7 @@ import type { FieldError } from "@kule/contract/field-errors";
 import { parsePorts } from "@kule/rules/firewalls/ports";
 import { parseLabelSelector } from "@kule/rules/labels/selector";
 import { parseIpBlock } from "@kule/rules/public-ips/addresses";
+import { sql } from "kysely";
 import type { Database } from "../../platform/database.ts";
 import { fieldError } from "../../platform/errors.ts";
 import { type IdPrefix, isId } from "../../platform/ids.ts";
@@ -103,6 +104,7 @@ async function referenceErrors(
             .where("organisation_id", "=", organisationId)
             .where("region", "=", region)
             .where("id", "in", ids)
+            .$if(table !== "firewall", (rows) => rows.where(sql<string>`status`, "<>", "deleting"))
             .execute();
     for (const { id, place } of named)
       if (!rows.some((row) => row.id === id))

@@ -12,6 +12,7 @@ export type JobDetails = JobRow & {
   readonly server_status: string | null;
   readonly server_was_created: boolean | null;
   readonly server_is_locked: boolean | null;
+  readonly network_is_there: boolean;
   readonly has_open_job: boolean;
   readonly is_overtaken: boolean;
 };
@@ -40,6 +41,9 @@ const isOvertaken = sql<boolean>`case when job.status in ('failed', 'cancelled')
      and (other.kind = job.kind
        or job.kind = 'ServerRebuild' and other.kind not in ('PublicIpAttach', 'PublicIpDetach'))) else true end`;
 
+const networkIsThere = sql<boolean>`case when job.resource_type = 'network' then exists (
+  select 1 from network n where n.organisation_id = job.organisation_id and n.id = job.resource_id) else false end`;
+
 /** Times are texts in JSON. */
 export type StepRow = Omit<Selectable<DB["job_step"]>, "started_at" | "finished_at"> & {
   readonly started_at: string;
@@ -65,6 +69,7 @@ function jobDetails(db: Database | Tx, organisationId: string) {
       "server.status as server_status",
       sql<boolean | null>`server.observed_generation > 0`.as("server_was_created"),
       sql<boolean | null>`server.locked_at is not null`.as("server_is_locked"),
+      networkIsThere.as("network_is_there"),
       hasOpenJob.as("has_open_job"),
       isOvertaken.as("is_overtaken"),
     ])

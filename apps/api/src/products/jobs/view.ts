@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import {
   decideCancel,
+  decideNetworkRetry,
   decideRetry,
   isDone,
   type JobActionDecision,
@@ -65,6 +66,11 @@ export function cancelDecision(row: JobDetails): JobActionDecision {
 
 /** Whether the job may be tried again now. */
 export function retryDecision(row: JobDetails): JobActionDecision {
+  if (row.resource_type === "network")
+    return decideNetworkRetry(
+      { status: row.status as JobStatus, isOvertaken: row.is_overtaken },
+      { isThere: row.network_is_there, hasOpenJob: row.has_open_job },
+    );
   return decideRetry(
     { kind: row.kind, status: row.status as JobStatus, isOvertaken: row.is_overtaken },
     {

@@ -34,6 +34,20 @@ export function vlanExhausted(region: string): Conflict {
   });
 }
 
+export function networkDeleting(id: string): Conflict {
+  return conflict("invalid_state", "network_kept", "the network is being deleted", {
+    resource: id,
+    currentStatus: "deleting",
+  });
+}
+
+export function subnetDeleting(id: string): Conflict {
+  return conflict("invalid_state", "subnet_kept", "the subnet is being deleted", {
+    resource: id,
+    currentStatus: "deleting",
+  });
+}
+
 export function regionInMaintenance(region: string): Conflict {
   return conflict("region_unavailable", "region_open", `region ${region} is in maintenance`, {
     resource: region,

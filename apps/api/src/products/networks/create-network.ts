@@ -6,8 +6,10 @@ import { Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { viewJobOrNone } from "../jobs/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import { chooseRegion, listVisibleRegions } from "../regions/index.ts";
+import { askedBy, requestNetworkApply } from "./apply.ts";
 import { networkNameTaken, regionInMaintenance } from "./conflicts.ts";
 import { networkCidrErrors, nextNetworkRange } from "./ranges.ts";
 import { findNetwork, insertNetwork, listRanges } from "./store.ts";
@@ -41,12 +43,13 @@ export async function createNetwork(request: ApiRequest<"createNetwork">, tx: Tx
     labels: JSON.stringify(body.labels ?? {}),
   });
   if (network === null) throw networkNameTaken(body.name, slug);
+  const job = await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
   const row = await findNetwork(tx, organisationId, network.id);
   if (row === null) throw new Error("a network that was just made could not be found");
   return {
     reply: reply(
       201,
-      { network: viewNetwork(row), job: null },
+      { network: viewNetwork(row), job: await viewJobOrNone(tx, job, request.caller) },
       { Location: `/api/v1/networks/${row.id}`, ETag: `"g${row.generation}"` },
     ),
     resource: row.id,

@@ -9,8 +9,10 @@ import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { askForRefresh } from "../firewalls/index.ts";
+import { viewJobOrNone } from "../jobs/index.ts";
 import { takeQuota } from "../quotas/index.ts";
-import { cidrOverlap, networkFull, subnetNameTaken, vlanExhausted } from "./conflicts.ts";
+import { askedBy, requestNetworkApply } from "./apply.ts";
+import { cidrOverlap, networkDeleting, networkFull, subnetNameTaken, vlanExhausted } from "./conflicts.ts";
 import { blockOf, nextSubnetRange, subnetCidrErrors } from "./ranges.ts";
 import { lockNetwork, type NetworkDetails, type NetworkRow } from "./store.ts";
 import { findSubnet, insertSubnet, listSubnetRanges, type SubnetDetails, takeVlan } from "./subnet-store.ts";
@@ -34,11 +36,15 @@ export async function createSubnet(
   await takeQuota(tx, organisationId, { subnets: 1 });
   const network = await lockNetwork(tx, organisationId, found.id);
   if (network === null) throw new NotFound();
-  const row = await addSubnet(tx, network, body);
+  if (network.status === "deleting") throw networkDeleting(network.id);
+  const { id } = await addSubnet(tx, network, body);
+  const job = await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
+  const row = await findSubnet(tx, organisationId, id);
+  if (row === null) throw new Error("a subnet that was just made could not be found");
   return {
     reply: reply(
       201,
-      { subnet: viewSubnet(row, caller.isOperator), job: null },
+      { subnet: viewSubnet(row, caller.isOperator), job: await viewJobOrNone(tx, job, caller) },
       { Location: `/api/v1/networks/${network.id}/subnets/${row.id}`, ETag: `"g${row.generation}"` },
     ),
     resource: row.id,
@@ -47,7 +53,8 @@ export async function createSubnet(
 }
 
 /**
- * Gives a network a subnet: its range, its VLAN, its reserved addresses. The network's row must be locked.
+ * Gives a network a subnet: its range, its VLAN, its reserved addresses. The network's row must be locked, and the
+ * region's edge be told in the same transaction.
  *
  * @throws Conflict `name_taken`, `cidr_overlap`, `network_full` or `vlan_exhausted`
  */

@@ -2,10 +2,22 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { noContent } from "../../platform/reply.ts";
+import { noContent, reply } from "../../platform/reply.ts";
 import { usedByFirewall } from "../firewalls/index.ts";
-import { deleteNetworkRow, lockNetwork, type NetworkDetails } from "./store.ts";
+import { viewJobOrNone } from "../jobs/index.ts";
+import { askedBy, requestNetworkApply } from "./apply.ts";
+import { networkDeleting } from "./conflicts.ts";
+import {
+  deleteNetworkRow,
+  findNetwork,
+  hasOpenJob,
+  isOnEdge,
+  lockNetwork,
+  markNetworkDeleting,
+  type NetworkDetails,
+} from "./store.ts";
 import { listSubnetRanges } from "./subnet-store.ts";
+import { viewNetwork } from "./view.ts";
 
 export async function deleteNetwork(
   request: ApiRequest<"deleteNetwork">,
@@ -16,7 +28,11 @@ export async function deleteNetwork(
   const network = await lockNetwork(tx, organisationId, found.id);
   if (network === null) throw new NotFound();
   request.checkGeneration(network);
-  const subnets = await listSubnetRanges(tx, organisationId, network.id);
+  // One whose job has failed may be deleted once more.
+  if (network.status === "deleting" && (await hasOpenJob(tx, organisationId, network.id)))
+    throw networkDeleting(network.id);
+  const all = await listSubnetRanges(tx, organisationId, network.id);
+  const subnets = all.filter(({ status }) => status !== "deleting");
   const [first] = subnets;
   if (first !== undefined)
     throw conflict(
@@ -27,6 +43,15 @@ export async function deleteNetwork(
     );
   const use = await usedByFirewall(tx, organisationId, { network_id: network.id });
   if (use !== null) throw use;
+  const details = { name: network.name, cidr: network.cidr };
+  if (await isOnEdge(tx, network)) {
+    await markNetworkDeleting(tx, organisationId, network.id);
+    const job = await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
+    const row = await findNetwork(tx, organisationId, network.id);
+    if (row === null) throw new Error("a network that is being deleted could not be found");
+    const body = { network: viewNetwork(row), job: await viewJobOrNone(tx, job, request.caller) };
+    return { reply: reply(202, body), resource: network.id, details };
+  }
   await deleteNetworkRow(tx, organisationId, network.id);
-  return { reply: noContent(), resource: network.id, details: { name: network.name, cidr: network.cidr } };
+  return { reply: noContent(), resource: network.id, details };
 }

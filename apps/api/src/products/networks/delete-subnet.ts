@@ -2,10 +2,21 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
-import { noContent } from "../../platform/reply.ts";
+import { noContent, reply } from "../../platform/reply.ts";
 import { askForRefresh, usedByFirewall } from "../firewalls/index.ts";
-import { lockNetwork } from "./store.ts";
-import { deleteSubnetRow, listServersIn, lockSubnet, type SubnetDetails } from "./subnet-store.ts";
+import { viewJobOrNone } from "../jobs/index.ts";
+import { askedBy, requestNetworkApply } from "./apply.ts";
+import { subnetDeleting } from "./conflicts.ts";
+import { hasOpenJob, isOnEdge, lockNetwork } from "./store.ts";
+import {
+  deleteSubnetRow,
+  findSubnet,
+  listServersIn,
+  lockSubnet,
+  markSubnetDeleting,
+  type SubnetDetails,
+} from "./subnet-store.ts";
+import { viewSubnet } from "./view.ts";
 
 export async function deleteSubnet(
   request: ApiRequest<"deleteSubnet">,
@@ -14,10 +25,13 @@ export async function deleteSubnet(
 ): Promise<Outcome> {
   const { organisationId } = request;
   // Network before subnet, as everywhere, so that two transactions cannot wait for each other.
-  await lockNetwork(tx, organisationId, found.network_id);
+  const network = await lockNetwork(tx, organisationId, found.network_id);
   const subnet = await lockSubnet(tx, organisationId, found.id);
-  if (subnet === null) throw new NotFound();
+  if (network === null || subnet === null) throw new NotFound();
   request.checkGeneration(subnet);
+  // One whose job has failed may be deleted once more.
+  if (subnet.status === "deleting" && (await hasOpenJob(tx, organisationId, network.id)))
+    throw subnetDeleting(subnet.id);
   const servers = await listServersIn(tx, organisationId, subnet.id);
   const [first] = servers;
   if (first !== undefined)
@@ -29,12 +43,28 @@ export async function deleteSubnet(
     );
   const use = await usedByFirewall(tx, organisationId, { subnet_id: subnet.id });
   if (use !== null) throw use;
+  const details = {
+    network_id: subnet.network_id,
+    name: subnet.name,
+    cidr: subnet.cidr,
+    vlan: found.vlan,
+  };
+  if (await isOnEdge(tx, network)) {
+    await markSubnetDeleting(tx, organisationId, subnet.id);
+    const job = await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
+    const row = await findSubnet(tx, organisationId, subnet.id);
+    if (row === null) throw new Error("a subnet that is being deleted could not be found");
+    const { caller } = request;
+    const body = { subnet: viewSubnet(row, caller.isOperator), job: await viewJobOrNone(tx, job, caller) };
+    return { reply: reply(202, body), resource: subnet.id, details };
+  }
   await deleteSubnetRow(tx, organisationId, subnet.id);
+  await requestNetworkApply(tx, organisationId, network.id, askedBy(request));
   // A rule may be about the whole network.
   await askForRefresh(tx, organisationId, subnet.region);
   return {
     reply: noContent(),
     resource: subnet.id,
-    details: { network_id: subnet.network_id, name: subnet.name, cidr: subnet.cidr, vlan: found.vlan },
+    details,
   };
 }

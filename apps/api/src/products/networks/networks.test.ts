@@ -333,7 +333,10 @@ test("two first servers at the same time share one default network", async () =>
     Array.from({ length: 8 }, () =>
       world.replica.deps.db.transaction().execute(async (tx) => {
         await actAs(tx, fresh.id);
-        return ensureDefaultNetwork(tx, fresh.id, "r1");
+        return ensureDefaultNetwork(tx, fresh.id, "r1", {
+          requestedBy: { type: "system", id: null, name: "test" },
+          requestId: "req_test",
+        });
       }),
     ),
   );

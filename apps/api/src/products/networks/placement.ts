@@ -2,9 +2,11 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Tx } from "../../platform/database.ts";
 import { Unavailable } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import { type Asker, requestNetworkApply } from "./apply.ts";
 import { addSubnet } from "./create-subnet.ts";
 import { nextNetworkRange } from "./ranges.ts";
 import { defaultNetworkName, findNetwork, insertNetwork, listRanges, lockNetwork } from "./store.ts";
+import { findSubnet } from "./subnet-store.ts";
 import { viewNetwork, viewSubnet } from "./view.ts";
 
 const defaultSubnetName = "app";
@@ -25,6 +27,7 @@ export async function ensureDefaultNetwork(
   tx: Tx,
   organisationId: string,
   region: string,
+  by: Asker,
 ): Promise<DefaultNetwork> {
   const inserted = await insertNetwork(tx, {
     id: newId("net"),
@@ -40,9 +43,11 @@ export async function ensureDefaultNetwork(
   }
   const locked = await lockNetwork(tx, organisationId, inserted.id);
   if (locked === null) throw new Error("a network that was just made could not be found");
-  const subnet = await addSubnet(tx, locked, { name: defaultSubnetName, tier: "app" });
+  const { id } = await addSubnet(tx, locked, { name: defaultSubnetName, tier: "app" });
+  await requestNetworkApply(tx, organisationId, inserted.id, by);
+  const subnet = await findSubnet(tx, organisationId, id);
   const network = await findNetwork(tx, organisationId, inserted.id);
-  if (network === null) throw new Error("a network that was just made could not be found");
+  if (network === null || subnet === null) throw new Error("a network that was just made could not be found");
   return {
     subnetId: subnet.id,
     createdAlong: { network: viewNetwork(network), subnet: viewSubnet(subnet, false) },
@@ -68,6 +73,7 @@ async function findDefaultSubnet(tx: Tx, organisationId: string, region: string)
     .where("network.region", "=", region)
     .where("network.name", "=", defaultNetworkName)
     .where("subnet.name", "=", defaultSubnetName)
+    .where("subnet.status", "<>", "deleting")
     .executeTakeFirst();
   return row?.id ?? null;
 }

@@ -2,6 +2,7 @@ import type { RequestQuery } from "@kule/contract/schemas";
 import type { Network } from "@kule/database/generated/rows";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
+import { lockOpenJobs } from "../../platform/jobs.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 
@@ -106,7 +107,13 @@ export const defaultNetworkName = "default";
 export async function insertNetwork(tx: Tx, network: NewNetwork): Promise<NetworkRow | null> {
   const row = await tx
     .insertInto("network")
-    .values({ ...network, is_default: network.name === defaultNetworkName })
+    .values({
+      ...network,
+      is_default: network.name === defaultNetworkName,
+      // The first generation comes with its first apply, in this transaction.
+      generation: 0,
+      observed_generation: 0,
+    })
     .onConflict((on) => on.doNothing())
     .returningAll()
     .executeTakeFirst();
@@ -126,10 +133,37 @@ export async function updateNetworkRow(
       ...changes,
       ...isDefault,
       generation: sql<number>`generation + 1`,
-      // Nothing of this reaches the region, so what is wanted is what is there.
-      observed_generation: sql<number>`generation + 1`,
+      // Nothing of this reaches the region, so what was there as wanted still is.
+      observed_generation: sql<number>`case when observed_generation = generation then generation + 1
+        else observed_generation end`,
       updated_at: sql<Date>`clock_timestamp()`,
     })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Whether an edge is told of this network, or may hold it from when the region had one. */
+export async function isOnEdge(tx: Tx, network: Pick<NetworkRow, "region" | "on_edge">): Promise<boolean> {
+  if (network.on_edge) return true;
+  const { has_edge } = await tx
+    .selectFrom("region")
+    .select("has_edge")
+    .where("slug", "=", network.region)
+    .executeTakeFirstOrThrow();
+  return has_edge;
+}
+
+export async function hasOpenJob(tx: Tx, organisationId: string, id: string): Promise<boolean> {
+  const { queued, running } = await lockOpenJobs(tx, organisationId, id);
+  return queued !== null || running !== null;
+}
+
+/** The network is gone as soon as the region's edge has let it go. */
+export async function markNetworkDeleting(tx: Tx, organisationId: string, id: string): Promise<void> {
+  await tx
+    .updateTable("network")
+    .set({ status: "deleting", is_default: false })
     .where("organisation_id", "=", organisationId)
     .where("id", "=", id)
     .execute();

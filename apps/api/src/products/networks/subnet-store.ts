@@ -8,7 +8,14 @@ import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts"
 export type SubnetRow = Selectable<Subnet>;
 
 /** A subnet with its VLAN and its use. */
-export type SubnetDetails = SubnetRow & { readonly vlan: number | null; readonly addresses_used: number };
+export type SubnetDetails = SubnetRow & {
+  readonly vlan: number | null;
+  readonly addresses_used: number;
+  /** Why the network's job has failed. */
+  readonly status_code: string | null;
+  readonly status_message: string | null;
+  readonly status_job_id: string | null;
+};
 
 const vlan = sql<number | null>`(select v.vlan from region_vlan v where v.subnet_id = subnet.id)`;
 
@@ -20,8 +27,19 @@ const addressesUsed = sql<number>`(
 function subnetDetails(db: Database | Tx, organisationId: string) {
   return db
     .selectFrom("subnet")
+    .innerJoin("network", (join) =>
+      join
+        .onRef("network.organisation_id", "=", "subnet.organisation_id")
+        .onRef("network.id", "=", "subnet.network_id"),
+    )
     .selectAll("subnet")
-    .select([vlan.as("vlan"), addressesUsed.as("addresses_used")])
+    .select([
+      vlan.as("vlan"),
+      addressesUsed.as("addresses_used"),
+      "network.status_code",
+      "network.status_message",
+      "network.status_job_id",
+    ])
     .where("subnet.organisation_id", "=", organisationId);
 }
 
@@ -65,10 +83,10 @@ export function listSubnetRanges(
   tx: Database | Tx,
   organisationId: string,
   networkId: string,
-): Promise<{ id: string; name: string; cidr: string }[]> {
+): Promise<{ id: string; name: string; cidr: string; status: string }[]> {
   return tx
     .selectFrom("subnet")
-    .select(["id", "name", "cidr"])
+    .select(["id", "name", "cidr", "status"])
     .where("organisation_id", "=", organisationId)
     .where("network_id", "=", networkId)
     .orderBy("created_at")
@@ -146,7 +164,24 @@ export async function updateSubnetRow(
     .set({
       ...changes,
       generation: sql<number>`generation + 1`,
-      observed_generation: sql<number>`generation + 1`,
+      // The edge has nothing to be told of it.
+      observed_generation: sql<number>`case when observed_generation = generation then generation + 1
+        else observed_generation end`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** The subnet is gone as soon as the region's edge has let it go; until then nobody is given anything of it. */
+export async function markSubnetDeleting(tx: Tx, organisationId: string, id: string): Promise<void> {
+  await tx
+    .updateTable("subnet")
+    .set({
+      status: "deleting",
+      generation: sql<number>`generation + 1`,
+      edge_generation: 0,
       updated_at: sql<Date>`clock_timestamp()`,
     })
     .where("organisation_id", "=", organisationId)

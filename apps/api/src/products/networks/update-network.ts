@@ -7,7 +7,7 @@ import { NotFound } from "../../platform/errors.ts";
 import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { networkNameTaken } from "./conflicts.ts";
+import { networkDeleting, networkNameTaken } from "./conflicts.ts";
 import { findNetwork, lockNetwork, type NetworkDetails, updateNetworkRow } from "./store.ts";
 import { viewNetwork } from "./view.ts";
 
@@ -29,6 +29,7 @@ export async function updateNetwork(
   if (network === null) throw new NotFound();
   const labels = body.labels === undefined ? {} : { labels: changedLabels(network.labels, body.labels) };
   request.checkGeneration(network);
+  if (network.status === "deleting") throw networkDeleting(network.id);
   await updateNetworkRow(tx, organisationId, network.id, {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.description === undefined ? {} : { description: body.description }),

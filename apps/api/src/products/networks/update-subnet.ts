@@ -7,7 +7,7 @@ import { NotFound } from "../../platform/errors.ts";
 import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { subnetNameTaken } from "./conflicts.ts";
+import { subnetDeleting, subnetNameTaken } from "./conflicts.ts";
 import { findSubnet, lockSubnet, type SubnetDetails, updateSubnetRow } from "./subnet-store.ts";
 import { viewSubnet } from "./view.ts";
 
@@ -30,6 +30,7 @@ export async function updateSubnet(
   if (subnet === null) throw new NotFound();
   const labels = body.labels === undefined ? {} : { labels: changedLabels(subnet.labels, body.labels) };
   request.checkGeneration(subnet);
+  if (subnet.status === "deleting") throw subnetDeleting(subnet.id);
   await updateSubnetRow(tx, organisationId, subnet.id, {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.dns_servers === undefined ? {} : { dns_servers: body.dns_servers }),

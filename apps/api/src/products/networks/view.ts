@@ -14,6 +14,7 @@ export function viewNetwork(row: NetworkDetails): Schemas["Network"] {
     description: row.description,
     is_default: row.is_default,
     status: row.status as Schemas["NetworkStatus"],
+    status_reason: reasonOf(row),
     subnets: row.subnets.map(({ id, name, tier, cidr }) => ({ id, name, tier: tier as Tier, cidr })),
     usage: { addresses_total: row.addresses_total, addresses_used: row.addresses_used },
     labels: row.labels as Schemas["Labels"],
@@ -21,6 +22,17 @@ export function viewNetwork(row: NetworkDetails): Schemas["Network"] {
     observed_generation: row.observed_generation,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
+  };
+}
+
+function reasonOf(
+  row: Pick<NetworkDetails, "status_code" | "status_message" | "status_job_id">,
+): Schemas["NetworkStatusReason"] | null {
+  if (row.status_code === null) return null;
+  return {
+    code: row.status_code as Schemas["NetworkStatusReason"]["code"],
+    message: row.status_message ?? "",
+    job_id: row.status_job_id ?? "",
   };
 }
 
@@ -40,6 +52,8 @@ export function viewSubnet(row: SubnetDetails, showVlan: boolean): Schemas["Subn
     egress: egressOf(tier, false),
     vlan: showVlan ? row.vlan : null,
     status: row.status as Schemas["NetworkStatus"],
+    // The job is the network's, and so is what became of it.
+    status_reason: row.status === "error" || row.status === "deleting" ? reasonOf(row) : null,
     usage: {
       addresses_total: subnetAddresses(blockOf(row.cidr)).serverCount,
       addresses_used: row.addresses_used,

@@ -14,6 +14,8 @@ export type RegionDetails = RegionRow & {
   readonly restricted_to: string[];
   readonly jobs_queued: number;
   readonly jobs_running: number;
+  /** Namespaces on its edge of networks that there are not. */
+  readonly unknown_networks: string[];
 };
 
 const reportAge = sql<number | null>`extract(epoch from now() - region.health_at)::float8`.as(
@@ -36,6 +38,11 @@ function details(db: Database | Tx) {
       ),
       sql<number>`(select count(*)::integer from job where job.region = region.slug and job.status = 'running')`.as(
         "jobs_running",
+      ),
+      sql<string[]>`array(
+        select seen.id from jsonb_array_elements_text(coalesce(region.edge -> 'networks', '[]'::jsonb)) as seen (id)
+         where not exists (select 1 from network n where n.id = seen.id and n.region = region.slug) order by 1)`.as(
+        "unknown_networks",
       ),
     ]);
 }

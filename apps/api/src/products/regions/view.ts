@@ -24,6 +24,18 @@ export function imagesOf(row: RegionRow): string[] {
   return (health?.templates ?? []).filter((template) => template.ok).map((template) => template.image);
 }
 
+function edgeOf(row: RegionDetails): NonNullable<Schemas["Region"]["edge"]> | null {
+  const edge = row.edge as Schemas["EdgeHealth"] | null;
+  if (!row.has_edge || edge === null || row.edge_at === null) return null;
+  return {
+    reachable: edge.reachable,
+    message: edge.message ?? null,
+    reported_at: row.edge_at.toISOString(),
+    networks: edge.networks?.length ?? 0,
+    unknown_networks: row.unknown_networks,
+  };
+}
+
 export function viewRegion(row: RegionDetails): Schemas["Region"] {
   const health = row.health as StoredHealth | null;
   return {
@@ -45,6 +57,7 @@ export function viewRegion(row: RegionDetails): Schemas["Region"] {
             hypervisor: health.hypervisor,
             templates: health.templates ?? [],
           },
+    edge: edgeOf(row),
     jobs: { queued: row.jobs_queued, running: row.jobs_running },
     generation: row.generation,
     created_at: row.created_at.toISOString(),

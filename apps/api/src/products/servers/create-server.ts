@@ -10,7 +10,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { placeServer } from "../inventory/index.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
-import { type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "../networks/index.ts";
+import { askedBy, type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "../networks/index.ts";
 import { giveToNewServer } from "../public-ips/give-to-new-server.ts";
 import { quotaOfPackage, quotaRefusalsUnderLock } from "../quotas/index.ts";
 import { takeVmid } from "./allocations.ts";
@@ -86,7 +86,9 @@ async function write(request: Request, tx: Tx, placement: PlacedServer): Promise
   // The name first: of many who want it, all but one wait here, before they hold anything that others want.
   await insertServer(request, tx, serverId, placement);
   const created =
-    placement.subnet === null ? await ensureDefaultNetwork(tx, organisationId, region.slug) : null;
+    placement.subnet === null
+      ? await ensureDefaultNetwork(tx, organisationId, region.slug, askedBy(request))
+      : null;
   await insertInterface(request, tx, serverId, placement, created);
   if (placement.publicIp !== null)
     await giveToNewServer(tx, organisationId, { id: serverId, region: region.slug }, placement.publicIp);

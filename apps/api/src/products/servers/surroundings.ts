@@ -176,7 +176,7 @@ async function findTaken(
  * Takes the subnet's row lock. An interface refers to its subnet, and that reference is a lock of its own: two creates
  * that inserted their interfaces first would each wait for the other's to allocate an address.
  *
- * @returns false when the subnet is gone
+ * @returns false when the subnet is gone, or is going
  */
 export async function lockSubnetRow(tx: Tx, organisationId: string, subnetId: string): Promise<boolean> {
   const row = await tx
@@ -184,6 +184,7 @@ export async function lockSubnetRow(tx: Tx, organisationId: string, subnetId: st
     .select("id")
     .where("organisation_id", "=", organisationId)
     .where("id", "=", subnetId)
+    .where("status", "<>", "deleting")
     .forUpdate()
     .executeTakeFirst();
   return row !== undefined;

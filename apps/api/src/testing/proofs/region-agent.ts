@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Schemas } from "@kule/contract/schemas";
 import type { ApiCaller } from "../api-caller.ts";
-import { capabilities, type Outcome, withFilter } from "../test-agent.ts";
+import { capabilities, type Outcome, withWhatItBrought } from "../test-agent.ts";
 
 export type ClaimedJob = {
   readonly id: string;
@@ -42,7 +42,7 @@ export async function runJob(
   outcome: Readonly<Record<string, unknown>> = { status: "succeeded", observed: { power_state: "on" } },
 ): Promise<void> {
   const job = await claimThis(agent, jobId);
-  await end(agent, job, withFilter(job.payload, outcome as Outcome));
+  await end(agent, job, withWhatItBrought(job.payload, outcome as Outcome));
 }
 
 async function end(agent: ApiCaller, job: ClaimedJob, outcome: object): Promise<void> {
