@@ -9,6 +9,7 @@ import { withoutSlashesAtEnd } from "./platform/slashes-at-end.ts";
 import { mountCatalog } from "./products/catalog/routes.ts";
 import { mountConsoles } from "./products/consoles/routes.ts";
 import { mountFirewalls } from "./products/firewalls/routes.ts";
+import { mountGateways } from "./products/gateways/routes.ts";
 import { mountIdentity } from "./products/identity/routes.ts";
 import { mountInvariants } from "./products/invariants/routes.ts";
 import { mountInventory } from "./products/inventory/routes.ts";
@@ -38,6 +39,7 @@ export function createApp(deps: Deps): Hono {
   mountSshKeys(api);
   mountNetworks(api);
   mountFirewalls(api);
+  mountGateways(api);
   mountIpPools(api);
   mountPublicIps(api);
   mountServers(api);

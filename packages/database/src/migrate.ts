@@ -21,6 +21,7 @@ import { sshKeyUse } from "./migrations/0015-ssh-key-use.ts";
 import { consoleActivity } from "./migrations/0016-console-activity.ts";
 import { firewalls } from "./migrations/0020-firewalls.ts";
 import { networkApply } from "./migrations/0021-network-apply.ts";
+import { gateways } from "./migrations/0022-gateways.ts";
 import { firewallQuotas } from "./migrations/0027-firewall-quotas.ts";
 import { filterDigest } from "./migrations/0028-filter-digest.ts";
 
@@ -44,6 +45,7 @@ const migrations: Record<string, Migration> = {
   "0016-console-activity": step(consoleActivity),
   "0020-firewalls": step(firewalls),
   "0021-network-apply": step(networkApply),
+  "0022-gateways": step(gateways),
   "0027-firewall-quotas": step(firewallQuotas),
   "0028-filter-digest": step(filterDigest),
 };

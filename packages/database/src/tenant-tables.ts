@@ -11,4 +11,7 @@ export const tenantTables = [
   "firewall_rule",
   "firewall_peer",
   "firewall_attachment",
+  "gateway",
+  "gateway_subnet",
+  "port_forward",
 ] as const;

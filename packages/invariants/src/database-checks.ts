@@ -2,6 +2,7 @@ import { allocationChecks } from "./allocations.ts";
 import type { Check } from "./check.ts";
 import { consoleChecks } from "./consoles.ts";
 import { firewallChecks } from "./firewalls.ts";
+import { gatewayChecks } from "./gateways.ts";
 import { jobChecks } from "./jobs.ts";
 import { ownershipChecks } from "./ownership.ts";
 import { publicIpChecks } from "./public-ips.ts";
@@ -15,6 +16,7 @@ export const databaseChecks: readonly Check[] = [
   ...allocationChecks,
   ...publicIpChecks,
   ...firewallChecks,
+  ...gatewayChecks,
   ...jobChecks,
   ...recordChecks,
   ...uniquenessChecks,

@@ -13,6 +13,8 @@ export type IdPrefix =
   | "pool"
   | "rng"
   | "ip"
+  | "gw"
+  | "pf"
   | "fw"
   | "fwr"
   | "fwa"

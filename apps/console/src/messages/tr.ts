@@ -732,6 +732,8 @@ export const tr = {
     idempotency_in_progress: "Aynı istek şu anda işleniyor. Birazdan sayfayı yenileyin.",
     already_member: "Bu kişi zaten üye.",
     last_owner: "Kuruluşun son sahibi çıkarılamaz.",
-    tier_forbids_egress: "Veri alt ağındaki bir sunucunun genel adresi olamaz.",
+    tier_forbids_egress: "Veri alt ağları internete hiçbir zaman ulaşamaz.",
+    subnet_no_egress: "Ağ geçidi sunucunun alt ağına hizmet vermiyor; önce alt ağı geçide bağlayın.",
+    port_in_use: "Bu bağlantı noktası zaten yönlendiriliyor.",
   } satisfies Record<ConflictCode, string>,
 } satisfies Messages;

@@ -86,6 +86,7 @@ function factsOf(state: ModelState, ip: ModelPublicIp): PublicIpFacts {
     isProtected: false,
     holder: holder === undefined ? null : holderOf(state, holder),
     keeper: keeper === undefined ? null : holderOf(state, keeper),
+    gateway: null,
   };
 }
 

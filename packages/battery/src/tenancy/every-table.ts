@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { newId } from "@kule/api/platform/ids";
-import { claimThis } from "@kule/api/testing/proofs/region-agent";
+import { claimThis, runJob } from "@kule/api/testing/proofs/region-agent";
 import type { TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
 import pg from "pg";
 
@@ -29,6 +29,7 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
     const gone = await tenant.addRunningServer({ subnet_id: standing.subnet });
     await noteDrift(world.database.ownerUrl, tenant.region.slug, gone);
     await addFirewallOfEveryKind(tenant, standing);
+    await failGateway(tenant);
     const keyed = await tenant.owner.post("/ssh-keys", tenant.sshKeyBody(), {
       "Idempotency-Key": randomUUID(),
     });
@@ -62,6 +63,16 @@ async function addFirewallOfEveryKind(
     const attached = await tenant.owner.post(`/firewalls/${made.body.firewall.id}/attachments`, target);
     if (attached.status !== 200) throw new Error(`not attached: ${JSON.stringify(attached.body)}`);
   }
+}
+
+/** A gateway with a change that the edge did not take, which names the job that was to bring it. */
+async function failGateway(tenant: TwoOrganisations["a"]["tenant"]): Promise<void> {
+  const { gateway, network } = await tenant.addGateway();
+  const subnet = await tenant.addSpareSubnet(network);
+  const asked = await tenant.owner.post(`/gateways/${gateway}/subnets`, { subnet_id: subnet });
+  if (asked.status !== 202) throw new Error(`not attached: ${JSON.stringify(asked.body)}`);
+  const error = { code: "edge_unreachable", message: "no", retryable: false };
+  await runJob(tenant.region.agent, asked.body.job.id, { status: "failed", error }, ["NetworkApply"]);
 }
 
 /** As the looks of the region's agent would note it. */

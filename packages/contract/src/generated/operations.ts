@@ -84,6 +84,16 @@ export type OperationId =
   | "detachFirewall"
   | "applyFirewall"
   | "testFirewall"
+  | "listGateways"
+  | "createGateway"
+  | "getGateway"
+  | "updateGateway"
+  | "deleteGateway"
+  | "attachGatewaySubnet"
+  | "detachGatewaySubnet"
+  | "listPortForwards"
+  | "createPortForward"
+  | "deletePortForward"
   | "listIpPools"
   | "createIpPool"
   | "getIpPool"
@@ -207,6 +217,16 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   detachFirewall: {"id":"detachFirewall","method":"delete","path":"/firewalls/{firewall_id}/attachments/{firewall_attachment_id}","tag":"firewalls","permission":"firewall:update","audit":"firewall.detach","pathParameters":["firewall_id","firewall_attachment_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
   applyFirewall: {"id":"applyFirewall","method":"post","path":"/firewalls/{firewall_id}/apply","tag":"firewalls","permission":"firewall:update","audit":"firewall.apply","pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[200,202,401,403,404,409,412,422,429,503]},
   testFirewall: {"id":"testFirewall","method":"post","path":"/firewalls/{firewall_id}/test","tag":"firewalls","permission":"firewall:read","audit":null,"pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":"required","statuses":[200,400,401,403,404,422,429,503]},
+  listGateways: {"id":"listGateways","method":"get","path":"/gateways","tag":"gateways","permission":"gateway:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region","label_selector"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  createGateway: {"id":"createGateway","method":"post","path":"/gateways","tag":"gateways","permission":"gateway:create","audit":"gateway.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[202,400,401,403,409,422,429,503]},
+  getGateway: {"id":"getGateway","method":"get","path":"/gateways/{gateway_id}","tag":"gateways","permission":"gateway:read","audit":null,"pathParameters":["gateway_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  updateGateway: {"id":"updateGateway","method":"patch","path":"/gateways/{gateway_id}","tag":"gateways","permission":"gateway:update","audit":"gateway.update","pathParameters":["gateway_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  deleteGateway: {"id":"deleteGateway","method":"delete","path":"/gateways/{gateway_id}","tag":"gateways","permission":"gateway:delete","audit":"gateway.delete","pathParameters":["gateway_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
+  attachGatewaySubnet: {"id":"attachGatewaySubnet","method":"post","path":"/gateways/{gateway_id}/subnets","tag":"gateways","permission":"gateway:update","audit":"gateway.attach","pathParameters":["gateway_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[202,400,401,403,404,409,412,422,429,503]},
+  detachGatewaySubnet: {"id":"detachGatewaySubnet","method":"delete","path":"/gateways/{gateway_id}/subnets/{subnet_id}","tag":"gateways","permission":"gateway:update","audit":"gateway.detach","pathParameters":["gateway_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
+  listPortForwards: {"id":"listPortForwards","method":"get","path":"/gateways/{gateway_id}/port-forwards","tag":"gateways","permission":"gateway:read","audit":null,"pathParameters":["gateway_id"],"queryParameters":["limit","cursor"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  createPortForward: {"id":"createPortForward","method":"post","path":"/gateways/{gateway_id}/port-forwards","tag":"gateways","permission":"gateway:update","audit":"port_forward.create","pathParameters":["gateway_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[202,400,401,403,404,409,412,422,429,503]},
+  deletePortForward: {"id":"deletePortForward","method":"delete","path":"/gateways/{gateway_id}/port-forwards/{port_forward_id}","tag":"gateways","permission":"gateway:update","audit":"port_forward.delete","pathParameters":["gateway_id","port_forward_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,401,403,404,409,412,422,429,503]},
   listIpPools: {"id":"listIpPools","method":"get","path":"/ip-pools","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   createIpPool: {"id":"createIpPool","method":"post","path":"/ip-pools","tag":"ip-pools","permission":"operator:ip_pools","audit":"ip_pool.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getIpPool: {"id":"getIpPool","method":"get","path":"/ip-pools/{ip_pool_id}","tag":"ip-pools","permission":"operator:ip_pools","audit":null,"pathParameters":["ip_pool_id"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},

@@ -695,7 +695,8 @@ export interface paths {
         put?: never;
         /**
          * Whether one reaches the other, and what decides
-         * @description Of the first packet of a flow from or to a server of this network, as the organisation's records are now:
+         * @description Of the first packet of a flow from or to a server of this network, or to the address of its gateway, as the
+         *     organisation's records are now:
          *     isolation, tiers, gateways, public addresses and firewalls. Changes nothing, and asks no region. What an address
          *     stands for that is none of the organisation's is not looked up.
          */
@@ -964,6 +965,167 @@ export interface paths {
          */
         post: operations["testFirewall"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gateways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organisation's gateways */
+        get: operations["listGateways"];
+        put?: never;
+        /**
+         * Give a network a way to the internet
+         * @description The gateway has a public IPv4 address of its own, of those that the operator has allocated to the organisation: the
+         *     one named, or a free one. 409 `no_public_ip_available` when there is none. Everything that leaves by the gateway
+         *     has this address. It serves the subnets named; none of them may be of tier `data` (409 `tier_forbids_egress`).
+         *
+         *     A network has at most one gateway. It is `active` when the region's edge has it; a region without an edge answers
+         *     409 `region_unavailable`.
+         */
+        post: operations["createGateway"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gateways/{gateway_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+            };
+            cookie?: never;
+        };
+        /** One gateway */
+        get: operations["getGateway"];
+        put?: never;
+        post?: never;
+        /**
+         * Take a network's gateway away
+         * @description The subnets that it serves have no way out any more. While it forwards a port it answers 409 `in_use`. It is
+         *     `deleting` until the region's edge has let go of it; then it is gone, and its address rests before anybody gets it
+         *     again. A protected address stays the organisation's, free for another use.
+         */
+        delete: operations["deleteGateway"];
+        options?: never;
+        head?: never;
+        /** Rename a gateway, change its description or labels */
+        patch: operations["updateGateway"];
+        trace?: never;
+    };
+    "/gateways/{gateway_id}/subnets": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a subnet of the gateway's network reach the internet
+         * @description A subnet of tier `data` answers 409 `tier_forbids_egress`, always.
+         */
+        post: operations["attachGatewaySubnet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gateways/{gateway_id}/subnets/{subnet_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a subnet's way to the internet away
+         * @description A subnet that a port is forwarded into answers 409 `in_use`. Until the region's edge has let go of it the subnet is
+         *     `detaching`, and its `egress` is still `gateway`.
+         */
+        delete: operations["detachGatewaySubnet"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gateways/{gateway_id}/port-forwards": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+            };
+            cookie?: never;
+        };
+        /** The ports that the gateway forwards */
+        get: operations["listPortForwards"];
+        put?: never;
+        /**
+         * Forward a port of the gateway's address to a server
+         * @description The server must be in a subnet that the gateway serves (409 `subnet_no_egress` otherwise: its answers would not come
+         *     back). A port that is forwarded already answers 409 `port_in_use`. The forward goes with its server: when the server
+         *     is destroyed, so is the forward, and its address is nobody's until the region's edge has let go of it.
+         */
+        post: operations["createPortForward"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gateways/{gateway_id}/port-forwards/{port_forward_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+                port_forward_id: components["parameters"]["PortForwardId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Forward a port no more
+         * @description It is `deleting` until the region's edge has let go of it. The port is free at once.
+         */
+        delete: operations["deletePortForward"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2069,7 +2231,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "subnet_no_egress" | "port_in_use" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -2681,7 +2843,7 @@ export interface components {
             gateway_ip: components["schemas"]["Address4"];
             dns_servers: string[];
             /**
-             * @description `none` until a gateway is attached; `forbidden` for tier data, always
+             * @description What the region's edge lets out: `none` until a gateway serves the subnet; `forbidden` for tier data, always
              * @enum {string}
              */
             egress: "none" | "gateway" | "forbidden";
@@ -2858,6 +3020,126 @@ export interface components {
             /** @description One `FirewallApply` for each server that is told. A server with a job under way is told when that has ended */
             job_ids: string[];
         };
+        /**
+         * @description `provisioning` until the region's edge has it, then `active`; `updating` while the edge has not what was last wanted; `deleting` until the edge has let go of it; `error` when the job that was to bring it has failed (`status_reason` says why), and what the edge had before is in force
+         * @enum {string}
+         */
+        GatewayStatus: "provisioning" | "active" | "updating" | "deleting" | "error";
+        GatewaySubnet: {
+            subnet_id: string;
+            name: string;
+            cidr: components["schemas"]["Cidr4"];
+            /**
+             * @description `ready` when the region's edge lets it out; one that is `detaching` is still let out
+             * @enum {string}
+             */
+            status: "attaching" | "ready" | "detaching";
+        };
+        Gateway: {
+            /** @example gw_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            name: string;
+            region: string;
+            network_id: string;
+            description: string;
+            status: components["schemas"]["GatewayStatus"];
+            status_reason: {
+                /** @example apply_failed */
+                code: string;
+                message: string;
+                job_id: string | null;
+            } | null;
+            /** @description Everything that leaves by the gateway has this address */
+            public_ip: {
+                id: string;
+                address: components["schemas"]["Address4"];
+            };
+            subnets: components["schemas"]["GatewaySubnet"][];
+            /** @description How many ports it forwards */
+            port_forwards: number;
+            labels: components["schemas"]["Labels"];
+            /** @description What may be done now, and why not otherwise */
+            actions: {
+                attach_subnet: components["schemas"]["ActionState"];
+                forward_port: components["schemas"]["ActionState"];
+                delete: components["schemas"]["ActionState"];
+            };
+            /** @description The open job that brings it to the region's edge */
+            job_id: string | null;
+            /** @description Of what is wanted */
+            generation: number;
+            /** @description Of what the region's edge has; 0 before it has anything */
+            observed_generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        GatewayList: {
+            items: components["schemas"]["Gateway"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        GatewayCreate: {
+            name: components["schemas"]["ResourceName"];
+            /** @description Its region is the gateway's */
+            network_id: string;
+            /** @description Subnets of the network that it serves from the start */
+            subnet_ids?: string[];
+            /** @description This one of the allocated addresses */
+            address?: components["schemas"]["Address4"];
+            description?: string;
+            labels?: components["schemas"]["Labels"];
+        };
+        GatewayUpdate: {
+            name?: components["schemas"]["ResourceName"];
+            description?: string;
+            labels?: components["schemas"]["LabelChanges"];
+        };
+        GatewayAttach: {
+            subnet_id: string;
+        };
+        GatewayAndJob: {
+            gateway: components["schemas"]["Gateway"];
+            /** @description The job that brings it to the region's edge; null when the edge has nothing to be told */
+            job: components["schemas"]["Job"] | null;
+        };
+        PortForward: {
+            /** @example pf_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            gateway_id: string;
+            /** @enum {string} */
+            protocol: "tcp" | "udp";
+            /** @description Of the gateway's address */
+            listen_port: number;
+            server_id: string;
+            /** @description Of the server */
+            target_address: components["schemas"]["Address4"];
+            target_port: number;
+            description: string;
+            /**
+             * @description `active` when the region's edge forwards it; one that is `deleting` may still be forwarded
+             * @enum {string}
+             */
+            status: "provisioning" | "active" | "deleting";
+            created_at: components["schemas"]["Time"];
+        };
+        PortForwardList: {
+            items: components["schemas"]["PortForward"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        PortForwardCreate: {
+            /** @enum {string} */
+            protocol: "tcp" | "udp";
+            listen_port: number;
+            /** @description A server of the gateway's network */
+            server_id: string;
+            /** @description Of the server. Default: `listen_port` */
+            target_port?: number;
+            description?: string;
+        };
+        PortForwardAndJob: {
+            port_forward: components["schemas"]["PortForward"];
+            gateway: components["schemas"]["Gateway"];
+            job: components["schemas"]["Job"] | null;
+        };
         /** @description A server of the organisation, or an address */
         ReachEndpoint: {
             server_id?: string;
@@ -3028,10 +3310,10 @@ export interface components {
                 message: string;
                 job_id: string | null;
             } | null;
-            /** @description The server that has it or is to have it */
+            /** @description The server or the gateway that has it or is to have it */
             attached_to: {
                 /** @enum {string} */
-                type: "server";
+                type: "server" | "gateway";
                 id: string;
                 name: string;
             } | null;
@@ -4521,6 +4803,8 @@ export interface components {
         SshKeyId: string;
         NetworkId: string;
         SubnetId: string;
+        GatewayId: string;
+        PortForwardId: string;
         FirewallId: string;
         FirewallRuleId: string;
         FirewallAttachmentId: string;
@@ -7264,6 +7548,458 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listGateways: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewayList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createGateway: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "out",
+                 *       "network_id": "net_06ex2v3m8n4k6q1r5s7t9w0y2z",
+                 *       "subnet_ids": [
+                 *         "sub_06ex2v3m8n4k6q1r5s7t9w0y2z"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["GatewayCreate"];
+            };
+        };
+        responses: {
+            /** @description Accepted; `Location` is its path */
+            202: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewayAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getGateway: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The gateway */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Gateway"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteGateway: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description On its way out */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewayAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateGateway: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "the way out of the shop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GatewayUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewayAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    attachGatewaySubnet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "subnet_id": "sub_06ex2v3m8n4k6q1r5s7t9w0y2z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GatewayAttach"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewayAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    detachGatewaySubnet: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewayAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPortForwards: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortForwardList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPortForward: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "protocol": "tcp",
+                 *       "listen_port": 443,
+                 *       "server_id": "srv_06ex2v3m8n4k6q1r5s7t9w0y2z",
+                 *       "target_port": 8443
+                 *     }
+                 */
+                "application/json": components["schemas"]["PortForwardCreate"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortForwardAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deletePortForward: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                gateway_id: components["parameters"]["GatewayId"];
+                port_forward_id: components["parameters"]["PortForwardId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortForwardAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

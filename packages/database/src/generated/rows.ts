@@ -162,6 +162,37 @@ export interface FirewallRule {
   region: string;
 }
 
+export interface Gateway {
+  created_at: Generated<Timestamp>;
+  description: Generated<string>;
+  generation: Generated<number>;
+  id: string;
+  is_deleting: Generated<boolean>;
+  labels: Generated<Json>;
+  name: string;
+  network_id: string;
+  observed_generation: Generated<number>;
+  organisation_id: string;
+  region: string;
+  status_code: string | null;
+  status_job_id: string | null;
+  status_message: string | null;
+  updated_at: Generated<Timestamp>;
+  wanted_generation: number;
+}
+
+export interface GatewaySubnet {
+  created_at: Generated<Timestamp>;
+  gateway_id: string;
+  is_applied: Generated<boolean>;
+  left_generation: number | null;
+  network_id: string;
+  organisation_id: string;
+  subnet_id: string;
+  tier: string;
+  wanted_generation: number;
+}
+
 export interface IdempotencyKey {
   body: Json | null;
   created_at: Generated<Timestamp>;
@@ -332,6 +363,24 @@ export interface Organisation {
   vcpu_limit: number | null;
 }
 
+export interface PortForward {
+  created_at: Generated<Timestamp>;
+  description: Generated<string>;
+  gateway_id: string;
+  id: string;
+  is_applied: Generated<boolean>;
+  left_generation: number | null;
+  listen_port: number;
+  organisation_id: string;
+  protocol: string;
+  region: string;
+  server_id: string;
+  subnet_id: string;
+  target_address: string;
+  target_port: number;
+  wanted_generation: number;
+}
+
 export interface PublicAddress {
   address: string;
   allocated_to: string | null;
@@ -347,6 +396,7 @@ export interface PublicIp {
   address: string;
   created_at: Generated<Timestamp>;
   delete_with_server: Generated<boolean>;
+  gateway_id: string | null;
   generation: Generated<number>;
   held_by: string | null;
   id: string;
@@ -616,6 +666,8 @@ export interface DB {
   firewall_attachment: FirewallAttachment;
   firewall_peer: FirewallPeer;
   firewall_rule: FirewallRule;
+  gateway: Gateway;
+  gateway_subnet: GatewaySubnet;
   idempotency_key: IdempotencyKey;
   invariant_report: InvariantReport;
   ip_pool: IpPool;
@@ -629,6 +681,7 @@ export interface DB {
   network: Network;
   nic: Nic;
   organisation: Organisation;
+  port_forward: PortForward;
   public_address: PublicAddress;
   public_ip: PublicIp;
   region: Region;

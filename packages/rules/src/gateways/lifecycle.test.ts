@@ -5,6 +5,7 @@ import { reach } from "../networks/reachability.ts";
 import type { Tier } from "../networks/tiers.ts";
 import {
   decideCreateGateway,
+  decideDeleteGateway,
   decideForward,
   decideLeaveSubnet,
   decideServeSubnet,
@@ -30,7 +31,8 @@ const gateway = (more: Partial<GatewayFacts> = {}): GatewayFacts => ({
 });
 const codes = (refusals: readonly { readonly code: string }[]) => refusals.map(({ code }) => code);
 const open = { slug: "ist1", maintenance: false, hasEdge: true };
-const network = { id: "net_1", isDeleting: false, gatewayId: null };
+const network = { id: "net_1", isDeleting: false, gateway: null };
+const server = { id: "srv_1", isLeaving: false };
 const web = { protocol: "tcp", listenPort: 443, targetAddress: "10.0.1.10" } as const;
 
 describe("a gateway", () => {
@@ -40,7 +42,18 @@ describe("a gateway", () => {
     ["for a subnet that goes", {}, [subnet(1, "app", true)], ["resource_deleting"]],
     ["without an edge", { region: { ...open, hasEdge: false } }, [app], ["region_unavailable"]],
     ["in maintenance", { region: { ...open, maintenance: true } }, [app], ["region_unavailable"]],
-    ["beside another", { network: { ...network, gatewayId: "gw_0" } }, [app], ["already_attached"]],
+    [
+      "beside another",
+      { network: { ...network, gateway: { id: "gw_0", isDeleting: false } } },
+      [app],
+      ["already_attached"],
+    ],
+    [
+      "before another has gone",
+      { network: { ...network, gateway: { id: "gw_0", isDeleting: true } } },
+      [app],
+      ["resource_deleting"],
+    ],
     ["of a network that goes", { network: { ...network, isDeleting: true } }, [app], ["resource_deleting"]],
   ] as const)("is made %s: %#", (_, more, subnets, expected) => {
     expect(codes(decideCreateGateway({ region: open, network, subnets, ...more }))).toEqual(expected);
@@ -69,11 +82,20 @@ describe("a gateway", () => {
     [{ ...web, targetAddress: "10.0.2.10" }, ["subnet_no_egress"]],
     [{ ...web, targetAddress: "10.0.3.10" }, ["tier_forbids_egress"]],
     [{ ...web, targetAddress: "10.9.9.9" }, ["subnet_no_egress"]],
+    [{ ...web, targetAddress: null }, ["subnet_no_egress"]],
     [{ ...web, listenPort: 22 }, ["port_in_use"]],
     [{ ...web, protocol: "udp", listenPort: 22 }, []],
+    [{ ...web, server: { ...server, isLeaving: true } }, ["resource_deleting"]],
   ] as const)("forwards a port: %#", (wanted, expected) => {
     const forwards = [{ ...web, id: "pf_1", listenPort: 22 }];
-    expect(codes(decideForward(gateway({ forwards }), wanted))).toEqual(expected);
+    expect(codes(decideForward(gateway({ forwards }), { server, ...wanted }))).toEqual(expected);
+  });
+
+  test("goes with the subnets that it serves, and not while it forwards a port", () => {
+    expect(decideDeleteGateway(gateway())).toEqual([]);
+    expect(codes(decideDeleteGateway(gateway({ isDeleting: true })))).toEqual(["resource_deleting"]);
+    const forwards = [{ ...web, id: "pf_1" }];
+    expect(decideDeleteGateway(gateway({ forwards }))).toMatchObject([{ code: "in_use", resource: "pf_1" }]);
   });
 });
 
@@ -105,7 +127,7 @@ function after(tiers: readonly Tier[], acts: readonly Act[]): GatewayFacts {
         targetAddress: `10.0.${act.third}.10`,
       } as const;
       const forward: ForwardFacts = { ...wanted, id: `pf_${facts.forwards.length}` };
-      if (decideForward(facts, wanted).length === 0)
+      if (decideForward(facts, { ...wanted, server }).length === 0)
         facts = { ...facts, forwards: [...facts.forwards, forward] };
     } else if (at !== undefined && act.do === "serve") {
       if (decideServeSubnet(facts, at).length === 0)

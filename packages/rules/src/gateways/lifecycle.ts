@@ -49,7 +49,11 @@ const refusal = (
 /** What stands in the way of giving the network a gateway that serves these subnets. */
 export function decideCreateGateway(facts: {
   readonly region: { readonly slug: string; readonly maintenance: boolean; readonly hasEdge: boolean };
-  readonly network: { readonly id: string; readonly isDeleting: boolean; readonly gatewayId: string | null };
+  readonly network: {
+    readonly id: string;
+    readonly isDeleting: boolean;
+    readonly gateway: { readonly id: string; readonly isDeleting: boolean } | null;
+  };
   readonly subnets: readonly ServableSubnet[];
 }): Refusals {
   const { region, network, subnets } = facts;
@@ -78,15 +82,24 @@ export function decideCreateGateway(facts: {
     found.push(
       refusal("network_not_deleting", "resource_deleting", "The network is being deleted", network.id),
     );
-  if (network.gatewayId !== null)
+  const { gateway } = network;
+  if (gateway !== null)
     found.push(
-      refusal(
-        "network_without_gateway",
-        "already_attached",
-        "The network has a gateway already",
-        network.gatewayId,
-        `POST /gateways/${network.gatewayId}/subnets to let it serve more subnets`,
-      ),
+      gateway.isDeleting
+        ? refusal(
+            "network_without_gateway",
+            "resource_deleting",
+            "The network's gateway is being deleted, and the region's edge has not let go of it yet",
+            gateway.id,
+            "Wait until it is gone",
+          )
+        : refusal(
+            "network_without_gateway",
+            "already_attached",
+            "The network has a gateway already",
+            gateway.id,
+            `POST /gateways/${gateway.id}/subnets to let it serve more subnets`,
+          ),
     );
   return [...found, ...subnets.flatMap(unservable)];
 }
@@ -111,6 +124,28 @@ const deleting = ({ id, isDeleting }: GatewayFacts): Refusals =>
   isDeleting
     ? [refusal("gateway_not_deleting", "resource_deleting", "The gateway is being deleted", id)]
     : [];
+
+/** What stands in the way of changing what it is called. */
+export const decideUpdateGateway = deleting;
+
+/** What stands in the way of taking it away: whoever is reached by a port of it would not be any more. */
+export function decideDeleteGateway(gateway: GatewayFacts): Refusals {
+  const [forward] = gateway.forwards;
+  return [
+    ...deleting(gateway),
+    ...(forward === undefined
+      ? []
+      : [
+          refusal(
+            "gateway_forwards_nothing",
+            "in_use",
+            `The gateway forwards ${forward.protocol} ${forward.listenPort}`,
+            forward.id,
+            `DELETE /gateways/${gateway.id}/port-forwards/${forward.id}`,
+          ),
+        ]),
+  ];
+}
 
 /** What stands in the way of letting it serve one more subnet of its network. */
 export function decideServeSubnet(gateway: GatewayFacts, subnet: ServableSubnet): Refusals {
@@ -147,10 +182,21 @@ export function decideLeaveSubnet(gateway: GatewayFacts, subnet: ServableSubnet)
   ];
 }
 
+/** What is to be forwarded, and whose the address is that it goes to. */
+export type WantedForward = Omit<ForwardFacts, "id" | "targetAddress"> & {
+  /** Null: the server has none in the gateway's network. */
+  readonly targetAddress: string | null;
+  readonly server: { readonly id: string; readonly isLeaving: boolean };
+};
+
 /** What stands in the way of forwarding a port of the gateway's address to an address of its network. */
-export function decideForward(gateway: GatewayFacts, wanted: Omit<ForwardFacts, "id">): Refusals {
-  const { protocol, listenPort, targetAddress } = wanted;
+export function decideForward(gateway: GatewayFacts, wanted: WantedForward): Refusals {
+  const { protocol, listenPort, targetAddress, server } = wanted;
   const found = deleting(gateway);
+  if (server.isLeaving)
+    found.push(
+      refusal("server_not_deleting", "resource_deleting", "The server is on its way out", server.id),
+    );
   const other = gateway.forwards.find((each) => each.protocol === protocol && each.listenPort === listenPort);
   if (other !== undefined)
     found.push(
@@ -162,15 +208,18 @@ export function decideForward(gateway: GatewayFacts, wanted: Omit<ForwardFacts, 
         `DELETE /gateways/${gateway.id}/port-forwards/${other.id}`,
       ),
     );
-  const home = gateway.subnets.find((subnet) => isIn(subnet, targetAddress));
+  const home =
+    targetAddress === null ? undefined : gateway.subnets.find((subnet) => isIn(subnet, targetAddress));
   if (home !== undefined && !mayHaveEgress(home.tier)) return [...found, ...unservable(home)];
   if (home === undefined || !gateway.servedIds.includes(home.id))
     found.push(
       refusal(
         "subnet_has_egress",
         "subnet_no_egress",
-        `${targetAddress} is in no subnet that the gateway serves: its answers would not come back`,
-        home?.id ?? gateway.id,
+        targetAddress === null
+          ? "The server is in no subnet of the gateway's network"
+          : `${targetAddress} is in no subnet that the gateway serves: its answers would not come back`,
+        home?.id ?? server.id,
         home === undefined ? null : `POST /gateways/${gateway.id}/subnets {"subnet_id":"${home.id}"}`,
       ),
     );

@@ -9,6 +9,7 @@ const billing = ["catalog:read", "organisation:read", "quota:read", "usage:read"
 const viewer = [
   ...billing,
   "firewall:read",
+  "gateway:read",
   "job:read",
   "member:read",
   "network:read",
@@ -21,6 +22,9 @@ const member = [
   "firewall:create",
   "firewall:delete",
   "firewall:update",
+  "gateway:create",
+  "gateway:delete",
+  "gateway:update",
   "job:cancel",
   "job:retry",
   "network:create",

@@ -11,10 +11,10 @@ export function mayHaveEgress(tier: Tier): boolean {
   return tier !== "data";
 }
 
-/** What a subnet's reach is, from its tier and whether its network has a gateway. */
-export function egressOf(tier: Tier, hasGateway: boolean): Egress {
+/** What a subnet's reach is, from its tier and whether a gateway lets it out. */
+export function egressOf(tier: Tier, isLetOut: boolean): Egress {
   if (!mayHaveEgress(tier)) return "forbidden";
-  return hasGateway ? "gateway" : "none";
+  return isLetOut ? "gateway" : "none";
 }
 
 /** Whether a server of the subnet may have a public address: it would be a way out past every gateway. */

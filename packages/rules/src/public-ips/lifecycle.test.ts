@@ -5,6 +5,7 @@ import {
   decideAttach,
   decideDetach,
   decideRelease,
+  gatewayIpStatus,
   type Holder,
   type PublicIpFacts,
   publicIpActions,
@@ -23,6 +24,7 @@ const free: PublicIpFacts = {
   isApplied: false,
   holder: null,
   keeper: null,
+  gateway: null,
 };
 const attached: PublicIpFacts = { ...free, serverId: "srv_a", heldBy: "srv_a", isApplied: true, holder };
 const target: AttachTarget = { ...holder, id: "srv_b", others: [] };
@@ -129,5 +131,27 @@ it("the actions say what the decisions will, and why not", () => {
     attach: { allowed: false, code: "invalid_state", reason: "The server has a job under way" },
     detach: { allowed: false, code: "invalid_state" },
     delete: { allowed: false, code: "in_use" },
+  });
+});
+
+describe("the address of a gateway", () => {
+  const gateway = { id: "gw_1", isDeleting: false, isApplied: true };
+  const held: PublicIpFacts = { ...free, gateway };
+
+  it("is given to no server, with or without force, taken off nothing, and not released", () => {
+    for (const force of [false, true])
+      expect(decideAttach(held, target, force)).toMatchObject([
+        { code: "already_attached", resource: "gw_1" },
+      ]);
+    expect(decideDetach(held)).toMatchObject([{ code: "in_use", resource: "gw_1" }]);
+    expect(decideRelease(held)).toMatchObject([{ code: "in_use", resource: "gw_1" }]);
+    const { attach, detach, delete: release } = publicIpActions(held);
+    expect([attach.allowed, detach.allowed, release.allowed]).toEqual([false, false, false]);
+  });
+
+  it("comes and goes with it", () => {
+    expect(gatewayIpStatus({ ...gateway, isApplied: false })).toBe("attaching");
+    expect(gatewayIpStatus(gateway)).toBe("attached");
+    expect(gatewayIpStatus({ ...gateway, isDeleting: true })).toBe("detaching");
   });
 });

@@ -19,6 +19,19 @@ export type PublicIpPlace = {
   readonly isApplied: boolean;
 };
 
+export type GatewayPlace = {
+  readonly id: string;
+  readonly isDeleting: boolean;
+  /** The region's edge has it. */
+  readonly isApplied: boolean;
+};
+
+/** The same of the address of a gateway. */
+export function gatewayIpStatus({ isDeleting, isApplied }: GatewayPlace): PublicIpStatus {
+  if (isDeleting) return "detaching";
+  return isApplied ? "attached" : "attaching";
+}
+
 export function publicIpStatus({ serverId, heldBy, isApplied }: PublicIpPlace): PublicIpStatus {
   if (serverId === null) return heldBy === null ? "free" : "detaching";
   return isApplied ? "attached" : "attaching";
@@ -36,6 +49,8 @@ export type Holder = {
 };
 
 export type PublicIpFacts = PublicIpPlace & {
+  /** The gateway whose address it is: it comes and goes with it, and is no server's meanwhile. */
+  readonly gateway: GatewayPlace | null;
   readonly id: string;
   readonly region: string;
   readonly version: number;
@@ -95,7 +110,7 @@ function detachRefusal(server: Holder): Refusal<PublicIpCode> | null {
 
 /** What stands in the way of attaching the address to the server; with `force` it is moved there. */
 export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boolean): Decision {
-  const found: Decision = [];
+  const found: Decision = gatewayRefusal(ip, "already_attached");
   if (target.region !== ip.region)
     found.push(
       refusal(
@@ -122,6 +137,19 @@ export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boo
   found.push(...places.flatMap((each) => each ?? []));
   found.push(...companyRefusals(ip, target));
   return found;
+}
+
+function gatewayRefusal({ gateway }: PublicIpFacts, code: "already_attached" | "in_use"): Decision {
+  if (gateway === null) return [];
+  return [
+    refusal(
+      "public_ip_of_no_gateway",
+      code,
+      "The address is a gateway's",
+      gateway.id,
+      `DELETE /gateways/${gateway.id}`,
+    ),
+  ];
 }
 
 /** The address is somewhere already. */
@@ -178,6 +206,7 @@ function companyRefusals(ip: PublicIpFacts, target: AttachTarget): Decision {
 
 /** What stands in the way of taking the address off its server. */
 export function decideDetach(ip: PublicIpFacts): Decision {
+  if (ip.gateway !== null) return gatewayRefusal(ip, "in_use");
   if (ip.holder === null)
     return [refusal("public_ip_attached", "not_attached", "The address is attached to no server", ip.id)];
   return [detachRefusal(ip.holder), keeperRefusal(ip)].flatMap((each) => each ?? []);
@@ -196,6 +225,7 @@ export function decideRelease(ip: PublicIpFacts): Decision {
         `PATCH /public-ips/${ip.id} {"protection":{"delete":false}}`,
       ),
     );
+  found.push(...gatewayRefusal(ip, "in_use"));
   if (ip.holder !== null)
     found.push(
       refusal(
@@ -226,7 +256,7 @@ export function publicIpActions(ip: PublicIpFacts): {
       : { allowed: false, code: first.code, reason: first.message };
   const leaving = ip.holder === null ? null : (detachRefusal(ip.holder) ?? keeperRefusal(ip));
   return {
-    attach: state(leaving === null ? [] : [leaving]),
+    attach: state([...gatewayRefusal(ip, "already_attached"), ...(leaving === null ? [] : [leaving])]),
     detach: state(decideDetach(ip)),
     delete: state(decideRelease(ip)),
   };

@@ -17,6 +17,8 @@ export type ReferenceKind =
   | "ip_pool_address"
   | "public_ip"
   | "console_session"
+  | "gateway"
+  | "port_forward"
   | "firewall"
   | "firewall_rule"
   | "firewall_attachment"
@@ -48,6 +50,8 @@ const pathKinds: { readonly [name: string]: ReferenceKind } = {
   address: "ip_pool_address",
   public_ip_id: "public_ip",
   session_id: "console_session",
+  gateway_id: "gateway",
+  port_forward_id: "port_forward",
   firewall_id: "firewall",
   firewall_rule_id: "firewall_rule",
   firewall_attachment_id: "firewall_attachment",
@@ -88,6 +92,7 @@ const bodyKinds: { readonly [name: string]: ReferenceKind | null } = {
   restricted_to: "organisation",
   region: "region",
   subnet_id: "subnet",
+  subnet_ids: "subnet",
   network_id: "network",
   firewall_id: "firewall",
   server_id: "server",

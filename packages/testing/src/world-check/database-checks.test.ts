@@ -60,12 +60,20 @@ const planted: readonly Planted[] = [
   [
     "a server without an address",
     "delete from address where nic_id = 'nic_run'",
-    ["I3 srv_run has 1 VMIDs, 1 interfaces, 0 addresses", "I4 sub_a lost 1 addresses below 10.0.1.4"],
+    [
+      "I3 srv_run has 1 VMIDs, 1 interfaces, 0 addresses",
+      "I4 sub_a lost 1 addresses below 10.0.1.4",
+      "I4 pf_a to 10.0.1.2",
+    ],
   ],
   [
     "a server without an interface",
     "delete from address where nic_id = 'nic_run'; delete from nic where id = 'nic_run'",
-    ["I3 srv_run has 1 VMIDs, 0 interfaces, 0 addresses", "I4 sub_a lost 1 addresses below 10.0.1.4"],
+    [
+      "I3 srv_run has 1 VMIDs, 0 interfaces, 0 addresses",
+      "I4 sub_a lost 1 addresses below 10.0.1.4",
+      "I4 pf_a to 10.0.1.2",
+    ],
   ],
   [
     "a server without a VM number",
@@ -210,7 +218,7 @@ const planted: readonly Planted[] = [
   [
     "a way out of a data subnet",
     "update subnet set tier = 'data' where id = 'sub_a'",
-    ["I4 ip_new of srv_new", "I4 ip_run of srv_run"],
+    ["I4 ip_new of srv_new", "I4 ip_run of srv_run", "I4 sub_a by gw_a"],
   ],
   [
     "a public IP that no job attaches",
@@ -501,9 +509,11 @@ const planted: readonly Planted[] = [
     [
       "I4 sub_b lost 256 addresses below 10.0.1.4",
       "I4 sub_b reserves 1 of its 3 addresses",
+      "I4 sub_b by gw_b",
       "I10 sub_a overlaps sub_b",
       "I11 nic sub_b",
       "I11 address sub_b",
+      "I11 gateway_subnet sub_b",
     ],
   ],
   [
@@ -529,6 +539,61 @@ const planted: readonly Planted[] = [
     "a server whose filter nobody brings",
     "update server set filter_wanted = 'flt_2' where id = 'srv_run'",
     ["I5 srv_run has flt_1 and is to have flt_2"],
+  ],
+  [
+    "a gateway without its address",
+    "update public_ip set gateway_id = null where id = 'ip_gwa'",
+    ["I4 gw_a has 0 addresses"],
+  ],
+  [
+    "a gateway's address that a server has, too",
+    "alter table public_ip drop constraint public_ip_of_one; update public_ip set server_id = 'srv_stop', held_by = 'srv_stop', status_code = 'x' where id = 'ip_gwb'",
+    ["I4 gw_b has 0 addresses"],
+  ],
+  [
+    "a data subnet that is served",
+    "update subnet set tier = 'data' where id = 'sub_b'",
+    ["I4 sub_b by gw_b"],
+  ],
+  [
+    "a served subnet of another network",
+    "update gateway_subnet set network_id = 'net_r2' where subnet_id = 'sub_b'",
+    ["I4 sub_b by gw_b", "I11 gateway_subnet net_r2"],
+  ],
+  [
+    "a port that is forwarded into a subnet that is not served",
+    "delete from gateway_subnet where subnet_id = 'sub_a'",
+    ["I4 pf_a into sub_a"],
+  ],
+  [
+    "a port that is forwarded longer than its subnet is served",
+    "update gateway_subnet set left_generation = 2 where subnet_id = 'sub_a'; update gateway set observed_generation = 0, status_code = 'x' where id = 'gw_a'",
+    ["I4 pf_a into sub_a"],
+  ],
+  [
+    "a port that is forwarded to another server",
+    "update port_forward set target_address = '10.0.1.3'",
+    ["I4 pf_a to 10.0.1.3"],
+  ],
+  [
+    "a port on its way out that is forwarded to another server",
+    "update port_forward set target_address = '10.0.1.3', left_generation = 2; update gateway set observed_generation = 0, status_code = 'x' where id = 'gw_a'",
+    ["I4 pf_a to 10.0.1.3"],
+  ],
+  [
+    "a gateway that nobody brings to its edge",
+    "update gateway set generation = 2 where id = 'gw_b'",
+    ["I5 gw_b"],
+  ],
+  [
+    "a gateway that nobody takes away",
+    "update gateway set is_deleting = true where id = 'gw_b'",
+    ["I5 gw_b"],
+  ],
+  [
+    "a forwarded port that is in force nowhere",
+    "update port_forward set is_applied = false",
+    ["I5 pf_a of gw_a"],
   ],
   [
     "a firewall of a server that is gone",
@@ -685,10 +750,13 @@ describe("the lists of the checks hold", () => {
   it("every pair of tables that a key with the organisation joins", async () => {
     const { rows } = await owner.query(`
       select con.conrelid::regclass::text as child, a.attname as column, con.confrelid::regclass::text as parent
-        from pg_constraint con, unnest(con.conkey) k, pg_attribute a, pg_class child, pg_class parent
-       where con.contype = 'f' and a.attrelid = con.conrelid and a.attnum = k and child.oid = con.conrelid
+        from pg_constraint con, unnest(con.conkey, con.confkey) k (child, parent), pg_attribute a, pg_class child,
+             pg_class parent
+       where con.contype = 'f' and a.attrelid = con.conrelid and a.attnum = k.child and child.oid = con.conrelid
          and parent.oid = con.confrelid and child.relforcerowsecurity and parent.relforcerowsecurity
-         and a.attname not in ('organisation_id', 'region')`);
+         -- What else is in a key says which kind of parent it is, or by whom a child has it.
+         and exists (select 1 from pg_attribute p
+                      where p.attrelid = con.confrelid and p.attnum = k.parent and p.attname = 'id')`);
     const listed = ownershipPairs.map(({ child, column, parent }) => ({ child, column, parent }));
     expect(listed).toEqual(expect.arrayContaining(rows));
     expect(rows.length).toBeGreaterThan(7);

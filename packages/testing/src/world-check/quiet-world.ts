@@ -55,12 +55,20 @@ insert into firewall_attachment (id, organisation_id, region, firewall_id, serve
   ('fwa_srv', 'org_a', 'r1', 'fw_a', 'srv_run', null, null), ('fwa_sub', 'org_a', 'r1', 'fw_a', null, 'sub_a', null),
   ('fwa_lab', 'org_b', 'r1', 'fw_b', null, null, 'role=web');
 update server set filter_wanted = 'flt_1', filter_applied = 'flt_1' where id = 'srv_run';
-insert into ip_pool (id, region, name, version, gateway, prefix_length) values ('pool_1', 'r1', 'p', 4, '203.0.113.1', 29);
-insert into ip_pool_range (id, pool_id, first_address, last_address) values ('rng_1', 'pool_1', '203.0.113.0', '203.0.113.7');
+insert into ip_pool (id, region, name, version, gateway, prefix_length) values ('pool_1', 'r1', 'p', 4, '203.0.113.1', 29), ('pool_2', 'r1', 'q', 4, '198.51.100.1', 29);
+insert into ip_pool_range (id, pool_id, first_address, last_address) values ('rng_1', 'pool_1', '203.0.113.0', '203.0.113.7'), ('rng_2', 'pool_2', '198.51.100.2', '198.51.100.3');
 insert into public_ip (id, organisation_id, region, pool_id, version, address, server_id, held_by, is_applied) values
   ('ip_run', 'org_a', 'r1', 'pool_1', 4, '203.0.113.2', 'srv_run', 'srv_run', true),
   ('ip_new', 'org_a', 'r1', 'pool_1', 4, '203.0.113.3', 'srv_new', 'srv_new', false),
   ('ip_out', 'org_b', 'r1', 'pool_1', 4, '203.0.113.4', null, 'srv_stop', false);
+insert into gateway (id, organisation_id, region, network_id, name, wanted_generation, observed_generation) values
+  ('gw_a', 'org_a', 'r1', 'net_a', 'g', 1, 1), ('gw_b', 'org_b', 'r1', 'net_b', 'g', 1, 1);
+insert into gateway_subnet (subnet_id, organisation_id, network_id, gateway_id, tier, wanted_generation, is_applied) values
+  ('sub_a', 'org_a', 'net_a', 'gw_a', 'app', 1, true), ('sub_b', 'org_b', 'net_b', 'gw_b', 'app', 1, true);
+insert into port_forward (id, organisation_id, region, gateway_id, subnet_id, server_id, target_address, protocol, listen_port, target_port, wanted_generation, is_applied) values
+  ('pf_a', 'org_a', 'r1', 'gw_a', 'sub_a', 'srv_run', '10.0.1.2', 'tcp', 443, 8443, 1, true);
+insert into public_ip (id, organisation_id, region, pool_id, version, address, gateway_id) values
+  ('ip_gwa', 'org_a', 'r1', 'pool_2', 4, '198.51.100.2', 'gw_a'), ('ip_gwb', 'org_b', 'r1', 'pool_2', 4, '198.51.100.3', 'gw_b');
 insert into public_address (address, pool_id, range_id, state, allocated_to, public_ip_id, free_after) values
   ('203.0.113.0', 'pool_1', 'rng_1', 'reserved', null, null, null),
   ('203.0.113.1', 'pool_1', 'rng_1', 'reserved', null, null, null),
@@ -69,7 +77,9 @@ insert into public_address (address, pool_id, range_id, state, allocated_to, pub
   ('203.0.113.4', 'pool_1', 'rng_1', 'used', 'org_b', 'ip_out', null),
   ('203.0.113.5', 'pool_1', 'rng_1', 'free', 'org_a', null, null),
   ('203.0.113.6', 'pool_1', 'rng_1', 'quarantined', null, null, now() + interval '1 minute'),
-  ('203.0.113.7', 'pool_1', 'rng_1', 'reserved', null, null, null);
+  ('203.0.113.7', 'pool_1', 'rng_1', 'reserved', null, null, null),
+  ('198.51.100.2', 'pool_2', 'rng_2', 'used', 'org_a', 'ip_gwa', null),
+  ('198.51.100.3', 'pool_2', 'rng_2', 'used', 'org_b', 'ip_gwb', null);
 insert into job (id, organisation_id, region, kind, resource_type, resource_id, status, epoch, attempt, last_seq, claim_id, finished_at, lease_until, requested_by, request_id, created_at) values
   ('job_run', 'org_a', 'r1', 'ServerCreate', 'server', 'srv_run', 'succeeded', 2, 2, 1, 'c1', now(), null, '{}', 'req_1', now()),
   ('job_gone', 'org_b', 'r1', 'ServerDestroy', 'server', 'srv_gone', 'succeeded', 1, 1, 1, 'c2', now(), null, '{}', 'req_2', now()),
@@ -79,6 +89,7 @@ select kule_queue_add('job_new'), kule_queue_add('job_stop');
 update job set status = 'running', epoch = 1, attempt = 1, last_seq = 1, claim_id = 'c3', lease_until = now() + interval '1 minute' where id = 'job_stop';
 select kule_queue_lock('job_stop', 1);
 update server set status_job_id = 'job_stop' where id = 'srv_stop';
+update gateway set status_job_id = 'job_run' where id = 'gw_a';
 insert into console_session (id, organisation_id, region, server_id, type, state, token_id, token_kind, subject, actor, on_behalf, request_id, ticket_expires_at, replica_id, claim_id) values
   ('con_1', 'org_a', 'r1', 'srv_run', 'serial', 'open', 'tok_1', 'organisation', 'tok_1', '{}', false, 'req_1', now(), 'rep_1', 'c9');
 insert into region_inventory (region, pass) values ('r1', 3);

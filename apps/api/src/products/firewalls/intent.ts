@@ -6,6 +6,7 @@ import type { Tier } from "@kule/rules/networks/tiers";
 import { parseIpBlock } from "@kule/rules/public-ips/addresses";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
+import { gatewaysOf } from "../gateways/intent.ts";
 import { type FirewallDetails, firewallsOf, type StoredPeer, type StoredRule } from "./store.ts";
 
 /** All that decides what reaches what among the organisation's servers of a region, as the rules want it. */
@@ -18,8 +19,7 @@ export async function loadIntent(
     subnets: await subnetsOf(db, organisationId, region),
     servers: await serversOf(db, organisationId, region),
     firewalls: (await firewallsOf(db, organisationId, region)).map(asRules),
-    // No region has an edge that is told of any yet.
-    gateways: [],
+    gateways: await gatewaysOf(db, organisationId, region),
   };
 }
 

@@ -8,11 +8,16 @@ import { findServer } from "../servers/store.ts";
 
 type Question = Schemas["ReachQuestion"];
 
-/** What is wrong with a question about a packet in a region. */
+/**
+ * What is wrong with a question about a packet in a region.
+ *
+ * @param gatewayAddress one that stands for servers: what is sent there may be forwarded to one
+ */
 export async function questionErrors(
   { db, organisationId }: ApiRequest,
   { from, to, protocol, port }: Partial<Question>,
   region: string,
+  gatewayAddress: string | null = null,
 ): Promise<FieldError[]> {
   const errors: FieldError[] = [];
   for (const [at, end] of [["/from", from] as const, ["/to", to] as const]) {
@@ -23,7 +28,7 @@ export async function questionErrors(
     if (server?.region !== region)
       errors.push(fieldError(`${at}/server_id`, "not_found", "no such server in the region"));
   }
-  if (from?.address !== undefined && to?.address !== undefined)
+  if (from?.address !== undefined && to?.address !== undefined && to.address !== gatewayAddress)
     errors.push(fieldError("/to", "conflicts_with", "one of the two must be a server"));
   if (protocol === "icmp" && port !== undefined)
     errors.push(fieldError("/port", "conflicts_with", "icmp has no ports"));

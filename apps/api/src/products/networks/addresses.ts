@@ -39,6 +39,7 @@ export async function allocateAddress(tx: Tx, wish: AddressWish): Promise<string
        set state = 'used', nic_id = excluded.nic_id, free_after = null
      where address.organisation_id = ${organisationId}
        and address.state = 'quarantined' and address.free_after <= clock_timestamp()
+       and not exists (${stillForwardedTo(organisationId)})
     returning host(address) as address`.execute(tx);
   if (rows.length === 0) throw await inUse(tx, subnet, address);
   // Everything from the hint up to the gap that was found has a row now.
@@ -49,6 +50,12 @@ export async function allocateAddress(tx: Tx, wish: AddressWish): Promise<string
   if (closesGap) await moveHint(tx, subnet, address);
   return address;
 }
+
+/** A port that the region's edge forwards until it is told otherwise: whoever has the address next would be reached by it. */
+const stillForwardedTo = (organisationId: string) => sql`
+  select 1 from port_forward f
+   where f.organisation_id = ${organisationId} and f.subnet_id = address.subnet_id
+     and f.target_address = address.address`;
 
 async function moveHint(tx: Tx, subnet: SubnetRow, taken: string): Promise<void> {
   await tx
@@ -65,7 +72,9 @@ async function findFreeAddress(tx: Tx, subnet: SubnetRow): Promise<string | null
     select
       (select host(min(a.address)) from address a
         where a.organisation_id = ${subnet.organisation_id} and a.subnet_id = ${subnet.id}
-          and a.state = 'quarantined' and a.free_after <= clock_timestamp()) as rested,
+          and a.state = 'quarantined' and a.free_after <= clock_timestamp()
+          and not exists (select 1 from port_forward f where f.organisation_id = a.organisation_id
+                             and f.subnet_id = a.subnet_id and f.target_address = a.address)) as rested,
       ${gapFromHint(subnet)} as gap`.execute(tx);
   const { rested = null, gap = null } = rows[0] ?? {};
   if (rested === null || gap === null) return rested ?? gap;

@@ -4,6 +4,7 @@ import { conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent, reply } from "../../platform/reply.ts";
 import { usedByFirewall } from "../firewalls/index.ts";
+import { usedByGateway } from "../gateways/use.ts";
 import { viewJobOrNone } from "../jobs/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
 import { networkDeleting } from "./conflicts.ts";
@@ -41,7 +42,9 @@ export async function deleteNetwork(
       `the network still has ${subnets.length} subnet(s): ${subnets.map((subnet) => subnet.name).join(", ")}`,
       { resource: first.id, fix: `DELETE /networks/${network.id}/subnets/${first.id}` },
     );
-  const use = await usedByFirewall(tx, organisationId, { network_id: network.id });
+  const used = { network_id: network.id };
+  const use =
+    (await usedByGateway(tx, organisationId, used)) ?? (await usedByFirewall(tx, organisationId, used));
   if (use !== null) throw use;
   const details = { name: network.name, cidr: network.cidr };
   if (await isOnEdge(tx, network)) {

@@ -4,6 +4,7 @@ import { conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent, reply } from "../../platform/reply.ts";
 import { askForRefresh, usedByFirewall } from "../firewalls/index.ts";
+import { usedByGateway } from "../gateways/use.ts";
 import { viewJobOrNone } from "../jobs/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
 import { subnetDeleting } from "./conflicts.ts";
@@ -41,7 +42,9 @@ export async function deleteSubnet(
       `the subnet is used by ${servers.map((server) => `${server.name} (${server.id})`).join(", ")}`,
       { resource: first.id, fix: `DELETE /servers/${first.id}` },
     );
-  const use = await usedByFirewall(tx, organisationId, { subnet_id: subnet.id });
+  const used = { subnet_id: subnet.id };
+  const use =
+    (await usedByGateway(tx, organisationId, used)) ?? (await usedByFirewall(tx, organisationId, used));
   if (use !== null) throw use;
   const details = {
     network_id: subnet.network_id,

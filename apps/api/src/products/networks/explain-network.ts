@@ -7,14 +7,16 @@ import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { loadIntent } from "../firewalls/index.ts";
 import { questionErrors } from "../firewalls/reach-question.ts";
+import { gatewayAddressOf } from "../gateways/intent.ts";
 import type { NetworkDetails } from "./store.ts";
 
-export function checkExplainNetwork(
+export async function checkExplainNetwork(
   request: ApiRequest<"explainNetwork">,
   body: Partial<RequestBody<"explainNetwork">>,
-  { region }: NetworkDetails,
+  { id, region }: NetworkDetails,
 ): Promise<FieldError[]> {
-  return questionErrors(request, body, region);
+  const gateway = await gatewayAddressOf(request.db, request.organisationId, id);
+  return questionErrors(request, body, region, gateway);
 }
 
 /** Answers from the records alone, by the rules that the region's filters are made with. */
@@ -32,8 +34,12 @@ export async function explainNetwork(
       ({ subnetId }) => intent.subnets.find((subnet) => subnet.id === subnetId)?.networkId,
     );
   });
-  if (!homes.includes(network.id))
-    throw new Invalid([fieldError("/from", "not_found", "neither end is a server of this network")]);
+  const gateway = intent.gateways.find(({ networkId }) => networkId === network.id);
+  const isToGateway = gateway !== undefined && body.to.address === gateway.address;
+  if (!homes.includes(network.id) && !isToGateway)
+    throw new Invalid([
+      fieldError("/from", "not_found", "neither end is a server of this network, nor its gateway"),
+    ]);
   const verdict = reach(intent, {
     from: endpoint(body.from),
     to: endpoint(body.to),

@@ -1,6 +1,7 @@
 import type { PayloadOf, Schemas } from "@kule/contract/schemas";
 import type { Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
+import { gatewayOf } from "../gateways/payload.ts";
 
 export type NetworkPayload = PayloadOf<"NetworkApply">;
 
@@ -47,13 +48,4 @@ async function subnetsOf(
     cidr,
     gateway_address: gateway_ip,
   }));
-}
-
-/** The network's way to the internet; null while nobody can attach one. */
-async function gatewayOf(
-  _tx: Tx,
-  _organisationId: string,
-  _networkId: string,
-): Promise<NetworkPayload["gateway"]> {
-  return null;
 }

@@ -3,7 +3,9 @@ import type { Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
+import type { Settings } from "../../platform/settings.ts";
 import { askForRefresh } from "../firewalls/index.ts";
+import { failGateway, lockBeforeNetwork, retryGateway, settleGateway } from "../gateways/settle.ts";
 import { applyAgain } from "./apply.ts";
 import { renderNetworkPayload } from "./payload.ts";
 import { deleteNetworkRow, lockNetwork, type NetworkRow } from "./store.ts";
@@ -11,7 +13,10 @@ import { deleteNetworkRow, lockNetwork, type NetworkRow } from "./store.ts";
 /** What the queue must know about jobs of networks. */
 export const networkJobs: JobHandler = {
   kinds: ["NetworkApply"],
-  lockResource: async (tx, job) => void (await lockNetwork(tx, job.organisation_id, job.resource_id)),
+  lockResource: async (tx, job) => {
+    await lockBeforeNetwork(tx, { id: job.resource_id, organisation_id: job.organisation_id });
+    await lockNetwork(tx, job.organisation_id, job.resource_id);
+  },
   renderPayload: renderNetworkPayload,
   settle: settleNetworkJob,
   retried,
@@ -22,16 +27,20 @@ export const networkJobs: JobHandler = {
  * Writes what the end of a job means for its network: which generation the edge holds is what its agent says, and
  * nothing else. Only then a subnet's VLAN is free, and a network that is to go is gone.
  */
-export async function settleNetworkJob(tx: Tx, job: JobRow, end: JobEnd): Promise<void> {
+export async function settleNetworkJob(tx: Tx, job: JobRow, end: JobEnd, settings: Settings): Promise<void> {
   const network = await lockNetwork(tx, job.organisation_id, job.resource_id);
   if (network === null) throw new Error(`job ${job.id} has no network to settle`);
   const { queued } = await lockOpenJobs(tx, network.organisation_id, network.id);
   const applied = end.status === "succeeded" ? (end.networkGeneration ?? null) : null;
   if (applied === null) {
     // What waits behind it brings all of it.
-    if (queued === null) await fail(tx, network, job, end);
+    if (queued !== null) return;
+    await fail(tx, network, job, end);
+    await failGateway(tx, network, job, end);
     return;
   }
+  // Before its subnets: one that a gateway has served goes after that.
+  await settleGateway(tx, network, applied, job, settings);
   await settleSubnets(tx, network, applied);
   if (applied < network.edge_generation) {
     await observe(tx, network, { observed_generation: Math.max(network.observed_generation, applied) });
@@ -137,4 +146,5 @@ async function retried(tx: Tx, job: JobRow): Promise<void> {
     .where("network_id", "=", job.resource_id)
     .where("status", "=", "error")
     .execute();
+  await retryGateway(tx, { id: job.resource_id, organisation_id: job.organisation_id });
 }

@@ -11,6 +11,8 @@ export type SubnetRow = Selectable<Subnet>;
 export type SubnetDetails = SubnetRow & {
   readonly vlan: number | null;
   readonly addresses_used: number;
+  /** The region's edge lets it out by a gateway, or has not said yet that it does not any more. */
+  readonly is_let_out: boolean;
   /** Why the network's job has failed. */
   readonly status_code: string | null;
   readonly status_message: string | null;
@@ -24,6 +26,10 @@ const addressesUsed = sql<number>`(
    where a.organisation_id = subnet.organisation_id and a.subnet_id = subnet.id
      and (a.state = 'used' or a.state = 'quarantined' and a.free_after > clock_timestamp()))`;
 
+const isLetOut = sql<boolean>`exists (
+  select 1 from gateway_subnet g
+   where g.organisation_id = subnet.organisation_id and g.subnet_id = subnet.id and g.is_applied)`;
+
 function subnetDetails(db: Database | Tx, organisationId: string) {
   return db
     .selectFrom("subnet")
@@ -36,6 +42,7 @@ function subnetDetails(db: Database | Tx, organisationId: string) {
     .select([
       vlan.as("vlan"),
       addressesUsed.as("addresses_used"),
+      isLetOut.as("is_let_out"),
       "network.status_code",
       "network.status_message",
       "network.status_job_id",

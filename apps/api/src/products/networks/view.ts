@@ -48,8 +48,7 @@ export function viewSubnet(row: SubnetDetails, showVlan: boolean): Schemas["Subn
     cidr: row.cidr,
     gateway_ip: row.gateway_ip,
     dns_servers: row.dns_servers,
-    // No network has a gateway yet.
-    egress: egressOf(tier, false),
+    egress: egressOf(tier, row.is_let_out),
     vlan: showVlan ? row.vlan : null,
     status: row.status as Schemas["NetworkStatus"],
     // The job is the network's, and so is what became of it.

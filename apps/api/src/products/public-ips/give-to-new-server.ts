@@ -30,6 +30,11 @@ export async function giveToNewServer(
       resource: ip.holder_id,
       fix: `POST /public-ips/${id}/detach`,
     });
+  if (ip.gateway_id !== null)
+    throw conflict("already_attached", "public_ip_of_no_gateway", "The address is a gateway's", {
+      resource: ip.gateway_id,
+      fix: `DELETE /gateways/${ip.gateway_id}`,
+    });
   await tx
     .updateTable("public_ip")
     .set({

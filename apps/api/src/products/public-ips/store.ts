@@ -1,6 +1,6 @@
 import type { RequestQuery } from "@kule/contract/schemas";
 import type { PublicIp } from "@kule/database/generated/rows";
-import type { Holder, PublicIpFacts } from "@kule/rules/public-ips/lifecycle";
+import type { GatewayPlace, Holder, PublicIpFacts } from "@kule/rules/public-ips/lifecycle";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
@@ -27,9 +27,18 @@ type KeeperRow = {
   readonly keeper_locked_reason: string | null;
 };
 
+/** The gateway whose address it is. */
+type GatewayRow = {
+  readonly gateway_name: string | null;
+  readonly gateway_is_deleting: boolean | null;
+  readonly gateway_is_applied: boolean | null;
+  readonly gateway_job_id: string | null;
+};
+
 export type PublicIpDetails = PublicIpRow &
   HolderRow &
-  KeeperRow & { readonly gateway: string; readonly prefix_length: number; readonly vlan: number | null };
+  KeeperRow &
+  GatewayRow & { readonly gateway: string; readonly prefix_length: number; readonly vlan: number | null };
 
 /** The open job of the server that is joined under this name. */
 const jobOf = (server: "server" | "keeper") => sql<string | null>`(
@@ -53,10 +62,23 @@ function details(db: Database | Tx, organisationId: string) {
         .onRef("keeper.id", "=", "public_ip.held_by")
         .onRef("public_ip.held_by", "<>", "public_ip.server_id"),
     )
+    .leftJoin("gateway as way", (join) =>
+      join
+        .onRef("way.organisation_id", "=", "public_ip.organisation_id")
+        .onRef("way.id", "=", "public_ip.gateway_id"),
+    )
     .selectAll("public_ip")
     .select([
       sql<string>`host(public_ip.address)`.as("address"),
       sql<string>`host(ip_pool.gateway)`.as("gateway"),
+      "way.name as gateway_name",
+      "way.is_deleting as gateway_is_deleting",
+      sql<boolean | null>`way.observed_generation > 0`.as("gateway_is_applied"),
+      sql<string | null>`(
+        select job.id from job
+         where job.organisation_id = public_ip.organisation_id and job.resource_id = way.network_id
+           and job.status in ('queued', 'running')
+         order by job.created_at desc limit 1)`.as("gateway_job_id"),
       "ip_pool.prefix_length",
       "ip_pool.vlan",
       "server.id as holder_id",
@@ -122,6 +144,16 @@ export function factsOf(row: PublicIpDetails): PublicIpFacts {
     isProtected: row.protect_delete,
     holder: holderOf(row),
     keeper: keeperOf(row),
+    gateway: gatewayPlace(row),
+  };
+}
+
+export function gatewayPlace(row: PublicIpDetails): GatewayPlace | null {
+  if (row.gateway_id === null) return null;
+  return {
+    id: row.gateway_id,
+    isDeleting: row.gateway_is_deleting === true,
+    isApplied: row.gateway_is_applied === true,
   };
 }
 

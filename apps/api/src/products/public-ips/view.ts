@@ -1,11 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { publicIpActions, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
+import { gatewayIpStatus, publicIpActions, publicIpStatus } from "@kule/rules/public-ips/lifecycle";
 import { factsOf, type PublicIpDetails } from "./store.ts";
 
 /** A public IP as the contract shows it. */
 export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
   const facts = factsOf(row);
-  const status = publicIpStatus(facts);
+  const status = facts.gateway === null ? publicIpStatus(facts) : gatewayIpStatus(facts.gateway);
   const actions = publicIpActions(facts);
   return {
     id: row.id,
@@ -19,8 +19,7 @@ export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
       row.status_code === null
         ? null
         : { code: row.status_code, message: row.status_message ?? "", job_id: row.status_job_id },
-    attached_to:
-      row.holder_id === null ? null : { type: "server", id: row.holder_id, name: row.holder_name ?? "" },
+    attached_to: attachedTo(row),
     requires_reboot: row.requires_reboot,
     ptr: row.ptr,
     labels: row.labels as Schemas["Labels"],
@@ -31,9 +30,15 @@ export function viewPublicIp(row: PublicIpDetails): Schemas["PublicIp"] {
       detach: { ...actions.detach },
       delete: { ...actions.delete },
     },
-    job_id: status === "attaching" || status === "detaching" ? row.holder_job_id : null,
+    job_id:
+      status === "attaching" || status === "detaching" ? (row.holder_job_id ?? row.gateway_job_id) : null,
     generation: row.generation,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
+}
+
+function attachedTo(row: PublicIpDetails): Schemas["PublicIp"]["attached_to"] {
+  if (row.gateway_id !== null) return { type: "gateway", id: row.gateway_id, name: row.gateway_name ?? "" };
+  return row.holder_id === null ? null : { type: "server", id: row.holder_id, name: row.holder_name ?? "" };
 }

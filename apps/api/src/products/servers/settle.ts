@@ -14,6 +14,7 @@ import type { JobEnd, JobHandler } from "../../platform/job-handler.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { settleFilter } from "../firewalls/index.ts";
+import { dropForwardsTo } from "../gateways/settle.ts";
 import { lockWithCompany, settlePublicIps } from "../public-ips/settle.ts";
 import { noteKeysUsed } from "../ssh-keys/store.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
@@ -89,6 +90,8 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
   if (end.status === "succeeded") await noteKeysUsed(tx, server.organisation_id, keysGiven(job, server));
   await settlePublicIps(tx, { ...server, status: settled.status }, job, end, settings);
   await settleFilter(tx, { ...server, ...settledFacts(server, settled) }, job, end);
+  // After the organisation's row and before nothing else: it takes the rows of networks.
+  if (settled.releasesAllocations) await dropForwardsTo(tx, server, job);
   // After the organisation's row, which usage takes: a look at the region takes them in this order, too.
   if (job.kind === "ServerResize" && end.status !== "succeeded") await returnGrowth(tx, server, job, resized);
 }

@@ -84,7 +84,7 @@ async function regionIds(all: TwoOrganisations, region: string, operation: Opera
 /** What the places of a body mean, where the schema cannot tell. */
 export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
   const { a, b } = pools.all;
-  const id = (kind: "ssh_key" | "subnet") =>
+  const id = (kind: "ssh_key" | "subnet" | "network" | "server") =>
     fc.oneof(
       { weight: 4, arbitrary: fc.constant(a.standing[kind]) },
       { weight: 1, arbitrary: fc.constantFrom(b.standing[kind], a.removed[kind], newId("srv")) },
@@ -105,6 +105,14 @@ export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
     "createServer /name": names,
     "createNetwork /name": names,
     "createSubnet /name": names,
+    "createGateway /name": names,
+    "createGateway /network_id": id("network"),
+    "createGateway /subnet_ids/*": id("subnet"),
+    "createGateway /address": fc.constantFrom("100.96.0.77", "100.97.0.77", "192.0.2.1", "10.20.0.1"),
+    "attachGatewaySubnet /subnet_id": id("subnet"),
+    "createPortForward /server_id": id("server"),
+    "createPortForward /protocol": words("tcp", "udp"),
+    "createPortForward /listen_port": fc.integer({ min: 0, max: 70 }),
     "createNetwork /cidr": fc.constantFrom("10.30.0.0/16", "192.168.0.0/20", "172.16.0.0/28", "8.8.8.0/24"),
     "createSubnet /cidr": fc.constantFrom("10.20.7.0/24", "10.20.0.0/16", "10.20.9.0/29", "10.21.0.0/24"),
     // A slug that hostile paths ask for would turn their 404 into something that is there.

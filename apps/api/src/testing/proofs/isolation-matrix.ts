@@ -102,7 +102,7 @@ async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): 
   } else if (place.where === "header") headers[place.name] = headerSafe(state.id);
   else if (place.where === "query") query[place.name] = state.id;
   else {
-    const id = (willSucceed && (await unusedObject(place, actor))) || state.id;
+    const id = (willSucceed && (await unusedObject(place, actor, body))) || state.id;
     body = withValueAt(bodySchema(place.operation) ?? {}, body, place.name, id);
   }
   // A region that belongs to somebody decides alone; a subnet of another region would be one more mistake.
@@ -112,7 +112,18 @@ async function buildCall({ place, actor, state }: Cell, all: TwoOrganisations): 
 }
 
 /** What a body's place uses up when the call succeeds, so that every such call needs its own. */
-async function unusedObject({ kind, operation }: ReferencePlace, { side }: Actor): Promise<string | null> {
+async function unusedObject(
+  { kind, operation }: ReferencePlace,
+  { side }: Actor,
+  body: unknown,
+): Promise<string | null> {
+  const { network_id: network, server_id: server } = body as { network_id?: string; server_id?: string };
+  // A network has one gateway, which serves subnets of that network; and what is forwarded goes to a server behind it.
+  if (kind === "network" && operation === "createGateway") return side.tenant.addNetwork();
+  if (kind === "subnet" && operation === "createGateway") return side.tenant.addSubnet(network ?? "");
+  if (kind === "subnet" && operation === "attachGatewaySubnet")
+    return side.tenant.addSpareSubnet(side.standing.network);
+  if (kind === "server" && operation === "createPortForward") return server ?? null;
   // Whoever is in the subnet is told of the firewall, and has a job under way from then on.
   if (kind === "subnet" && operation === "attachFirewall")
     return side.tenant.addSubnet(side.standing.network);
@@ -229,6 +240,8 @@ const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   subnet: "sub",
   server: "srv",
   console_session: "con",
+  gateway: "gw",
+  port_forward: "pf",
   firewall: "fw",
   firewall_rule: "fwr",
   firewall_attachment: "fwa",

@@ -83,6 +83,10 @@ const again: { readonly [id in OperationId]?: Make } = {
     path: { firewall_id: await tenant.addFirewall() },
     body: touched(count),
   }),
+  updateGateway: async ({ tenant }, _all, count) => ({
+    path: { gateway_id: (await tenant.addGateway()).gateway },
+    body: touched(count),
+  }),
   updateServer: async (side, _all, count) => ({
     path: { server_id: (await side.tenant.addServer(inSubnet(side))).id },
     body: touched(count),

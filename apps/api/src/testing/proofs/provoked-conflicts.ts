@@ -51,8 +51,10 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await owner.patch(`/networks/${networkId}/subnets/${third.id}`, { name: subnet.name });
   await owner.delete(`/networks/${standing.network}`);
   await owner.delete(`/networks/${standing.network}/subnets/${standing.subnet}`);
+  await provokeWithoutEdge(all);
   await provokePoolConflicts(all);
   await provokeFirewallConflicts(all);
+  await provokeGatewayConflicts(all);
   const body = tenant.serverBody({ subnet_id: standing.subnet });
   const server = made(await owner.post("/servers", body)).server.id;
   await owner.post("/servers", body);
@@ -103,6 +105,36 @@ async function provokeFirewallConflicts({ a }: TwoOrganisations): Promise<void> 
   ).firewall;
   await owner.post(`/firewalls/${first.id}/attachments`, { subnet_id });
   await provokeFirewallJobs(a, first.rules[0].id, `/firewalls/${first.id}`, attachments[0].id);
+}
+
+/** Where no edge has to be told of it, what is deleted is gone at once. */
+async function provokeWithoutEdge({ a: { tenant } }: TwoOrganisations): Promise<void> {
+  await tenant.setEdge(false);
+  const network = await tenant.addNetwork();
+  const subnet = await tenant.addSubnet(network);
+  made(await tenant.owner.delete(`/networks/${network}/subnets/${subnet}`));
+  made(await tenant.owner.delete(`/networks/${network}`));
+  await tenant.setEdge(true);
+}
+
+async function provokeGatewayConflicts({ a: { tenant, standing } }: TwoOrganisations): Promise<void> {
+  const { owner } = tenant;
+  const path = `/gateways/${standing.gateway}`;
+  await owner.post("/gateways", tenant.gatewayBody(standing.network));
+  const { gateway: second } = made(
+    await owner.post("/gateways", tenant.gatewayBody(await tenant.addNetwork())),
+  );
+  const { name } = made(await owner.get(path));
+  await owner.patch(`/gateways/${second.id}`, { name });
+  await owner.delete(path);
+  await owner.post(`${path}/subnets`, { subnet_id: standing.subnet });
+  await owner.delete(`${path}/subnets/${standing.subnet}`);
+  const taken = { protocol: "tcp", listen_port: 443, server_id: standing.server };
+  await owner.post(`${path}/port-forwards`, taken);
+  const { port_forward: forward } = made(
+    await owner.post(`${path}/port-forwards`, { ...taken, listen_port: 445 }),
+  );
+  for (let times = 0; times < 2; times += 1) await owner.delete(`${path}/port-forwards/${forward.id}`);
 }
 
 /** The same changes of a firewall that filters nobody, and of one whose server has to be told. */

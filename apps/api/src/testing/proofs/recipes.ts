@@ -1,6 +1,6 @@
 import type { OperationId } from "@kule/contract/schemas";
 import { newId } from "../../platform/ids.ts";
-import { made } from "./tenant.ts";
+import { made, type Tenant } from "./tenant.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
 export type PathIds = Readonly<Record<string, string>>;
@@ -24,7 +24,8 @@ const standing =
       | "job"
       | "ip_pool"
       | "public_ip"
-      | "firewall",
+      | "firewall"
+      | "gateway",
   ) =>
   (side: Side): PathIds => ({ [`${kind}_id`]: side.standing[kind] });
 const ownSubnet = (side: Side): PathIds => ({
@@ -46,6 +47,8 @@ const ownNetwork = (() => {
     return `100.${64 + Math.floor(networks / 256)}.${networks % 256}`;
   };
 })();
+/** The last server that a tenant has put behind a gateway of its own. */
+const reachable = new WeakMap<Tenant, string>();
 /** The name of the last server that a side has made to be rebuilt: it has to be repeated. */
 const rebuilt = new WeakMap<Side, string>();
 
@@ -195,6 +198,42 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
       port: 443,
     }),
   },
+  listGateways: {},
+  createGateway: { body: async ({ tenant }) => tenant.gatewayBody(await tenant.addNetwork()) },
+  getGateway: { path: standing("gateway") },
+  updateGateway: { path: standing("gateway"), body: () => ({ description: "touched" }) },
+  deleteGateway: { path: async ({ tenant }) => ({ gateway_id: (await tenant.addGateway()).gateway }) },
+  attachGatewaySubnet: {
+    path: standing("gateway"),
+    body: async ({ tenant, standing: { network } }) => ({ subnet_id: await tenant.addSpareSubnet(network) }),
+  },
+  detachGatewaySubnet: {
+    path: async ({ tenant }) => {
+      const { gateway, subnet } = await tenant.addGateway();
+      return { gateway_id: gateway, subnet_id: subnet };
+    },
+  },
+  listPortForwards: { path: standing("gateway") },
+  createPortForward: {
+    path: async ({ tenant }) => {
+      const { gateway, subnet } = await tenant.addGateway();
+      reachable.set(tenant, await tenant.addRunningServer({ subnet_id: subnet }));
+      return { gateway_id: gateway };
+    },
+    body: ({ tenant, standing: { server } }) => ({
+      protocol: "tcp",
+      listen_port: 80,
+      server_id: reachable.get(tenant) ?? server,
+      description: tenant.mark,
+    }),
+  },
+  deletePortForward: {
+    path: async ({ tenant }) => {
+      const { gateway, subnet } = await tenant.addGateway();
+      const server = await tenant.addRunningServer({ subnet_id: subnet });
+      return { gateway_id: gateway, port_forward_id: await tenant.addPortForward(gateway, server, 443) };
+    },
+  },
   listIpPools: {},
   createIpPool: {
     body: ({ tenant }) => ({
@@ -283,7 +322,14 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: async (side) => ({ server_id: await side.tenant.addRunningServer(inSubnet(side)) }),
     body: () => ({ package: "m", allow_restart: true, grow_disk: true }),
   },
-  openServerConsole: { path: standing("server"), body: () => ({ take_over: true }) },
+  openServerConsole: {
+    path: async (side) => {
+      // Its region has been heard of, and must not have been silent since.
+      await side.tenant.setEdge(true);
+      return standing("server")(side);
+    },
+    body: () => ({ take_over: true }),
+  },
   listServerConsoleSessions: { path: standing("server") },
   endServerConsoleSession: {
     // Of a server of its own: a fuzzed method may have marked the standing one for removal.

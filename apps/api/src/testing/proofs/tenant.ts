@@ -21,6 +21,7 @@ export class Tenant {
   /** A pool of the region with ranges of 16 addresses, and more of them allocated to this tenant than any proof takes. */
   #publicNetwork = "";
   #publicBlocks = 0;
+  #spareSubnets = 0;
   #count = 0;
 
   private constructor(
@@ -216,6 +217,59 @@ export class Tenant {
     await runJob(this.region.agent, attached.job.id);
     const { rules, attachments } = attached.firewall;
     return { firewall, firewall_rule: rules[0].id, firewall_attachment: attachments[0].id };
+  }
+
+  gatewayBody(network: string, ...subnets: readonly string[]) {
+    return {
+      name: this.name(),
+      network_id: network,
+      subnet_ids: subnets,
+      description: this.mark,
+      labels: { of: this.mark },
+    };
+  }
+
+  /** Whether the region has an edge from here on, as its agent says. */
+  async setEdge(isThere: boolean): Promise<void> {
+    const hypervisor = { kind: "proxmox", reachable: true };
+    const edge = isThere ? { reachable: true } : null;
+    made(await this.region.agent.post("/agent/health", { agent_version: "0.0.0", hypervisor, edge }));
+  }
+
+  /** A small subnet of a network that a recipe may use up. */
+  async addSpareSubnet(network: string): Promise<string> {
+    this.#spareSubnets += 1;
+    const block = this.#spareSubnets;
+    const cidr = `10.20.${128 + Math.floor(block / 16)}.${(block % 16) * 16}/28`;
+    return this.addSubnet(network, { cidr });
+  }
+
+  /** One of a network of its own, whose only subnet it serves; the edge has it. */
+  async addGateway(): Promise<{ gateway: string; network: string; subnet: string }> {
+    const network = await this.addNetwork();
+    const subnet = await this.addSubnet(network);
+    return { gateway: await this.addGatewayTo(network, subnet), network, subnet };
+  }
+
+  async addGatewayTo(network: string, subnet: string): Promise<string> {
+    const { gateway, job } = made(await this.owner.post("/gateways", this.gatewayBody(network, subnet)));
+    await this.tellEdge(job.id);
+    return gateway.id;
+  }
+
+  /** A port of the gateway that is forwarded to the server; the edge has it. */
+  async addPortForward(gateway: string, server: string, port: number): Promise<string> {
+    const wanted = { protocol: "tcp", listen_port: port, server_id: server, description: this.mark };
+    const { port_forward: forward, job } = made(
+      await this.owner.post(`/gateways/${gateway}/port-forwards`, wanted),
+    );
+    await this.tellEdge(job.id);
+    return forward.id;
+  }
+
+  /** Lets the region's edge take what it has been told, with success. */
+  async tellEdge(jobId: string): Promise<void> {
+    await runJob(this.region.agent, jobId, { status: "succeeded" }, ["NetworkApply"]);
   }
 
   async addMember(role: Role = "viewer"): Promise<MemberOfTenant> {

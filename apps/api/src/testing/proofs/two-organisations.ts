@@ -26,6 +26,9 @@ export type Standing = {
   readonly firewall: string;
   readonly firewall_rule: string;
   readonly firewall_attachment: string;
+  /** Of a network of its own; it forwards a port. */
+  readonly gateway: string;
+  readonly port_forward: string;
   /** A pool that only this organisation has addresses of. */
   readonly ip_pool: string;
   readonly ip_pool_range: string;
@@ -50,6 +53,8 @@ export type Removed = Pick<
   | "firewall"
   | "firewall_rule"
   | "firewall_attachment"
+  | "gateway"
+  | "port_forward"
   | "console_session"
 >;
 
@@ -92,8 +97,10 @@ async function fillWorld(
   world: ApiWorld,
   destroyServer: (world: ApiWorld, tenant: Tenant, serverId: string) => Promise<void>,
 ): Promise<TwoOrganisations> {
-  const r1 = await world.addRegion("r1");
-  const r2 = await world.addRegion("r2");
+  // Recipes are called for hundreds of times, and a subnet of each keeps its VLAN.
+  const vlan_range = { first: 100, last: 3999 };
+  const r1 = await world.addRegion("r1", { vlan_range });
+  const r2 = await world.addRegion("r2", { vlan_range });
   const a = await openSide(world, "orga", r1, destroyServer);
   const b = await openSide(world, "orgb", r2, destroyServer);
 
@@ -173,6 +180,7 @@ async function firstCursors(world: ApiWorld, sides: readonly Side[]): Promise<Ma
         .replace("{network_id}", standing.network)
         .replace("{ip_pool_id}", standing.ip_pool)
         .replace("{server_id}", standing.server)
+        .replace("{gateway_id}", standing.gateway)
         .replace("{region}", "r1");
       const { next_cursor: cursor } = made(await caller.get(`${path}?limit=1`));
       if (cursor === null) throw new Error(`${info.id} has no second page for ${tenant.slug}`);
@@ -252,7 +260,14 @@ async function openSide(
   made(await tenant.owner.delete(`/networks/${network}/subnets/${removed.subnet}`));
   await destroyServer(world, tenant, removed.server);
 
+  await tenant.setEdge(true);
+  const gateway = await tenant.addGatewayTo(network, subnet);
+  const portForward = await tenant.addPortForward(gateway, server, 443);
+  const removedGateway = await removeGateway(tenant);
+
   // Every list has a second page.
+  await tenant.addGateway();
+  await tenant.addPortForward(gateway, server, 444);
   await tenant.addNetwork();
   await tenant.addSubnet(network);
   await tenant.addSshKey();
@@ -276,11 +291,25 @@ async function openSide(
     job,
     public_ip: publicIp,
     ...(await tenant.addUsedFirewall({ subnet_id: subnet })),
+    gateway,
+    port_forward: portForward,
     ip_pool: pool,
     ip_pool_range: ranges[0].id,
     ip_pool_address: allocations.at(-1).address,
     console_session: screen,
     region: only.slug,
   };
-  return { tenant, standing, removed };
+  return { tenant, standing, removed: { ...removed, ...removedGateway } };
+}
+
+/** A gateway and a port that it has forwarded, both gone from the region's edge. */
+async function removeGateway(tenant: Tenant): Promise<Pick<Removed, "gateway" | "port_forward">> {
+  const { gateway, subnet } = await tenant.addGateway();
+  const server = await tenant.addRunningServer({ subnet_id: subnet });
+  const forward = await tenant.addPortForward(gateway, server, 443);
+  for (const path of [`/gateways/${gateway}/port-forwards/${forward}`, `/gateways/${gateway}`]) {
+    const { job } = made(await tenant.owner.delete(path));
+    await tenant.tellEdge(job.id);
+  }
+  return { gateway, port_forward: forward };
 }

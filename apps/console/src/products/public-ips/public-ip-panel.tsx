@@ -41,8 +41,10 @@ export function PublicIpPanel(props: PublicIpsPageProps & { readonly ip: PublicI
           <dd>
             {ip.attached_to === null ? (
               messages.common.none
-            ) : (
+            ) : ip.attached_to.type === "server" ? (
               <a href={`/servers/${ip.attached_to.id}`}>{ip.attached_to.name}</a>
+            ) : (
+              ip.attached_to.name
             )}
             {ip.job_id === null ? null : (
               <>

@@ -1,0 +1,116 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import { decideCreateGateway } from "@kule/rules/gateways/lifecycle";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Database, Tx } from "../../platform/database.ts";
+import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { isId, newId } from "../../platform/ids.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { findNetwork, lockNetwork, type NetworkRow } from "../networks/store.ts";
+import { takePublicIp } from "../public-ips/allocation.ts";
+import { takeQuota } from "../quotas/index.ts";
+import { nextGeneration, toldEdge } from "./answer.ts";
+import { gatewayNameTaken } from "./conflicts.ts";
+import { servableSubnets } from "./facts.ts";
+import { gatewayIn } from "./store.ts";
+import { serve } from "./subnets.ts";
+
+type Body = RequestBody<"createGateway">;
+
+export async function checkCreateGateway(
+  request: ApiRequest<"createGateway">,
+  body: Partial<Body>,
+): Promise<FieldError[]> {
+  const { db, organisationId } = request;
+  if (body.network_id === undefined) return [];
+  const network = isId("net", body.network_id)
+    ? await findNetwork(db, organisationId, body.network_id)
+    : null;
+  if (network === null) return [fieldError("/network_id", "not_found", "no such network")];
+  const known = await servableSubnets(db, organisationId, network.id);
+  return strangers(body.subnet_ids ?? [], known);
+}
+
+function strangers(ids: readonly string[], known: readonly { readonly id: string }[]): FieldError[] {
+  return ids.flatMap((id, index) =>
+    known.some((subnet) => subnet.id === id)
+      ? []
+      : fieldError(`/subnet_ids/${index}`, "not_found", "no such subnet in the network"),
+  );
+}
+
+/**
+ * The address is taken before the network's row is locked, as everywhere: usage takes the organisation's row, which goes
+ * before it. So what stands in the way is asked twice; the first time is for a better answer than "no address".
+ */
+export async function createGateway(request: ApiRequest<"createGateway">, tx: Tx): Promise<Outcome> {
+  const { body, organisationId } = request;
+  const found = await findNetwork(tx, organisationId, body.network_id);
+  if (found === null) throw networkGone();
+  await refuse(tx, found, body);
+  await takeQuota(tx, organisationId, { public_ips: 1 });
+  const publicIpId = await takePublicIp(tx, {
+    organisationId,
+    region: found.region,
+    version: 4,
+    address: body.address ?? null,
+    more: {},
+  });
+  const network = await lockNetwork(tx, organisationId, found.id);
+  if (network === null) throw networkGone();
+  await refuse(tx, network, body);
+  const row = await tx
+    .insertInto("gateway")
+    .values({
+      id: newId("gw"),
+      organisation_id: organisationId,
+      region: network.region,
+      network_id: network.id,
+      name: body.name,
+      description: body.description ?? "",
+      labels: JSON.stringify(body.labels ?? {}),
+      wanted_generation: nextGeneration(network),
+    })
+    .onConflict((on) => on.constraint("gateway_name").doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) throw gatewayNameTaken(body.name, network.region);
+  await tx
+    .updateTable("public_ip")
+    .set({ gateway_id: row.id })
+    .where("organisation_id", "=", organisationId)
+    .where("id", "=", publicIpId)
+    .execute();
+  for (const subnetId of body.subnet_ids ?? []) await serve(tx, row, subnetId, nextGeneration(network));
+  return toldEdge(request, tx, row, { isNew: true });
+}
+
+/** @throws Conflict for what stands in the way */
+async function refuse(tx: Tx, network: NetworkRow, body: Body): Promise<void> {
+  const subnets = await servableSubnets(tx, network.organisation_id, network.id);
+  // One may have gone since it was looked for.
+  const gone = strangers(body.subnet_ids ?? [], subnets);
+  if (gone.length > 0) throw new Invalid(gone);
+  const other = await gatewayIn(tx, network.organisation_id, network.id);
+  const [refusal] = decideCreateGateway({
+    region: await regionFacts(tx, network.region),
+    network: {
+      id: network.id,
+      isDeleting: network.status === "deleting",
+      gateway: other === null ? null : { id: other.id, isDeleting: other.is_deleting },
+    },
+    subnets: subnets.filter(({ id }) => body.subnet_ids?.includes(id)),
+  });
+  if (refusal !== undefined) throw new Conflict({ ...refusal });
+}
+
+async function regionFacts(db: Database | Tx, slug: string) {
+  const { maintenance, has_edge } = await db
+    .selectFrom("region")
+    .select(["maintenance", "has_edge"])
+    .where("slug", "=", slug)
+    .executeTakeFirstOrThrow();
+  return { slug, maintenance, hasEdge: has_edge };
+}
+
+const networkGone = () => new Invalid([fieldError("/network_id", "not_found", "no such network")]);

@@ -1,0 +1,24 @@
+import { decideDeleteGateway } from "@kule/rules/gateways/lifecycle";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { Conflict } from "../../platform/errors.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { nextGeneration, toldEdge } from "./answer.ts";
+import { lockGateway } from "./lock.ts";
+import { changeGatewayRow, type GatewayDetails } from "./store.ts";
+import { leave } from "./subnets.ts";
+
+/** It is gone, and its address at rest, when the edge has let go of it: see settle.ts. */
+export async function deleteGateway(
+  request: ApiRequest<"deleteGateway">,
+  tx: Tx,
+  found: GatewayDetails,
+): Promise<Outcome> {
+  const { network, gateway, facts } = await lockGateway(request, tx, found);
+  const [refusal] = decideDeleteGateway(facts);
+  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  const generation = nextGeneration(network);
+  await leave(tx, gateway, facts.servedIds, generation);
+  await changeGatewayRow(tx, gateway, { is_deleting: true }, generation);
+  return toldEdge(request, tx, gateway);
+}

@@ -1,0 +1,479 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { GatewayWorld, must } from "../../testing/gateway-world.ts";
+import type { ServerWorld } from "../../testing/server-world.ts";
+
+let world: GatewayWorld;
+let servers: ServerWorld;
+
+beforeAll(async () => {
+  world = await GatewayWorld.open();
+  servers = world.servers;
+});
+afterEach(async () => {
+  await world.settle();
+  expect(await world.violations()).toEqual([]);
+});
+afterAll(async () => {
+  await world.close();
+});
+
+const subnet = async (network: { readonly id: string }, id: string) =>
+  must(servers.owned.get(`/networks/${network.id}/subnets/${id}`));
+const addressState = async (address: string) =>
+  (await servers.rows("select state, free_after from public_address where address = $1", [address]))[0];
+const usedAddresses = async () =>
+  (await servers.rows("select host(address) as a from public_address where state = 'used'")).length;
+/** The next job of a network, held by an agent. */
+const claimApply = () => servers.agent.take("NetworkApply");
+const explain = async (network: { readonly id: string }, question: object) =>
+  must(servers.owned.post(`/networks/${network.id}/explain`, question));
+
+describe("a gateway", () => {
+  it("is there when the edge has it, with an address that everything leaves with", async () => {
+    const network = await world.network();
+    const answer = await world.create(network, { subnet_ids: [network.app], labels: { of: "shop" } });
+    expect(answer).toMatchObject({
+      status: 202,
+      body: {
+        gateway: {
+          network_id: network.id,
+          status: "provisioning",
+          observed_generation: 0,
+          subnets: [{ subnet_id: network.app, name: "app", status: "attaching" }],
+          port_forwards: 0,
+          labels: { of: "shop" },
+        },
+        job: { kind: "NetworkApply", status: "queued" },
+      },
+    });
+    const { gateway, job } = answer.body;
+    expect(answer.headers.get("Location")).toBe(`/api/v1/gateways/${gateway.id}`);
+    expect(gateway.job_id).toBe(job.id);
+    expect(await subnet(network, network.app)).toMatchObject({ egress: "none" });
+    expect(await must(servers.owned.get(`/public-ips/${gateway.public_ip.id}`))).toMatchObject({
+      status: "attaching",
+      attached_to: { type: "gateway", id: gateway.id, name: gateway.name },
+      job_id: job.id,
+    });
+
+    const told = (await world.settle()).get(network.id);
+    expect(told?.gateway).toEqual({
+      id: gateway.id,
+      address: gateway.public_ip.address,
+      prefix_length: 24,
+      next_hop: "203.0.113.1",
+      vlan: 77,
+      subnet_ids: [network.app],
+      port_forwards: [],
+    });
+    expect(await world.get(gateway.id)).toMatchObject({
+      status: "active",
+      observed_generation: 1,
+      job_id: null,
+      subnets: [{ status: "ready" }],
+    });
+    expect(await must(servers.owned.get(`/public-ips/${gateway.public_ip.id}`))).toMatchObject({
+      status: "attached",
+    });
+    const egress = [network.app, network.mgmt, network.data].map(
+      async (id) => (await subnet(network, id)).egress,
+    );
+    expect(await Promise.all(egress)).toEqual(["gateway", "none", "forbidden"]);
+  });
+
+  it("has the address that was asked for, and no other organisation's", async () => {
+    const network = await world.network();
+    const other = await servers.world.addOrganisation("other");
+    await must(
+      servers.world.operator.post(`/ip-pools/${world.pool}/allocations`, {
+        organisation_id: other.id,
+        addresses: ["203.0.113.250"],
+      }),
+    );
+    expect(await world.create(network, { address: "203.0.113.250" })).toMatchObject({
+      status: 409,
+      body: { code: "no_public_ip_available" },
+    });
+    const { gateway } = await must(world.create(network, { address: "203.0.113.40" }));
+    expect(gateway.public_ip.address).toBe("203.0.113.40");
+  });
+
+  it("is of one name in a region, and the only one of its network; what is refused holds no address", async () => {
+    const network = await world.network();
+    const first = await world.gateway(network, network.app);
+    const before = await usedAddresses();
+    const second = await world.network();
+    expect(await world.create(second, { name: first.name })).toMatchObject({
+      status: 409,
+      body: { code: "name_taken" },
+    });
+    expect(await world.create(network)).toMatchObject({
+      status: 409,
+      body: { code: "already_attached", precondition: { resource: first.id } },
+    });
+    expect(await world.create(second, { subnet_ids: [second.app, second.data] })).toMatchObject({
+      status: 409,
+      body: { code: "tier_forbids_egress", precondition: { resource: second.data } },
+    });
+    expect(await world.create(second, { subnet_ids: [network.app, "sub_x"] })).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer: "/subnet_ids/0" }, { pointer: "/subnet_ids/1" }] },
+    });
+    expect(await usedAddresses()).toBe(before);
+  });
+
+  it("needs an address, and room in the organisation's quota", async () => {
+    const network = await world.network();
+    const free = await servers.rows(
+      `update public_address set allocated_to = null where allocated_to = $1 and state in ('free', 'quarantined')
+       returning host(address) as address`,
+      [servers.organisation.id],
+    );
+    try {
+      expect(await world.create(network)).toMatchObject({
+        status: 409,
+        body: { code: "no_public_ip_available" },
+      });
+    } finally {
+      await servers.rows("update public_address set allocated_to = $1 where host(address) = any ($2)", [
+        servers.organisation.id,
+        free.map(({ address }: { address: string }) => address),
+      ]);
+    }
+    const { operator } = servers.world;
+    const quotas = `/organisations/${servers.organisation.id}/quotas`;
+    await must(operator.put(quotas, { limits: { public_ips: await usedAddresses() } }));
+    try {
+      expect(await world.create(network)).toMatchObject({
+        status: 409,
+        body: { code: "quota_exceeded", precondition: { quota: { name: "public_ips" } } },
+      });
+    } finally {
+      await must(operator.put(quotas, { limits: { public_ips: null } }));
+    }
+  });
+
+  it("needs a region with an edge, and one that is open", async () => {
+    const lonely = await servers.world.addRegion("edgeless");
+    const { network } = await must(
+      servers.owned.post("/networks", { name: world.name(), region: lonely.slug }),
+    );
+    expect(await world.create(network)).toMatchObject({
+      status: 409,
+      body: { code: "region_unavailable", precondition: { name: "region_has_edge" } },
+    });
+    const here = await world.network();
+    await must(servers.world.operator.patch(`/regions/${servers.region}`, { maintenance: true }));
+    try {
+      expect(await world.create(here)).toMatchObject({
+        status: 409,
+        body: { code: "region_unavailable", precondition: { name: "region_open" } },
+      });
+    } finally {
+      await must(servers.world.operator.patch(`/regions/${servers.region}`, { maintenance: false }));
+    }
+  });
+
+  it("is renamed without a word to the edge, and not under another's name", async () => {
+    const [one, two] = [
+      await world.gateway(await world.network()),
+      await world.gateway(await world.network()),
+    ];
+    const renamed = await servers.owned.patch(
+      `/gateways/${one.id}`,
+      { name: "way-out", labels: { a: "b" } },
+      { "If-Match": `"g${one.generation}"` },
+    );
+    expect(renamed).toMatchObject({
+      status: 200,
+      body: { job: null, gateway: { name: "way-out", status: "active", labels: { a: "b" } } },
+    });
+    expect(await servers.owned.patch(`/gateways/${two.id}`, { name: "way-out" })).toMatchObject({
+      status: 409,
+      body: { code: "name_taken" },
+    });
+    const stale = { "If-Match": `"g${one.generation}"` };
+    expect((await servers.owned.delete(`/gateways/${one.id}`, stale)).status).toBe(412);
+    const listed = await must(servers.owned.get("/gateways?name=way-out"));
+    expect(listed.items).toEqual([(await servers.owned.get(`/gateways/${one.id}`)).body]);
+  });
+
+  it("keeps its address to itself", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network, network.app);
+    const server = await world.server(network.app);
+    const ip = `/public-ips/${gateway.public_ip.id}`;
+    for (const force of [false, true])
+      expect(await servers.owned.post(`${ip}/attach`, { server_id: server.id, force })).toMatchObject({
+        status: 409,
+        body: { code: "already_attached", precondition: { resource: gateway.id } },
+      });
+    expect(await servers.owned.post(`${ip}/detach`)).toMatchObject({ status: 409, body: { code: "in_use" } });
+    expect(await servers.owned.delete(ip)).toMatchObject({ status: 409, body: { code: "in_use" } });
+    const wanted = servers.body({ subnet_id: network.app, public_ip: gateway.public_ip.id });
+    expect(await servers.owned.post("/servers", wanted)).toMatchObject({
+      status: 409,
+      body: { code: "already_attached", precondition: { resource: gateway.id } },
+    });
+  });
+});
+
+describe("a subnet", () => {
+  it("is let out from when the edge has it until the edge has let go of it", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network);
+    const path = `/gateways/${gateway.id}/subnets`;
+    const attached = await servers.owned.post(path, { subnet_id: network.mgmt });
+    expect(attached).toMatchObject({
+      status: 202,
+      body: { gateway: { status: "updating", subnets: [{ subnet_id: network.mgmt, status: "attaching" }] } },
+    });
+    expect((await subnet(network, network.mgmt)).egress).toBe("none");
+    expect(await servers.owned.post(path, { subnet_id: network.mgmt })).toMatchObject({
+      status: 409,
+      body: { code: "already_attached" },
+    });
+    await world.settle();
+    expect((await subnet(network, network.mgmt)).egress).toBe("gateway");
+    expect(await servers.owned.delete(`/networks/${network.id}/subnets/${network.mgmt}`)).toMatchObject({
+      status: 409,
+      body: { code: "in_use", precondition: { resource: gateway.id } },
+    });
+
+    const left = await servers.owned.delete(`${path}/${network.mgmt}`);
+    expect(left).toMatchObject({
+      status: 202,
+      body: { gateway: { status: "updating", subnets: [{ status: "detaching" }] } },
+    });
+    expect((await subnet(network, network.mgmt)).egress).toBe("gateway");
+    expect(await servers.owned.delete(`${path}/${network.mgmt}`)).toMatchObject({
+      status: 409,
+      body: { code: "not_attached" },
+    });
+    expect(await servers.owned.delete(`/networks/${network.id}/subnets/${network.mgmt}`)).toMatchObject({
+      status: 409,
+      body: { code: "in_use" },
+    });
+    expect((await world.settle()).get(network.id)?.gateway?.subnet_ids).toEqual([]);
+    expect((await subnet(network, network.mgmt)).egress).toBe("none");
+    expect(await world.get(gateway.id)).toMatchObject({ status: "active", subnets: [] });
+    expect((await servers.owned.delete(`/networks/${network.id}/subnets/${network.mgmt}`)).status).toBe(202);
+  });
+
+  it("of tier data is let out by no path", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network, network.app);
+    expect(await world.create(await world.network(), { subnet_ids: [network.data] })).toMatchObject({
+      status: 422,
+    });
+    expect(
+      await servers.owned.post(`/gateways/${gateway.id}/subnets`, { subnet_id: network.data }),
+    ).toMatchObject({ status: 409, body: { code: "tier_forbids_egress" } });
+    const inside = await world.server(network.data);
+    expect(await world.forward(gateway, inside.id)).toMatchObject({
+      status: 409,
+      body: { code: "tier_forbids_egress", precondition: { resource: network.data } },
+    });
+    const change = await servers.owned.patch(`/networks/${network.id}/subnets/${network.app}`, {
+      tier: "data",
+    });
+    expect(change.status).toBe(422);
+  });
+
+  it("of tier data is refused by the database, whoever writes", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network, network.app);
+    const serve = (tier: string) =>
+      servers.rows(
+        `insert into gateway_subnet (subnet_id, organisation_id, network_id, gateway_id, tier, wanted_generation)
+         values ($1, $2, $3, $4, $5, 1)`,
+        [network.data, servers.organisation.id, network.id, gateway.id, tier],
+      );
+    await expect(serve("data")).rejects.toMatchObject({ constraint: "gateway_serves_no_data" });
+    await expect(serve("app")).rejects.toMatchObject({ constraint: "gateway_subnet_tier" });
+    await expect(
+      servers.rows("update subnet set tier = 'data' where id = $1", [network.app]),
+    ).rejects.toMatchObject({ constraint: "gateway_subnet_tier" });
+    await expect(
+      servers.rows("update gateway_subnet set tier = 'data' where subnet_id = $1", [network.app]),
+    ).rejects.toMatchObject({ constraint: "gateway_serves_no_data" });
+  });
+
+  it("that is served while the edge is being told comes with the next job", async () => {
+    const network = await world.network();
+    const { gateway } = await must(world.create(network, { subnet_ids: [network.app] }));
+    const first = await claimApply();
+    await must(servers.owned.post(`/gateways/${gateway.id}/subnets`, { subnet_id: network.mgmt }));
+    await servers.agent.end(first, { status: "succeeded" });
+    expect(await world.get(gateway.id)).toMatchObject({
+      status: "provisioning",
+      subnets: [{ status: "ready" }, { status: "attaching" }],
+    });
+    const told = (await world.settle()).get(network.id);
+    expect(told?.gateway?.subnet_ids).toEqual([network.app, network.mgmt].sort());
+    expect(await world.get(gateway.id)).toMatchObject({
+      status: "active",
+      subnets: [{ status: "ready" }, { status: "ready" }],
+    });
+  });
+
+  it("that is served again before the edge has let go of it never leaves", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network, network.app);
+    const path = `/gateways/${gateway.id}/subnets`;
+    await must(servers.owned.delete(`${path}/${network.app}`));
+    await must(servers.owned.post(path, { subnet_id: network.app }));
+    expect((await world.settle()).get(network.id)?.gateway?.subnet_ids).toEqual([network.app]);
+    expect(await world.get(gateway.id)).toMatchObject({ status: "active", subnets: [{ status: "ready" }] });
+  });
+});
+
+describe("a gateway that is taken away", () => {
+  it("is gone, and its address at rest, when the edge has let go of it", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network, network.app);
+    expect(await servers.owned.delete(`/networks/${network.id}`)).toMatchObject({ status: 409 });
+    const deleted = await servers.owned.delete(`/gateways/${gateway.id}`);
+    expect(deleted).toMatchObject({
+      status: 202,
+      body: { gateway: { status: "deleting", subnets: [{ status: "detaching" }] } },
+    });
+    for (const refused of [
+      await servers.owned.delete(`/gateways/${gateway.id}`),
+      await servers.owned.patch(`/gateways/${gateway.id}`, { name: "late" }),
+      await servers.owned.post(`/gateways/${gateway.id}/subnets`, { subnet_id: network.mgmt }),
+      await world.create(network),
+    ])
+      expect(refused).toMatchObject({ status: 409, body: { code: "resource_deleting" } });
+    // Nobody works in the region: it is in force there, and nobody else may have its address.
+    expect(await addressState(gateway.public_ip.address)).toMatchObject({ state: "used" });
+    expect((await subnet(network, network.app)).egress).toBe("gateway");
+    expect(await must(servers.owned.get(`/public-ips/${gateway.public_ip.id}`))).toMatchObject({
+      status: "detaching",
+    });
+
+    expect((await world.settle()).get(network.id)?.gateway).toBeNull();
+    expect((await servers.owned.get(`/gateways/${gateway.id}`)).status).toBe(404);
+    expect((await servers.owned.get(`/public-ips/${gateway.public_ip.id}`)).status).toBe(404);
+    const rests = await addressState(gateway.public_ip.address);
+    expect(rests).toMatchObject({ state: "quarantined" });
+    expect(rests.free_after.getTime()).toBeGreaterThan(Date.now() + 60_000);
+    expect((await subnet(network, network.app)).egress).toBe("none");
+    expect((await world.create(network)).status).toBe(202);
+  });
+
+  it("before the edge has ever had it gives its address back as well", async () => {
+    const network = await world.network();
+    const before = await usedAddresses();
+    const { gateway } = await must(world.create(network, { subnet_ids: [network.app] }));
+    await must(servers.owned.delete(`/gateways/${gateway.id}`));
+    expect(await usedAddresses()).toBe(before + 1);
+    await world.settle();
+    expect(await usedAddresses()).toBe(before);
+  });
+
+  it("while the edge is being told of it stays until the edge has been told otherwise", async () => {
+    const network = await world.network();
+    const { gateway } = await must(world.create(network));
+    const first = await claimApply();
+    await must(servers.owned.delete(`/gateways/${gateway.id}`));
+    await servers.agent.end(first, { status: "succeeded" });
+    expect(await world.get(gateway.id)).toMatchObject({ status: "deleting" });
+    expect(await addressState(gateway.public_ip.address)).toMatchObject({ state: "used" });
+    await world.settle();
+    expect((await servers.owned.get(`/gateways/${gateway.id}`)).status).toBe(404);
+  });
+
+  it("says why it is still there when the job has failed, and goes when it is tried again", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network, network.app);
+    await must(servers.owned.delete(`/gateways/${gateway.id}`));
+    const job = await claimApply();
+    await servers.agent.fail(job, "edge_unreachable");
+    expect(await world.get(gateway.id)).toMatchObject({
+      status: "deleting",
+      status_reason: { code: "apply_failed", job_id: job.id },
+    });
+    expect(await addressState(gateway.public_ip.address)).toMatchObject({ state: "used" });
+    await must(servers.owned.post(`/jobs/${job.id}/retry`));
+    expect(await world.get(gateway.id)).toMatchObject({ status: "deleting", status_reason: null });
+    await world.settle();
+    expect(await addressState(gateway.public_ip.address)).toMatchObject({ state: "quarantined" });
+  });
+
+  it("leaves an address that is protected to the organisation", async () => {
+    const gateway = await world.gateway(await world.network());
+    const ip = `/public-ips/${gateway.public_ip.id}`;
+    await must(servers.owned.patch(ip, { protection: { delete: true } }));
+    await must(servers.owned.delete(`/gateways/${gateway.id}`));
+    await world.settle();
+    expect(await must(servers.owned.get(ip))).toMatchObject({ status: "free", attached_to: null });
+  });
+});
+
+describe("a change that the edge did not take", () => {
+  it("leaves in force what was there, says why, and comes with the next one", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network, network.app);
+    await must(servers.owned.post(`/gateways/${gateway.id}/subnets`, { subnet_id: network.mgmt }));
+    const job = await claimApply();
+    await servers.agent.fail(job, "edge_unreachable");
+    expect(await world.get(gateway.id)).toMatchObject({
+      status: "error",
+      status_reason: { code: "apply_failed", job_id: job.id },
+      subnets: [{ status: "ready" }, { status: "attaching" }],
+    });
+    await must(servers.owned.delete(`/gateways/${gateway.id}/subnets/${network.app}`));
+    expect(await world.get(gateway.id)).toMatchObject({ status: "updating", status_reason: null });
+    await world.settle();
+    expect(await world.get(gateway.id)).toMatchObject({
+      status: "active",
+      subnets: [{ subnet_id: network.mgmt, status: "ready" }],
+    });
+  });
+});
+
+describe("the way of a packet", () => {
+  it("is explained by gateways and forwarded ports", async () => {
+    const network = await world.network();
+    const server = await world.server(network.app);
+    const out = {
+      from: { server_id: server.id },
+      to: { address: "198.51.100.7" },
+      protocol: "tcp",
+      port: 443,
+    };
+    expect(await explain(network, out)).toMatchObject({
+      verdict: "denied",
+      decided_by: { type: "gateway", resource: null },
+    });
+    const gateway = await world.gateway(network, network.app);
+    expect(await explain(network, out)).toMatchObject({
+      verdict: "allowed",
+      decided_by: { type: "gateway", resource: gateway.id },
+    });
+    const unserved = await world.server(network.mgmt);
+    expect(await explain(network, { ...out, from: { server_id: unserved.id } })).toMatchObject({
+      verdict: "denied",
+      decided_by: { type: "gateway", resource: gateway.id },
+    });
+    const { port_forward: forward } = await must(world.forward(gateway, server.id));
+    const into = { from: { address: "198.51.100.7" }, to: { address: gateway.public_ip.address } };
+    expect(await explain(network, { ...into, protocol: "tcp", port: 443 })).toMatchObject({
+      verdict: "allowed",
+      decided_by: { type: "port_forward", resource: forward.id },
+    });
+    expect(await explain(network, { ...into, protocol: "tcp", port: 22 })).toMatchObject({
+      verdict: "denied",
+      decided_by: { type: "gateway", resource: gateway.id },
+    });
+    const [inside, elsewhere] = [await world.server(network.data), await world.network()];
+    expect(await explain(network, { ...out, from: { server_id: inside.id } })).toMatchObject({
+      verdict: "denied",
+      decided_by: { type: "tier", resource: network.data },
+    });
+    // Of another network, and so of another gateway's business.
+    const question = { ...into, protocol: "tcp", port: 443 };
+    expect((await servers.owned.post(`/networks/${elsewhere.id}/explain`, question)).status).toBe(422);
+  });
+});

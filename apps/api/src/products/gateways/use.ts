@@ -1,0 +1,40 @@
+import type { Tx } from "../../platform/database.ts";
+import { type Conflict, conflict } from "../../platform/errors.ts";
+import { gatewayIn } from "./store.ts";
+
+/** Why a subnet or a network cannot go: it has a way out, or the edge has not let go of it yet; null when neither. */
+export async function usedByGateway(
+  tx: Tx,
+  organisationId: string,
+  what: { readonly subnet_id: string } | { readonly network_id: string },
+): Promise<Conflict | null> {
+  if ("network_id" in what) {
+    const gateway = await gatewayIn(tx, organisationId, what.network_id);
+    if (gateway === null) return null;
+    return conflict(
+      "in_use",
+      "network_without_gateway",
+      gateway.is_deleting
+        ? "the region's edge has not let go of the network's gateway yet"
+        : "the network has a gateway",
+      { resource: gateway.id, fix: gateway.is_deleting ? null : `DELETE /gateways/${gateway.id}` },
+    );
+  }
+  const served = await tx
+    .selectFrom("gateway_subnet")
+    .select(["gateway_id", "left_generation"])
+    .where("organisation_id", "=", organisationId)
+    .where("subnet_id", "=", what.subnet_id)
+    .executeTakeFirst();
+  if (served === undefined) return null;
+  const isLeaving = served.left_generation !== null;
+  return conflict(
+    "in_use",
+    "subnet_without_gateway",
+    isLeaving ? "the region's edge still lets the subnet out" : "a gateway serves the subnet",
+    {
+      resource: served.gateway_id,
+      fix: isLeaving ? null : `DELETE /gateways/${served.gateway_id}/subnets/${what.subnet_id}`,
+    },
+  );
+}
