@@ -7,6 +7,7 @@ import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
 import type { Log } from "./log.ts";
 import { consoleRoutes } from "./products/consoles/routes.tsx";
 import { firewallRoutes } from "./products/firewalls/routes.tsx";
+import { gatewayRoutes } from "./products/gateways/routes.tsx";
 import { ipPoolRoutes } from "./products/ip-pools/routes.tsx";
 import { jobRoutes } from "./products/jobs/routes.tsx";
 import { networkRoutes } from "./products/networks/routes.tsx";
@@ -89,6 +90,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", operatorRoutes(services));
   app.route("/", networkRoutes());
   app.route("/", firewallRoutes());
+  app.route("/", gatewayRoutes());
   app.route("/", publicIpRoutes());
   app.route("/", ipPoolRoutes());
   app.route("/", jobRoutes(services));

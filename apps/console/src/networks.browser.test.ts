@@ -11,6 +11,7 @@ import {
   type WatchedPage,
 } from "./testing/browser.ts";
 import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { fakeGateway } from "./testing/fake-gateways.ts";
 import { seedNetworks } from "./testing/seed-networks.ts";
 
 type Edges = { readonly left: number; readonly right: number };
@@ -90,6 +91,9 @@ describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 12
     const [subnet] = world.api.state.subnets;
     if (subnet === undefined) throw new Error("no subnet");
     subnet.egress = "gateway";
+    const [network] = world.api.state.networks;
+    if (network === undefined) throw new Error("no network");
+    world.api.state.gateways.push(fakeGateway("out", network, [subnet.id], "203.0.113.77"));
     await page.waitForSelector(".map[data-size=wide] .map-gateway");
     expect(await page.locator(".map[data-size=wide] .map-wires [data-out]").count()).toBe(1);
     expect(await accessibilityProblems(page)).toEqual([]);

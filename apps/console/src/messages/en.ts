@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { gatewaysEn } from "./en-gateways.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
 
@@ -8,6 +9,7 @@ export const en = {
   locale: "en",
   ...operatorEn,
   ...networkingEn,
+  ...gatewaysEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {
@@ -603,7 +605,6 @@ export const en = {
       deleting: "deleting",
       error: "error",
     },
-    open: (name: string) => `Map of ${name}`,
     notices: { deleted: "The network is deleted." } as Readonly<Record<string, string>>,
   },
   jobs: {

@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Messages } from "./messages.ts";
+import { gatewaysTr } from "./tr-gateways.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
 
@@ -25,6 +26,7 @@ export const tr = {
   locale: "tr",
   ...operatorTr,
   ...networkingTr,
+  ...gatewaysTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {
@@ -608,7 +610,6 @@ export const tr = {
       deleting: "siliniyor",
       error: "hatalı",
     },
-    open: (name: string) => `${name} haritası`,
     notices: { deleted: "Ağ silindi." },
   },
   jobs: {

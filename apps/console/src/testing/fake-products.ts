@@ -4,6 +4,7 @@ import { streamSSE } from "hono/streaming";
 import type { Answer, Operation } from "./fake-api.ts";
 import { registerConsoleSessions } from "./fake-consoles.ts";
 import { registerFirewalls } from "./fake-firewalls.ts";
+import { registerGateways } from "./fake-gateways.ts";
 import { registerIpPools } from "./fake-ip-pools.ts";
 import { registerNetworks } from "./fake-networks.ts";
 import { registerOperator } from "./fake-operator.ts";
@@ -24,6 +25,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerSshKeys(operation, state);
   registerNetworks(operation, state);
   registerFirewalls(operation, state);
+  registerGateways(operation, state);
   registerOperator(operation, state);
   registerPublicIps(operation, state);
   registerConsoleSessions(operation, state);

@@ -34,6 +34,10 @@ const member = [
   "network:create",
   "network:update",
   "network:delete",
+  "gateway:read",
+  "gateway:create",
+  "gateway:update",
+  "gateway:delete",
   "firewall:read",
   "firewall:create",
   "firewall:update",
@@ -124,6 +128,8 @@ export class FakeState {
   readonly networks: Schemas["Network"][] = [];
   readonly subnets: Schemas["Subnet"][] = [];
   readonly firewalls: Schemas["Firewall"][] = [];
+  readonly gateways: Schemas["Gateway"][] = [];
+  readonly portForwards: Schemas["PortForward"][] = [];
   readonly drift: Schemas["Drift"][] = [];
   readonly regions: Schemas["Region"][] = [{ ...fakeRegion }];
   readonly agentTokens: Schemas["Token"][] = [];

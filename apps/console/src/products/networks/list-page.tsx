@@ -11,7 +11,11 @@ export function NetworksPage(props: Props) {
   const mayCreate = session === null || may(session, "network:create");
   return (
     <Shell view={view} title={messages.networks.title} section="networks">
-      <PageHead title={messages.networks.title} lead={messages.networks.lead} />
+      <PageHead title={messages.networks.title} lead={messages.networks.lead}>
+        <a class="button" href="/gateways">
+          {messages.gateways.title}
+        </a>
+      </PageHead>
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
       {networks.items.length === 0 ? (
         <EmptyState title={messages.networks.empty} hint={messages.networks.emptyHint} />

@@ -23,8 +23,8 @@ export type MapSubnet = {
 export type MapModel = {
   readonly name: string;
   readonly cidr: string;
-  /** The way out; its name and address where they are known. */
-  readonly gateway: { readonly name: string; readonly address: string | null } | null;
+  /** The way out. */
+  readonly gateway: { readonly id: string; readonly name: string; readonly address: string } | null;
   readonly subnets: readonly MapSubnet[];
   /** Networks of the same organisation and region, which this one shares nothing with. */
   readonly others: readonly { readonly id: string; readonly name: string; readonly cidr: string }[];
@@ -35,13 +35,14 @@ export function mapModel(parts: {
   readonly subnets: readonly Schemas["Subnet"][];
   readonly servers: readonly Schemas["Server"][];
   readonly networks: readonly Schemas["Network"][];
-  readonly gateway: MapModel["gateway"];
+  readonly gateway: Schemas["Gateway"] | null;
 }): MapModel {
   const { network, subnets, networks, gateway } = parts;
   return {
     name: network.name,
     cidr: network.cidr,
-    gateway,
+    gateway:
+      gateway === null ? null : { id: gateway.id, name: gateway.name, address: gateway.public_ip.address },
     subnets: subnets.map((subnet) => ({
       id: subnet.id,
       name: subnet.name,

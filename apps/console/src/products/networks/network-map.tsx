@@ -132,19 +132,15 @@ function WayOut({
             class="map-way"
             d={`M${middle} ${internet.y + internet.height}V${gateway.y}M${middle} ${gateway.y + gateway.height}V${router.y}`}
           />
-          <rect x={gateway.x} y={gateway.y} width={gateway.width} height={gateway.height} rx={8} />
-          <text x={middle} y={gateway.y + (model.gateway.address === null ? 26 : 18)} text-anchor="middle">
-            {fitted(
-              model.gateway.name === "" ? text.gateway : `${text.gateway} ${model.gateway.name}`,
-              gateway.width - 20,
-              7.2,
-            )}
-          </text>
-          {model.gateway.address === null ? null : (
+          <a href={`/gateways/${model.gateway.id}`}>
+            <rect x={gateway.x} y={gateway.y} width={gateway.width} height={gateway.height} rx={8} />
+            <text x={middle} y={gateway.y + 18} text-anchor="middle">
+              {fitted(`${text.gateway} ${model.gateway.name}`, gateway.width - 20, 7.4)}
+            </text>
             <text class="map-mono" x={middle} y={gateway.y + 34} text-anchor="middle">
               {model.gateway.address}
             </text>
-          )}
+          </a>
         </g>
       )}
     </>

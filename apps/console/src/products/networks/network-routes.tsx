@@ -145,15 +145,15 @@ async function show(
 ) {
   const api = context.get("api");
   const path = { network_id: context.req.param("id") ?? "" };
-  const [network, subnets] = await Promise.all([
+  const [network, subnets, gateways] = await Promise.all([
     read(api.GET("/networks/{network_id}", { params: { path } })),
     read(api.GET("/networks/{network_id}/subnets", { params: { path, query: { limit: 200 } } })),
+    read(api.GET("/gateways", { params: { query: { limit: 200 } } })),
   ]);
   const [places, asked] = await Promise.all([
     readPlaces(context, network.region),
     explain(context, network.id),
   ]);
-  const isServed = subnets.items.some(({ egress }) => egress === "gateway");
   return context.html(
     renderPage(
       <NetworkPage
@@ -161,7 +161,7 @@ async function show(
         network={network}
         subnets={subnets.items}
         places={places}
-        gateway={isServed ? { name: "", address: null } : null}
+        gateway={gateways.items.find(({ network_id }) => network_id === network.id) ?? null}
         asked={asked}
         form={form}
         banner={banner}

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
 import { fakeAttachment, fakeFirewall } from "../../testing/fake-firewalls.ts";
+import { fakeGateway } from "../../testing/fake-gateways.ts";
 import { seedNetworks } from "../../testing/seed-networks.ts";
 import { Visitor } from "../../testing/visitor.ts";
 
@@ -47,6 +48,7 @@ test("the map shows subnets, tiers, servers and other networks, and what leads o
     "map-title-narrow",
   ]);
   subnet("app").egress = "gateway";
+  world.api.state.gateways.push(fakeGateway("out", network(), [subnet("app").id], "203.0.113.77"));
   const [served = ""] = drawings(await ada.page(path));
   expect(served).toContain("A gateway leads to the internet.");
   expect(served).not.toContain("no way out</text>");

@@ -12,7 +12,7 @@ import { ActButton } from "../servers/act-button.tsx";
 import { CreateSubnet } from "./create-forms.tsx";
 import { DeleteNetwork } from "./delete-network.tsx";
 import { type ExplainAnswer, ExplainPanel } from "./explain-panel.tsx";
-import { type MapModel, mapModel } from "./map-model.ts";
+import { mapModel } from "./map-model.ts";
 import { NetworkMap } from "./network-map.tsx";
 import { networkTones } from "./network-status.ts";
 import { ServersTable, SubnetsTable } from "./subnets-panel.tsx";
@@ -23,7 +23,7 @@ export type NetworkPageProps = {
   readonly subnets: readonly Schemas["Subnet"][];
   /** Of the network's region. */
   readonly places: Places;
-  readonly gateway: MapModel["gateway"];
+  readonly gateway: Schemas["Gateway"] | null;
   readonly asked: ExplainAnswer;
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
@@ -67,6 +67,13 @@ export function NetworkPage(props: NetworkPageProps) {
               gateway,
             })}
           />
+          <p class="map-foot">
+            {gateway === null ? (
+              <a href={`/gateways/new?network=${network.id}`}>{messages.gateways.giveTo(network.name)}</a>
+            ) : (
+              <a href={`/gateways/${gateway.id}`}>{`${messages.networkMap.gateway} ${gateway.name}`}</a>
+            )}
+          </p>
         </section>
         <section class="panel" aria-labelledby="subnets-title">
           <div class="panel-head">

@@ -1,0 +1,76 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  accessibilityProblems,
+  complaintsBeyond,
+  openBrowser,
+  openPage,
+  signIn,
+  takeScreenshots,
+  type WatchedPage,
+} from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { seedNetworks } from "./testing/seed-networks.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+describe.skipIf(part.missing)("gateways in a browser", { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let world: ConsoleWorld;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    world = await startConsoleWorld({ listen: true });
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(25_000);
+    seedNetworks(world.api.state);
+    await signIn(page, world.url);
+  });
+  afterEach(async () => {
+    await watched.context.close();
+    await world.stop();
+    expect(world.api.defects).toEqual([]);
+  });
+
+  test("a network gets a gateway, which forwards a port and says when the edge has it", async () => {
+    await page.goto(`${world.url}/gateways`);
+    await page.click("#content a[href^='/gateways/new']");
+    await page.waitForSelector("input[name=network_id]", { state: "attached" });
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "gateway-create");
+    await page.fill("#field-name", "out");
+    await page.click("#content button[data-kind=primary]");
+    await page.waitForSelector("text=The gateway is being made");
+
+    await page.click("#add-forward > summary");
+    await page.fill("#field-listen_port", "https");
+    await page.click("#add-forward button[type=submit]");
+    await page.waitForSelector("#listen_port-problem");
+    await page.fill("#field-listen_port", "443");
+    await page.fill("#field-target_port", "8443");
+    await page.click("#add-forward button[type=submit]");
+    await page.waitForSelector("text=The port is on its way");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "gateway");
+
+    const [gateway] = world.api.state.gateways;
+    const [forward] = world.api.state.portForwards;
+    if (gateway === undefined || forward === undefined) throw new Error("no gateway");
+    gateway.status = "active";
+    gateway.job_id = null;
+    forward.status = "active";
+    await page.waitForSelector("#forwards .status[data-tone=good]");
+    await page.goto(`${world.url}/gateways`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "gateways");
+    expect(complaintsBeyond(watched, 422)).toEqual([]);
+  });
+});

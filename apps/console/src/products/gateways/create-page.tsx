@@ -1,0 +1,105 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { apiCall } from "../../api-call.ts";
+import { noProblems, Problem, SelectField, TextField } from "../../layout/fields.tsx";
+import { Banner, CallExample, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+
+export type CreateGatewayPageProps = {
+  readonly view: View;
+  readonly network: Schemas["Network"];
+  /** Free public IPv4 addresses of the network's region. */
+  readonly addresses: readonly string[];
+  /** Ids of the subnets that are chosen. */
+  readonly chosen: readonly string[];
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+/** A gateway for one network. Which of its subnets may get out is seen before anybody asks. */
+export function CreateGatewayPage(props: CreateGatewayPageProps) {
+  const { view, network, addresses, chosen, form, banner, idempotencyKey } = props;
+  const { messages } = view;
+  const text = messages.gateways;
+  const problems = form?.problems ?? noProblems;
+  return (
+    <Shell view={view} title={text.createTitle(network.name)} section="networks">
+      <p class="crumbs">
+        <a href={`/networks/${network.id}`}>{network.name}</a>
+      </p>
+      <PageHead title={text.createTitle(network.name)} lead={text.lead} />
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <section class="panel">
+        <form class="form" method="post" action="/gateways">
+          <FormSeal view={view} idempotencyKey={idempotencyKey} />
+          <input type="hidden" name="network_id" value={network.id} />
+          <TextField
+            view={view}
+            name="name"
+            label={messages.common.name}
+            value={form?.values.name ?? ""}
+            problems={problems}
+            required
+            mono
+            maxlength={63}
+          />
+          <fieldset class="choice">
+            <legend>{text.serves}</legend>
+            <Problem name="subnet_ids" problems={problems.subnet_ids} />
+            <div class="checks">
+              {network.subnets.map(({ id, name, tier, cidr }) => (
+                <label class="check">
+                  <input
+                    type="checkbox"
+                    name="subnet_ids"
+                    value={id}
+                    checked={chosen.includes(id)}
+                    disabled={tier === "data"}
+                  />
+                  <span>
+                    <strong>{`${name} · ${cidr} · ${messages.networks.tiers[tier]}`}</strong>
+                    {tier === "data" ? <small>{text.never}</small> : null}
+                  </span>
+                </label>
+              ))}
+            </div>
+            <p class="hint">{network.subnets.length === 0 ? messages.networks.noSubnets : text.servesHint}</p>
+          </fieldset>
+          <SelectField
+            name="address"
+            label={text.address}
+            value={form?.values.address ?? ""}
+            prompt={text.anyAddress}
+            options={addresses.map((address) => ({ value: address, label: address }))}
+            hint={text.addressHint}
+            problems={problems}
+          />
+          <TextField
+            view={view}
+            name="description"
+            label={text.description}
+            value={form?.values.description ?? ""}
+            problems={problems}
+            optional
+            maxlength={500}
+          />
+          <button type="submit" class="button" data-kind="primary">
+            {text.create}
+          </button>
+        </form>
+        <CallExample
+          view={view}
+          id="create-call"
+          call={apiCall({
+            apiUrl: view.apiUrl,
+            method: "POST",
+            path: "/gateways",
+            body: { name: "out", network_id: network.id, subnet_ids: chosen },
+          })}
+        />
+      </section>
+    </Shell>
+  );
+}

@@ -1,0 +1,78 @@
+import type { Hono } from "hono";
+import { attempt, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { CreateGatewayPage } from "./create-page.tsx";
+
+const fields = ["network_id", "name", "address", "description"] as const;
+
+/** A gateway for the network that the address names. */
+export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
+  routes.get("/gateways/new", (context) =>
+    show(context, context.req.query("network") ?? "", null, null, null, 200),
+  );
+
+  routes.post("/gateways", async (context) => {
+    const values = postedValues(context, fields);
+    const chosen = context.get("form").getAll("subnet_ids");
+    const { address, description } = values;
+    const outcome = await attempt(
+      context.get("api").POST("/gateways", {
+        params: { header: { "Idempotency-Key": postedKey(context) } },
+        body: {
+          name: values.name,
+          network_id: values.network_id,
+          subnet_ids: chosen,
+          ...(address === "" ? {} : { address }),
+          ...(description === "" ? {} : { description }),
+        },
+      }),
+    );
+    if (outcome.kind === "done")
+      return context.redirect(`/gateways/${outcome.data.gateway.id}?notice=created`, 303);
+    const { form, banner, status } = refuseForm(context, outcome, "gateway", values, {
+      fields: ["name", "address", "description", "subnet_ids"],
+      conflicts: {
+        name_taken: "name",
+        no_public_ip_available: "address",
+        address_in_use: "address",
+        tier_forbids_egress: "subnet_ids",
+      },
+    });
+    return show(context, values.network_id, chosen, form, banner, status);
+  });
+}
+
+async function show(
+  context: ConsoleContext,
+  networkId: string,
+  chosen: readonly string[] | null,
+  form: RefusedForm | null,
+  banner: PageBanner,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const [network, publicIps] = await Promise.all([
+    read(api.GET("/networks/{network_id}", { params: { path: { network_id: networkId } } })),
+    read(api.GET("/public-ips", { params: { query: { limit: 200 } } })),
+  ]);
+  const free = publicIps.items.filter(
+    (ip) => ip.region === network.region && ip.version === 4 && ip.status === "free",
+  );
+  return context.html(
+    renderPage(
+      <CreateGatewayPage
+        view={context.get("view")}
+        network={network}
+        addresses={free.map(({ address }) => address)}
+        chosen={chosen ?? network.subnets.filter(({ tier }) => tier === "app").map(({ id }) => id)}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { fakeGateway } from "../../testing/fake-gateways.ts";
+import { seedNetworks } from "../../testing/seed-networks.ts";
+import { Visitor } from "../../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let ada: Visitor;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  seedNetworks(world.api.state);
+  ada = await new Visitor(world).signIn();
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+const network = () => {
+  const [first] = world.api.state.networks;
+  if (first === undefined) throw new Error("no network");
+  return first;
+};
+const subnetId = (name: string) => network().subnets.find((each) => each.name === name)?.id ?? "";
+
+/** A gateway that serves the subnet `app`. */
+function seedGateway(): string {
+  const gateway = fakeGateway("out", network(), [subnetId("app")], "203.0.113.77");
+  world.api.state.gateways.push(gateway);
+  return `/gateways/${gateway.id}`;
+}
+
+test("a network is given a gateway; data subnets cannot be chosen, and a refusal keeps what was typed", async () => {
+  const path = `/gateways/new?network=${network().id}`;
+  expect(await ada.page("/gateways")).toContain(`href="${path}"`);
+  const page = await ada.page(path);
+  expect(page).toMatch(new RegExp(`value="${subnetId("db")}"[^>]*disabled`));
+  expect(page).not.toMatch(new RegExp(`value="${subnetId("app")}"[^>]*disabled`));
+  const fields = { network_id: network().id, name: "out", address: "", description: "" };
+  const chosen = [subnetId("app"), subnetId("jobs")];
+  const made = await ada.submit(path, "/gateways", { ...fields, subnet_ids: chosen });
+  const [gateway] = world.api.state.gateways;
+  expect(made.headers.get("location")).toBe(`/gateways/${gateway?.id}?notice=created`);
+  expect(gateway?.subnets.map(({ name }) => name)).toEqual(["app", "jobs"]);
+  const again = await ada.submit(path, "/gateways", { ...fields, subnet_ids: [subnetId("admin")] });
+  expect(again.status).toBe(409);
+  const refused = await again.text();
+  expect(refused).toContain('id="name-problem"');
+  expect(refused).toMatch(new RegExp(`value="${subnetId("admin")}"[^>]*checked`));
+  expect(refused).not.toMatch(new RegExp(`value="${subnetId("app")}"[^>]*checked`));
+});
+
+test("subnets are served and taken off, and the page says how far the edge is", async () => {
+  const path = seedGateway();
+  await ada.submit(path, `${path}/serve`, { subnet_id: subnetId("admin") });
+  const page = await ada.page(path);
+  expect(page).toContain("on its way");
+  expect(page).toContain("updating");
+  expect(page).not.toContain("db · 10.20.3.0/24");
+  await ada.submit(path, `${path}/unserve`, { subnet_id: subnetId("app") });
+  expect(await ada.page(path)).toContain("being taken off");
+});
+
+test("ports are forwarded to servers of served subnets, and refused beside their fields", async () => {
+  const path = seedGateway();
+  const server = world.api.state.servers.find(({ name }) => name === "app-2");
+  const page = await ada.page(path);
+  expect(page).toContain(`value="${server?.id}"`);
+  expect(page).not.toContain(">db-1</option>");
+  const fields = {
+    protocol: "tcp",
+    listen_port: "443",
+    server_id: server?.id ?? "",
+    target_port: "8443",
+    description: "The shop",
+  };
+  const wrong = await ada.submit(path, `${path}/forward`, { ...fields, listen_port: "https" });
+  expect(wrong.status).toBe(422);
+  expect(await wrong.text()).toContain('id="listen_port-problem"');
+  const made = await ada.submit(path, `${path}/forward`, fields);
+  expect(made.headers.get("location")).toBe(`${path}?notice=forwarded`);
+  const shown = await ada.page(path);
+  for (const words of ["TCP 443", "10.20.0.11:8443", "The shop"]) expect(shown).toContain(words);
+  expect(shown).toContain("A port is forwarded into it");
+  const taken = await ada.submit(path, `${path}/forward`, fields);
+  expect(taken.status).toBe(409);
+  expect(await taken.text()).toContain('id="listen_port-problem"');
+  const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
+  const said = await (await turkish.submit(path, `${path}/forward`, fields)).text();
+  expect(said).toMatch(/id="listen_port-problem">\s*Bu /);
+  const port_forward_id = world.api.state.portForwards[0]?.id ?? "";
+  await ada.submit(path, `${path}/unforward`, { port_forward_id });
+  expect(await ada.page(path)).toContain("being removed");
+});
+
+test("it is deleted by its name, and while it forwards a port the button says why not", async () => {
+  const path = seedGateway();
+  const gateway = world.api.state.gateways[0];
+  if (gateway === undefined) throw new Error("no gateway");
+  gateway.actions.delete = { allowed: false, code: "in_use", reason: "The gateway forwards tcp 443" };
+  expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Delete gateway/);
+  expect(await ada.page(path)).toContain("The gateway forwards tcp 443");
+  gateway.actions.delete = { allowed: true, code: null, reason: null };
+  const wrong = await ada.submit(path, `${path}/delete`, { confirm_name: "other" });
+  expect(wrong.status).toBe(422);
+  expect(gateway.status).toBe("active");
+  await ada.submit(path, `${path}/delete`, { confirm_name: "out" });
+  expect(gateway.status).toBe("deleting");
+});
+
+test("the network's map shows its gateway and leads to it; a network without one offers it", async () => {
+  const path = seedGateway();
+  const page = await ada.page(`/networks/${network().id}`);
+  expect(page).toContain(`href="${path}"`);
+  expect(page).toContain("Gateway out");
+  expect(page).toContain("203.0.113.77");
+  const other = world.api.state.networks[1]?.id;
+  expect(await ada.page(`/networks/${other}`)).toContain(`href="/gateways/new?network=${other}"`);
+});
+
+test("who may only look can change nothing of it", async () => {
+  const path = seedGateway();
+  const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
+  const page = await vera.page(path);
+  for (const permission of ["gateway:update", "gateway:delete"]) expect(page).toContain(permission);
+  expect(await vera.page("/gateways")).toContain("gateway:create");
+});

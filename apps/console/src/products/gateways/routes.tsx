@@ -1,0 +1,183 @@
+import { Hono } from "hono";
+import { attempt, type Outcome, read } from "../../api.ts";
+import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
+import { type Beside, type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { createGatewayRoutes } from "./create-routes.tsx";
+import { GatewaysPage } from "./list-page.tsx";
+import { GatewayPage } from "./show-page.tsx";
+
+const forwardFields = ["protocol", "listen_port", "server_id", "target_port", "description"] as const;
+
+export function gatewayRoutes(): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/gateways", (context) => showList(context, noticeBanner(context)));
+  createGatewayRoutes(routes);
+
+  routes.get("/gateways/:id", (context) => showGateway(context, noticeBanner(context), null, 200));
+  // Where a refused form was sent to, asked for again: the page that it is on.
+  routes.get("/gateways/:id/*", (context) => context.redirect(`/gateways/${context.req.param("id")}`, 303));
+
+  routes.post("/gateways/:id/settings", async (context) => {
+    const values = postedValues(context, ["name", "description"]);
+    const outcome = await attempt(
+      context.get("api").PATCH("/gateways/{gateway_id}", { ...options(context), body: values }),
+    );
+    return answer(context, outcome, "changed", "settings", values, {
+      fields: ["name", "description"],
+      conflicts: { name_taken: "name" },
+    });
+  });
+
+  routes.post("/gateways/:id/serve", async (context) => {
+    const values = postedValues(context, ["subnet_id"]);
+    const outcome = await attempt(
+      context.get("api").POST("/gateways/{gateway_id}/subnets", { ...options(context), body: values }),
+    );
+    return answer(context, outcome, "served", "serve", values, {});
+  });
+
+  routes.post("/gateways/:id/unserve", async (context) => {
+    const { params } = options(context);
+    const { subnet_id } = postedValues(context, ["subnet_id"]);
+    const outcome = await attempt(
+      context.get("api").DELETE("/gateways/{gateway_id}/subnets/{subnet_id}", {
+        params: { ...params, path: { ...params.path, subnet_id } },
+      }),
+    );
+    return answer(context, outcome, "unserved", "unserve", {}, {});
+  });
+
+  routes.post("/gateways/:id/forward", async (context) => {
+    const values = postedValues(context, forwardFields);
+    const { target_port, description } = values;
+    const outcome = await attempt(
+      context.get("api").POST("/gateways/{gateway_id}/port-forwards", {
+        ...options(context),
+        body: {
+          protocol: values.protocol as "tcp",
+          listen_port: typedNumber(values.listen_port),
+          server_id: values.server_id,
+          ...(target_port === "" ? {} : { target_port: typedNumber(target_port) }),
+          ...(description === "" ? {} : { description }),
+        },
+      }),
+    );
+    return answer(context, outcome, "forwarded", "forward", values, {
+      fields: forwardFields,
+      conflicts: { port_in_use: "listen_port", subnet_no_egress: "server_id" },
+    });
+  });
+
+  routes.post("/gateways/:id/unforward", async (context) => {
+    const { params } = options(context);
+    const { port_forward_id } = postedValues(context, ["port_forward_id"]);
+    const outcome = await attempt(
+      context.get("api").DELETE("/gateways/{gateway_id}/port-forwards/{port_forward_id}", {
+        params: { ...params, path: { ...params.path, port_forward_id } },
+      }),
+    );
+    return answer(context, outcome, "unforwarded", "unforward", {}, {});
+  });
+
+  routes.post("/gateways/:id/delete", async (context) => {
+    const values = postedValues(context, ["confirm_name"]);
+    const api = context.get("api");
+    const { params } = options(context);
+    const gateway = await read(api.GET("/gateways/{gateway_id}", { params: { path: params.path } }));
+    if (values.confirm_name !== gateway.name) {
+      const problems = { confirm_name: [context.get("view").messages.gateways.confirmMismatch] };
+      return showGateway(context, null, { of: "delete", values, problems }, 422);
+    }
+    const outcome = await attempt(api.DELETE("/gateways/{gateway_id}", { params }));
+    return answer(context, outcome, "deleting", "delete", values, { everything: "confirm_name" });
+  });
+
+  return routes;
+}
+
+function options(context: ConsoleContext) {
+  return {
+    params: {
+      path: { gateway_id: context.req.param("id") ?? "" },
+      header: { "Idempotency-Key": postedKey(context) },
+    },
+  };
+}
+
+function noticeBanner(context: ConsoleContext): PageBanner {
+  const text = noticeOf(context, context.get("view").messages.gateways.notices);
+  return text === null ? null : { kind: "notice", text };
+}
+
+function answer(
+  context: ConsoleContext,
+  outcome: Outcome<unknown>,
+  notice: string,
+  of: string,
+  values: Readonly<Record<string, string>>,
+  beside: Beside,
+) {
+  if (outcome.kind === "done")
+    return context.redirect(`/gateways/${context.req.param("id")}?notice=${notice}`, 303);
+  // It went, or was taken off, while the page was looked at: that is what was wanted.
+  const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
+  if (isGone && (of === "unserve" || of === "unforward"))
+    return context.redirect(`/gateways/${context.req.param("id")}?notice=${notice}`, 303);
+  const { form, banner, status } = refuseForm(context, outcome, of, values, beside);
+  return showGateway(context, banner, form, status);
+}
+
+async function showList(context: ConsoleContext, banner: PageBanner) {
+  const api = context.get("api");
+  const cursor = context.req.query("cursor") || undefined;
+  const [gateways, networks] = await Promise.all([
+    read(
+      api.GET("/gateways", {
+        params: { query: { limit: 100, ...(cursor === undefined ? {} : { cursor }) } },
+      }),
+    ),
+    read(api.GET("/networks", { params: { query: { limit: 200 } } })),
+  ]);
+  const view = context.get("view");
+  const page = (
+    <GatewaysPage view={view} gateways={gateways} networks={networks.items} cursor={cursor} banner={banner} />
+  );
+  return context.html(renderPage(page));
+}
+
+async function showGateway(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const path = { gateway_id: context.req.param("id") ?? "" };
+  const [gateway, forwards] = await Promise.all([
+    read(api.GET("/gateways/{gateway_id}", { params: { path } })),
+    read(api.GET("/gateways/{gateway_id}/port-forwards", { params: { path, query: { limit: 200 } } })),
+  ]);
+  const query = { limit: 200, region: gateway.region };
+  const [servers, networks] = await Promise.all([
+    read(api.GET("/servers", { params: { query: { ...query, sort: "name" } } })),
+    read(api.GET("/networks", { params: { query } })),
+  ]);
+  return context.html(
+    renderPage(
+      <GatewayPage
+        view={context.get("view")}
+        gateway={gateway}
+        network={networks.items.find(({ id }) => id === gateway.network_id) ?? null}
+        forwards={forwards.items}
+        servers={servers.items}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
