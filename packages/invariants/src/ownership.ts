@@ -57,6 +57,7 @@ export const ownershipPairs: readonly OwnershipPair[] = [
     where: "c.resource_type = 'server'",
   },
   { child: "server", column: "status_job_id", parent: "job", region: true },
+  { child: "network", column: "status_job_id", parent: "job", region: true },
 ];
 
 export const ownershipChecks: readonly Check[] = ownershipPairs.map(

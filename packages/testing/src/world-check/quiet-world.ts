@@ -90,6 +90,7 @@ update job set status = 'running', epoch = 1, attempt = 1, last_seq = 1, claim_i
 select kule_queue_lock('job_stop', 1);
 update server set status_job_id = 'job_stop' where id = 'srv_stop';
 update gateway set status_job_id = 'job_run' where id = 'gw_a';
+update network set status_job_id = 'job_stop' where id = 'net_b';
 insert into console_session (id, organisation_id, region, server_id, type, state, token_id, token_kind, subject, actor, on_behalf, request_id, ticket_expires_at, replica_id, claim_id) values
   ('con_1', 'org_a', 'r1', 'srv_run', 'serial', 'open', 'tok_1', 'organisation', 'tok_1', '{}', false, 'req_1', now(), 'rep_1', 'c9');
 insert into region_inventory (region, pass) values ('r1', 3);
