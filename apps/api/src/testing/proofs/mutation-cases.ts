@@ -5,6 +5,7 @@ import { ApiCaller } from "../api-caller.ts";
 import { TestAgent } from "../test-agent.ts";
 import type { OperationCall } from "./operation-call.ts";
 import { recipes } from "./recipes.ts";
+import { emptyEdgeQueue } from "./region-agent.ts";
 import { made } from "./tenant.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
@@ -212,6 +213,8 @@ function mutationCase(operation: OperationId, name: string, make: Make): Mutatio
       // Answers show what a silent region has no use for, so it is never silent.
       await health(side.tenant.region.agent);
       const { caller = callerOf(operation, side, all), ...call } = await make(side, all, count);
+      // What waits for the edge brings the next change too, and the call would queue no job of its own.
+      await emptyEdgeQueue(side.tenant.region.agent);
       return { operation, caller, ...call };
     },
   };

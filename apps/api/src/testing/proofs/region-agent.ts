@@ -24,18 +24,12 @@ export async function claimThis(
   const inTheWay: ClaimedJob[] = [];
   try {
     for (;;) {
-      const claimed = await agent.post("/agent/jobs/claim", {
-        claim_id: randomUUID(),
-        agent_version: "0.0.0",
-        capabilities: kinds,
-        wait_seconds: 0,
-      });
+      const claimed = await claimNext(agent, kinds);
       if (claimed.status !== 200) throw new Error(`no claim of ${jobId}: ${JSON.stringify(claimed)}`);
       const job = claimed.body.job as ClaimedJob;
       if (job.id === jobId) return job;
       // There may be hundreds of these, and nobody waits for one that is not named.
-      if (job.kind === "NetworkApply")
-        await end(agent, job, withWhatItBrought(job.payload, { status: "succeeded" }));
+      if (job.kind === "NetworkApply") await bringToEdge(agent, job);
       else inTheWay.push(job);
     }
   } finally {
@@ -52,6 +46,29 @@ export async function runJob(
 ): Promise<void> {
   const job = await claimThis(agent, jobId, kinds);
   await end(agent, job, withWhatItBrought(job.payload, outcome as Outcome));
+}
+
+/** Brings all that waits for the region's edge. */
+export async function emptyEdgeQueue(agent: ApiCaller): Promise<void> {
+  for (;;) {
+    const claimed = await claimNext(agent, ["NetworkApply"]);
+    if (claimed.status === 204) return;
+    if (claimed.status !== 200) throw new Error(`no claim for the edge: ${JSON.stringify(claimed)}`);
+    await bringToEdge(agent, claimed.body.job as ClaimedJob);
+  }
+}
+
+function claimNext(agent: ApiCaller, kinds: readonly string[]) {
+  return agent.post("/agent/jobs/claim", {
+    claim_id: randomUUID(),
+    agent_version: "0.0.0",
+    capabilities: kinds,
+    wait_seconds: 0,
+  });
+}
+
+async function bringToEdge(agent: ApiCaller, job: ClaimedJob): Promise<void> {
+  await end(agent, job, withWhatItBrought(job.payload, { status: "succeeded" }));
 }
 
 async function end(agent: ApiCaller, job: ClaimedJob, outcome: object): Promise<void> {

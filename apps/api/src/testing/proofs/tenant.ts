@@ -252,7 +252,14 @@ export class Tenant {
   }
 
   async addGatewayTo(network: string, subnet: string): Promise<string> {
-    const { gateway, job } = made(await this.owner.post("/gateways", this.gatewayBody(network, subnet)));
+    const ask = () => this.owner.post("/gateways", this.gatewayBody(network, subnet));
+    let answer = await ask();
+    if (answer.body.code === "region_unavailable") {
+      // Somebody has let the region's agent report that it has no edge.
+      await this.setEdge(true);
+      answer = await ask();
+    }
+    const { gateway, job } = made(answer);
     await this.tellEdge(job.id);
     return gateway.id;
   }
