@@ -229,7 +229,7 @@ export function expectRetry(state: ModelState, job: ModelJob, side: Side): Expec
   return full ?? { status: 202 };
 }
 
-/** After a rebuild that failed the server was used by somebody, or is on its way out. */
+/** After a rebuild that failed the server's disk was used by somebody, or it is on its way out. */
 const overtakes = (later: ModelJob, kind: string) =>
   later.kind === kind || (kind === "ServerRebuild" && !later.kind.startsWith("PublicIp"));
 
@@ -244,8 +244,10 @@ export function isRetryable(job: ModelJob): boolean {
     case "ServerCreate":
       return status === "error" && !wasCreated;
     case "ServerRestore":
-    case "ServerRebuild":
       return status === "error" && wasCreated;
+    // One that has destroyed nothing is asked for anew.
+    case "ServerRebuild":
+      return status === "error" && wasCreated && job.isIrreversible;
     case "ServerStop":
       return status === "pending_deletion";
     case "ServerDestroy":

@@ -5,6 +5,7 @@ import { ServerWorld } from "@kule/api/testing/server-world";
 import { ControlPlaneModel } from "./control-plane.ts";
 import { Dice } from "./dice.ts";
 import { RealControlPlane } from "./real-control-plane.ts";
+import { SCRIPTS, type Script } from "./scripts.ts";
 import { drawMove, type Move, playOnModel } from "./sequence-moves.ts";
 import { stateOfModel } from "./sequence-state.ts";
 
@@ -33,7 +34,13 @@ export async function checkConformance(
   let calls = 0;
   let done = 0;
   try {
-    for (; done < sequences && violations.length < MOST_VIOLATIONS; done++) {
+    for (const script of SCRIPTS) {
+      const played = await playSequence(world, done, new Dice(seed), script);
+      done += 1;
+      calls += played.calls;
+      violations.push(...played.differences.map((text) => `model and API differ: ${script.name}: ${text}`));
+    }
+    for (; done < sequences + SCRIPTS.length && violations.length < MOST_VIOLATIONS; done++) {
       const played = await playSequence(world, done, new Dice(seed + done));
       calls += played.calls;
       violations.push(...played.differences.map((text) => `model and API differ: sequence ${done}: ${text}`));
@@ -49,6 +56,7 @@ async function playSequence(
   world: ServerWorld,
   number: number,
   dice: Dice,
+  script?: Script,
 ): Promise<{ calls: number; differences: string[] }> {
   let now = Date.UTC(2026, 0, 1);
   // Few numbers and few attempts, so that both run out now and then.
@@ -80,14 +88,15 @@ async function playSequence(
       `${what}: the API says ${JSON.stringify(found)}, the model ${JSON.stringify(expected)} after ${moves.map(inWords).join(", ")}`,
     ],
   });
-  for (let count = 1; count <= MOVES_A_SEQUENCE; count++) {
-    const move = drawMove(model, dice, moves);
+  const length = script?.moves.length ?? MOVES_A_SEQUENCE;
+  for (let count = 1; count <= length; count++) {
+    const move = script?.moves[count - 1] ?? drawMove(model, dice, moves);
     moves.push(move);
     now += 10;
     const expected = playOnModel(model, move);
     const found = await real.play(move);
     if (JSON.stringify(expected) !== JSON.stringify(found)) return fail("the last answer", expected, found);
-    if (count % COMPARE_EVERY !== 0 && count < MOVES_A_SEQUENCE) continue;
+    if (count % COMPARE_EVERY !== 0 && count < length) continue;
     const wanted = stateOfModel(model.state);
     const state = await real.state();
     for (const part of Object.keys(wanted) as (keyof typeof wanted)[])

@@ -2,7 +2,7 @@
 // model of apps/api and its SQL; conformance.ts drives both with the same calls and compares every answer.
 
 import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
-import { decideCancel, decideRetry } from "@kule/rules/jobs/actions";
+import { decideCancel, decideRetry, leaveTheDisk } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
 import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
 import { endAttempt, giveWay, macsOf, nothingSeen, retried, settle } from "./model-endings.ts";
@@ -206,11 +206,13 @@ export class ControlPlaneModel {
       {
         kind: job.kind,
         status: job.status,
+        irreversible: job.irreversible,
         isOvertaken: state.jobs.some(
           (other) =>
             other.serverId === server.id &&
             other.number > job.number &&
-            (other.kind === job.kind || (job.kind === "ServerRebuild" && !other.kind.startsWith("PublicIp"))),
+            (other.kind === job.kind ||
+              (job.kind === "ServerRebuild" && leaveTheDisk.every((kind) => kind !== other.kind))),
         ),
       },
       {

@@ -35,7 +35,7 @@ export type Move =
 /** What both sides answer to a move, with numbers for names. */
 export type MoveAnswer = Readonly<Record<string, unknown>>;
 
-const KINDS: readonly ServerJobKind[] = [
+export const KINDS: readonly ServerJobKind[] = [
   "ServerCreate",
   "ServerStop",
   "ServerRestore",

@@ -27,7 +27,7 @@ describe("cancelling", () => {
 });
 
 describe("trying again", () => {
-  const failed = { status: "failed", isOvertaken: false } as const;
+  const failed = { status: "failed", isOvertaken: false, irreversible: true } as const;
   test.each([
     ["ServerCreate", "error", false, true],
     ["ServerCreate", "error", true, false],
@@ -41,6 +41,8 @@ describe("trying again", () => {
     ["ServerResize", "running", true, true],
     ["ServerResize", "pending_deletion", true, false],
     ["ServerPower", "running", true, false],
+    ["ServerRebuild", "error", true, true],
+    ["ServerRebuild", "running", true, false],
     ["NetworkApply", "error", true, false],
   ] as const)(
     "a failed %s of a server that is %s (was made: %s): %s",
@@ -56,9 +58,15 @@ describe("trying again", () => {
   test("an open or successful job is not tried again", () => {
     const server = { status: "error", wasCreated: false, hasOpenJob: false, isLocked: false } as const;
     for (const status of ["queued", "running", "succeeded"] as const)
-      expect(decideRetry({ kind: "ServerCreate", status, isOvertaken: false }, server).allowed).toBe(false);
-    expect(
-      decideRetry({ kind: "ServerCreate", status: "cancelled", isOvertaken: false }, server).allowed,
-    ).toBe(true);
+      expect(decideRetry({ kind: "ServerCreate", ...failed, status }, server).allowed).toBe(false);
+    const cancelled = { ...failed, status: "cancelled", irreversible: false } as const;
+    expect(decideRetry({ kind: "ServerCreate", ...cancelled }, server).allowed).toBe(true);
+  });
+
+  test("a rebuild that has destroyed nothing is no remedy for what broke the server later", () => {
+    const server = { status: "error", wasCreated: true, hasOpenJob: false, isLocked: false } as const;
+    expect(decideRetry({ kind: "ServerRebuild", ...failed, irreversible: false }, server).allowed).toBe(
+      false,
+    );
   });
 });

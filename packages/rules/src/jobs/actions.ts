@@ -70,13 +70,22 @@ const retryNeeds: {
   FirewallApply: { statuses: ["running", "stopped"], created: true },
 };
 
+/** Jobs around a server, in its networks: what a rebuild has broken is as broken after them. */
+export const leaveTheDisk = ["PublicIpAttach", "PublicIpDetach", "FirewallApply"] as const;
+
 /**
  * Whether a job that ended without success may be queued again.
  *
- * @param job `isOvertaken`: another of its kind came after it; after a rebuild any job that used the server
+ * @param job `isOvertaken`: another of its kind came after it; after a rebuild any job that used the server's disk.
+ *   `irreversible`: it has begun what cannot be undone
  */
 export function decideRetry(
-  job: { readonly kind: string; readonly status: JobStatus; readonly isOvertaken: boolean },
+  job: {
+    readonly kind: string;
+    readonly status: JobStatus;
+    readonly isOvertaken: boolean;
+    readonly irreversible: boolean;
+  },
   server: {
     readonly status: ServerStatus | "deleted";
     readonly wasCreated: boolean;
@@ -92,5 +101,7 @@ export function decideRetry(
     needs?.statuses.some((status) => status === server.status) === true &&
     (needs.created === undefined || needs.created === server.wasCreated);
   if (!fits || job.isOvertaken) return no("The server has moved on");
+  // Its disk is whole, whatever else has brought the server into error since, and the new password is forgotten.
+  if (job.kind === "ServerRebuild" && !job.irreversible) return no("Nothing was destroyed: rebuild it anew");
   return yes;
 }

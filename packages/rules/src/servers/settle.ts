@@ -95,7 +95,8 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
     case "ServerUpdate":
       return operated(facts, outcome, "rename_failed");
     case "FirewallApply":
-      return operated(facts, outcome, "firewall_failed");
+      // A rebuild that had failed before it may be tried again after it.
+      return { ...operated(facts, outcome, "firewall_failed"), wipesSecret: false };
     case "ServerResize": {
       const ended = operated(facts, outcome, "resize_failed");
       // What is open is divided here, and what begins now begins in the new size.

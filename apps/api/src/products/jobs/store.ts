@@ -1,5 +1,6 @@
 import type { RequestQuery } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
+import { leaveTheDisk } from "@kule/rules/jobs/actions";
 import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
@@ -31,15 +32,15 @@ const hasOpenJob = sql<boolean>`case when job.status in ('failed', 'cancelled') 
      and other.status in ('queued', 'running') and other.id <> job.id) else true end`;
 
 /**
- * By a later one of its kind. Of a rebuild also by whatever used the server after it: its password is forgotten then,
- * and a disk that has turned out to be of use is not to be destroyed by an old button.
+ * By a later one of its kind. Of a rebuild also by whatever used the server's disk after it: its password is forgotten
+ * then, and a disk that has turned out to be of use is not to be destroyed by an old button.
  */
 const isOvertaken = sql<boolean>`case when job.status in ('failed', 'cancelled') then exists (
   select 1 from job other
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
      and other.created_at > job.created_at
      and (other.kind = job.kind
-       or job.kind = 'ServerRebuild' and other.kind not in ('PublicIpAttach', 'PublicIpDetach'))) else true end`;
+       or job.kind = 'ServerRebuild' and other.kind <> all (${[...leaveTheDisk]}::text[]))) else true end`;
 
 const networkIsThere = sql<boolean>`case when job.resource_type = 'network' then exists (
   select 1 from network n where n.organisation_id = job.organisation_id and n.id = job.resource_id) else false end`;

@@ -72,7 +72,12 @@ export function retryDecision(row: JobDetails): JobActionDecision {
       { isThere: row.network_is_there, hasOpenJob: row.has_open_job },
     );
   return decideRetry(
-    { kind: row.kind, status: row.status as JobStatus, isOvertaken: row.is_overtaken },
+    {
+      kind: row.kind,
+      status: row.status as JobStatus,
+      isOvertaken: row.is_overtaken,
+      irreversible: row.irreversible,
+    },
     {
       status: (row.server_status ?? "deleted") as ServerStatus | "deleted",
       wasCreated: row.server_was_created === true,

@@ -137,6 +137,48 @@ describe("POST /servers/{id}/rebuild", () => {
     await world.rows("update server set status = 'running' where id = $1", [server.id]);
   });
 
+  test("that broke its server is not forgotten for a round of its firewalls", async () => {
+    const server = await world.createRunning();
+    const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
+    const broken = await world.agent.take("ServerRebuild");
+    await world.agent.report(broken, { phase: "apply", irreversible: true });
+    await world.agent.fail(broken);
+    // Only servers that are there are told of their firewalls.
+    await world.rows("update server set status = 'running' where id = $1", [server.id]);
+    const { body } = await world.owned.post("/firewalls", {
+      name: "round",
+      region: world.region,
+      rules: [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }] }],
+    });
+    await world.owned.post(`/firewalls/${body.firewall.id}/attachments`, { server_id: server.id });
+    await world.agent.succeed(await world.agent.take("FirewallApply"), "off");
+    await world.rows("update server set status = 'error' where id = $1", [server.id]);
+    expect(await secrets(server.id)).toHaveLength(1);
+    expect((await world.owned.get(`/jobs/${job.id}`)).body.retryable).toBe(true);
+    expect((await world.owned.post(`/jobs/${job.id}/retry`)).status).toBe(202);
+    const again = await world.agent.take("ServerRebuild");
+    expect(again.payload.password_hash).toBe(broken.payload.password_hash);
+    await world.agent.succeed(again, "on");
+    expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
+  });
+
+  test("that destroyed nothing is no remedy for what a round of its firewalls has found", async () => {
+    const server = await world.createRunning();
+    const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
+    await world.agent.fail(await world.agent.take("ServerRebuild"));
+    const { body } = await world.owned.post("/firewalls", {
+      name: "missing",
+      region: world.region,
+      rules: [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }] }],
+    });
+    await world.owned.post(`/firewalls/${body.firewall.id}/attachments`, { server_id: server.id });
+    await world.agent.fail(await world.agent.take("FirewallApply"), "vm_missing");
+    expect(await world.server(server.id)).toMatchObject({ status: "error" });
+    // It would set no password: nobody was to know the one that it had.
+    expect((await world.owned.get(`/jobs/${job.id}`)).body.retryable).toBe(false);
+    expect((await world.owned.post(`/jobs/${job.id}/retry`)).status).toBe(409);
+  });
+
   test("that failed before anything was destroyed leaves the server as it was", async () => {
     const server = await world.createRunning();
     await rebuild(server.id, { image: "debian-12", confirm_name: server.name });

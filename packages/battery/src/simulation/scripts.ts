@@ -1,0 +1,60 @@
+// Sequences that chance comes to in a long run and seldom in a short one: what tells the model from the API in them has
+// to be seen in both.
+
+import type { Move, Report } from "./sequence-moves.ts";
+import { KINDS } from "./sequence-moves.ts";
+
+export type Script = { readonly name: string; readonly moves: readonly Move[] };
+
+const claim = (claimId: string): Move => ({ do: "claim", claimId: `claim-${claimId}`, capabilities: KINDS });
+const report = (job: number, of: Report): Move => ({ do: "report", job, epoch: 1, seq: 1, report: of });
+
+const aServerThatRuns: readonly Move[] = [
+  { do: "create", start: true },
+  claim("made"),
+  report(1, { outcome: { status: "succeeded", observed: { power_state: "on" } } }),
+];
+
+const aFilterHalfWritten: readonly Move[] = [
+  ...aServerThatRuns,
+  { do: "filter", firewall: 1, server: 1 },
+  claim("filtered"),
+  report(2, { phase: "apply", outcome: { status: "retry" } }),
+];
+
+export const SCRIPTS: readonly Script[] = [
+  // The attempt that was given back has written some of the rules, and nobody goes on with them.
+  {
+    name: "a filter half written gives way to a removal",
+    moves: [...aFilterHalfWritten, { do: "delete", server: 1 }],
+  },
+  {
+    name: "a filter half written gives way to the end of its server",
+    moves: [...aFilterHalfWritten, { do: "purge", server: 1 }],
+  },
+  {
+    name: "a filter half written, and its server is kept after all",
+    moves: [
+      ...aFilterHalfWritten,
+      { do: "delete", server: 1 },
+      { do: "keep", server: 1 },
+      claim("kept"),
+      report(4, { outcome: { status: "succeeded", observed: { power_state: "on" } } }),
+    ],
+  },
+  {
+    name: "a rebuild that destroyed nothing, before a round of firewalls that finds no machine",
+    moves: [
+      ...aServerThatRuns,
+      { do: "ask", server: 1, wish: { to: "rebuild", image: "rocky-9" } },
+      claim("rebuilt"),
+      report(2, {
+        outcome: { status: "failed", error: { code: "some_trouble", message: "It did not work" } },
+      }),
+      { do: "filter", firewall: 1, server: 1 },
+      claim("filtered"),
+      report(3, { outcome: { status: "failed", error: { code: "vm_missing", message: "It is not there" } } }),
+      { do: "retry", job: 2 },
+    ],
+  },
+];
