@@ -162,13 +162,18 @@ test("a reader that stops makes the machine wait, and nobody's memory grows", as
   viewer.socket.send(Buffer.from("yes\r"));
   await viewer.until(() => viewer.bytes.toString().endsWith("y\r\ny\r\n"));
   viewer.socket.pause();
-  const processes = [world.api, second.process, agent];
-  const before = processes.map(residentMb);
-  await delay(6_000);
-  const grownMb = processes.map((each, index) => residentMb(each) - (before[index] ?? 0));
-  for (const grown of grownMb) expect(grown, grownMb.join()).toBeLessThan(60);
-  viewer.socket.resume();
-  viewer.socket.send(Buffer.from("\x03"));
+  try {
+    const processes = [world.api, second.process, agent];
+    const before = processes.map(residentMb);
+    await delay(6_000);
+    const grownMb = processes.map((each, index) => residentMb(each) - (before[index] ?? 0));
+    // On a busy machine up to 60 MB that nobody has collected yet; where nobody waits, 400 MB.
+    for (const grown of grownMb) expect(grown, grownMb.join()).toBeLessThan(120);
+  } finally {
+    // What goes on writing takes the sessions of the tests that follow along.
+    viewer.socket.resume();
+    viewer.socket.send(Buffer.from("\x03"));
+  }
   await viewer.until(() =>
     /\^C\r\n.*\$ $/.test(viewer.bytes.toString("utf8", Math.max(0, viewer.bytes.length - 400))),
   );
