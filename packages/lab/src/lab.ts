@@ -43,6 +43,8 @@ export interface LabOptions {
    * machines have no network at all.
    */
   readonly wires?: Internet;
+  /** Why there are none, as it is told to who looks for the network at a machine's console. */
+  readonly withoutWires?: string;
   /** Port of the edge's SSH on 127.0.0.1, where there are wires; any free one when absent. */
   readonly edgePort?: number;
   /** Replaces clock and chance altogether. */
@@ -126,7 +128,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const boots = store.get("meta", "meta")?.boots ?? 0;
   const runtime = options.runtime ?? systemRuntime(timeScale, seed + boots * 7919, skewMs);
   const fresh = store.empty;
-  const region = makeRegion(runtime, store, version);
+  const region = makeRegion(runtime, store, version, options.withoutWires);
   if (fresh) seedRegion(region, options.size);
   else refreshRoles(region);
   countBoot(region);

@@ -56,7 +56,7 @@ try {
     seed,
     size,
     ...(controlPort < 0 ? {} : { controlPort }),
-    ...(withoutWires === undefined ? { wires: internet, edgePort } : {}),
+    ...(withoutWires === undefined ? { wires: internet, edgePort } : { withoutWires }),
   });
   const file = join(dataDir, "lab.json");
   const token = { id: lab.tokenId, secret: lab.tokenSecret };

@@ -26,9 +26,16 @@ export interface Region {
   readonly daemons: Map<string, { busy: number; readonly waiting: (() => void)[] }>;
   /** The network between the machines; null in a lab that has none. Set once, when it has been laid. */
   wires: Wires | null;
+  /** Why there is none, for those who look for it. */
+  readonly withoutWires: string;
 }
 
-export function makeRegion(runtime: Runtime, store: Store, version: ProxmoxVersion): Region {
+export function makeRegion(
+  runtime: Runtime,
+  store: Store,
+  version: ProxmoxVersion,
+  withoutWires = "it was started without wires",
+): Region {
   return {
     runtime,
     store,
@@ -40,6 +47,7 @@ export function makeRegion(runtime: Runtime, store: Store, version: ProxmoxVersi
     taskFaults: makeTaskFaults(),
     live: new Map(),
     wires: null,
+    withoutWires,
     daemons: new Map(),
   };
 }

@@ -107,8 +107,8 @@ function describeResult(settings: Settings, stack: Stack, first: FirstServer): s
     `  operator ${users.operator.email}  ${users.operator.password}`,
     `API        ${stack.apiUrl} (reference: ${stack.apiUrl}/docs)`,
     stack.withoutWires === undefined
-      ? "Packets    servers of a subnet reach each other: `ping` in their consoles"
-      : `Packets    none between servers: ${stack.withoutWires}`,
+      ? "Packets    real ones: `help` at a server's console; docs/products/networks.md has a tour"
+      : `Packets    none, so no gateways and nothing to ping: ${stack.withoutWires}`,
     `Tokens     ${file}`,
     `Logs       ${shortPath(join(settings.home, "logs"))}`,
     "",

@@ -18,16 +18,19 @@ const pools = [
   },
 ] as const;
 
+/** Where the lab's region has them. */
+export const publicNetwork = { bridge: "vmbr0", vlan: 10 } as const;
+
 /** What the lab is told of its internet: the next hops of the pools, in slash notation, and somebody beyond them. */
 export const labInternet = {
   networks: [
     {
-      bridge: "vmbr0",
-      vlan: 10,
+      ...publicNetwork,
       addresses: pools.map(({ gateway, prefix_length }) => `${gateway}/${prefix_length}`),
     },
   ],
   beyond: ["198.51.100.250", "2001:db8:ffff::1"],
+  hasWeb: true,
 };
 
 /**

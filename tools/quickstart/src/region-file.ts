@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { publicNetwork } from "./public-addresses.ts";
 
 /** What the lab tells about itself in lab.json. */
 export interface LabDescription {
@@ -9,6 +10,8 @@ export interface LabDescription {
   token: string;
   /** Why its machines have no network; absent when they have one. */
   without_wires?: string;
+  /** The machine that routes between its networks, where there are packets to route. */
+  edge?: { host: string; port: number; user: string; host_key: string; key_file: string };
 }
 
 /** Numbers of the lab's templates (packages/lab), by image of the catalogue. */
@@ -46,9 +49,29 @@ export function writeRegionFile(
     "network:",
     "  bridge: vmbr1",
     "  vlan_range: 100-999",
-    "  public: { bridge: vmbr0, vlan: 10 }",
+    `  public: { bridge: ${publicNetwork.bridge}, vlan: ${publicNetwork.vlan} }`,
     "templates:",
     ...Object.entries(templates).map(([image, vmid]) => `  ${image}: { vmid: ${vmid} }`),
+    ...edgeLines(lab),
   ];
   writeFileSync(path, `${lines.join("\n")}\n`);
+}
+
+/** Its uplink is the lab's public network; the lab has a bridge for each private VLAN. */
+function edgeLines({ edge }: LabDescription): string[] {
+  if (edge === undefined) return [];
+  const { bridge, vlan } = publicNetwork;
+  return [
+    "edge:",
+    "  kind: linux",
+    "  transport: ssh",
+    `  host: ${edge.host}`,
+    `  port: ${edge.port}`,
+    `  user: ${edge.user}`,
+    `  host_key: "${edge.host_key}"`,
+    // JSON is YAML, whatever the path has in it.
+    `  key_file: ${JSON.stringify(edge.key_file)}`,
+    `  uplink: { interface: ${bridge}v${vlan} }`,
+    "  trunk: { interface: vmbr1, mode: bridge }",
+  ];
 }

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { bundleApps } from "@kule/build/bundle-apps";
 import { migrate } from "@kule/database/migrate";
-import { isPortBusy } from "@kule/postgres/free-port";
+import { findFreePort, isPortBusy } from "@kule/postgres/free-port";
 import { type KeptDatabase, keepDatabase } from "./kept-database.ts";
 import { readJsonFile, writePrivateFile } from "./private-file.ts";
 import { acceptsConnections, answersHttp } from "./probes.ts";
@@ -63,6 +63,8 @@ export class StackRun {
       // Where the machine allows it, servers have a network of real packets.
       KULE_LAB_WIRES: "auto",
       KULE_LAB_INTERNET: JSON.stringify(labInternet),
+      // The region file names it: a lab that is started again must be found where it was.
+      KULE_LAB_EDGE_PORT: String(await findFreePort()),
     });
     await migrate(database.ownerUrl, { apiPassword: secrets.apiDatabasePassword });
 

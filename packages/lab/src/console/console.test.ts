@@ -173,7 +173,9 @@ describe("a serial console", () => {
     const opened = await openTerminal(lab, await runningVm(lab));
     await signIn(opened);
     const answer = await line(opened, "ping -c 1 10.20.1.1; echo $?", /\$ $/);
-    expect(answer).toMatch(/ping: the machines of this lab have no network\r\n2\r\n/);
+    expect(answer).toMatch(
+      /ping: the machines of this lab have no network: it was started without wires\r\n2\r\n/,
+    );
   });
 
   test("runs commands over what the machine really is", async () => {

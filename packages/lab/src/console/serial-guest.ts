@@ -1,10 +1,11 @@
-import { spawn } from "node:child_process";
 import type { VmDocument } from "../documents.ts";
 import type { Region } from "../region.ts";
 import type { ConsoleClient } from "./console-client.ts";
 import { guestFacts, passwordFits } from "./guest-facts.ts";
 import { powerOffFromInside, restartFromInside } from "./guest-power.ts";
 import { LineEditor } from "./line-editor.ts";
+import type { NetworkCommand } from "./network-commands.ts";
+import { type NetworkRun, runOnNetwork } from "./network-run.ts";
 import { type Afterwards, type Machine, type Output, Shell } from "./shell.ts";
 
 /** What is typed while something runs waits for its end, up to here. */
@@ -15,7 +16,13 @@ type State =
   | { readonly at: "user" }
   | { readonly at: "password"; readonly user: string }
   | { readonly at: "shell"; readonly shell: Shell }
-  | { readonly at: "running"; readonly shell: Shell; readonly stop: AbortController };
+  | {
+      readonly at: "running";
+      readonly shell: Shell;
+      readonly stop: AbortController;
+      /** What runs in the machine's network, and whether what is typed is for it. */
+      network?: { readonly run: NetworkRun; readonly takesInput: boolean };
+    };
 
 /** Between the lines of a boot, in simulated seconds. */
 const BOOT: readonly (readonly [seconds: number, text: (vm: VmDocument) => string])[] = [
@@ -71,6 +78,9 @@ export class SerialGuest {
   detach(client: ConsoleClient): void {
     const at = this.#clients.indexOf(client);
     if (at >= 0) this.#clients.splice(at, 1);
+    // A program on this machine, unlike the simulated ones, is not left to run with nobody at its terminal.
+    if (at === 0 && this.#state.at === "running" && this.#state.network !== undefined)
+      this.#state.stop.abort();
     this.#early.delete(client);
     const [next] = this.#clients;
     const typed = next === undefined ? undefined : this.#early.get(next);
@@ -129,6 +139,7 @@ export class SerialGuest {
     if (state.at === "booting") return;
     if (state.at === "running") {
       if (character === "\x03") state.stop.abort();
+      else if (state.network?.takesInput) this.#keyFor(state.network.run, character);
       else if (this.#typed.length < TYPED_AHEAD) this.#typed += character;
       return;
     }
@@ -151,6 +162,15 @@ export class SerialGuest {
       case "line":
         void this.#line(edited.line);
     }
+  }
+
+  /** As a terminal hands it on: a line at a time. */
+  #keyFor(run: NetworkRun, character: string): void {
+    this.#editor.visible = true;
+    this.#editor.remembers = false;
+    const edited = this.#editor.key(character);
+    if (edited?.kind === "line") run.type(`${edited.line}\n`);
+    else if (edited?.kind === "end") run.endInput();
   }
 
   async #line(line: string): Promise<void> {
@@ -208,37 +228,40 @@ export class SerialGuest {
       const step = output.next(exitCode);
       if (step.done === true) return step.value;
       if (typeof step.value === "string") this.#print(crlf(step.value));
-      else if ("onNetwork" in step.value) exitCode = await this.#runOnNetwork(step.value.onNetwork, stop);
+      else if ("onNetwork" in step.value)
+        exitCode = await this.#runOnNetwork(step.value.onNetwork, stopped, stop);
       else await Promise.race([stopped, this.#region.runtime.wait(step.value.pauseSeconds)]);
-      await Promise.race([stopped, this.#attached.promise]);
-      const client = this.#clients[0];
-      if (client !== undefined && !client.isReady && !stop.aborted) {
-        const ready = Promise.withResolvers<void>();
-        client.onReady(ready.resolve);
-        await Promise.race([stopped, ready.promise]);
-      } else await this.#region.runtime.wait(0);
+      await this.#untilReady(stopped, stop);
       if (stop.aborted) return "stay";
     }
   }
 
-  /** Interrupted as Ctrl+C does it, so that it may say its last words. */
-  async #runOnNetwork(words: readonly string[], stop: AbortSignal): Promise<number> {
+  /** Until the other end reads; there may be none. */
+  async #untilReady(stopped: Promise<void>, stop: AbortSignal): Promise<void> {
+    await Promise.race([stopped, this.#attached.promise]);
+    const client = this.#clients[0];
+    if (client !== undefined && !client.isReady && !stop.aborted) {
+      const ready = Promise.withResolvers<void>();
+      client.onReady(ready.resolve);
+      await Promise.race([stopped, ready.promise]);
+    } else await this.#region.runtime.wait(0);
+  }
+
+  async #runOnNetwork(command: NetworkCommand, stopped: Promise<void>, stop: AbortSignal): Promise<number> {
     const { wires } = this.#region;
-    if (wires === null) {
-      this.#print(crlf(`${words[0]}: the machines of this lab have no network\n`));
-      return 2;
-    }
-    const [program = "", ...more] = [...wires.inMachine(this.#vmid), ...words];
-    const child = spawn(program, more, { stdio: ["ignore", "pipe", "pipe"] });
-    const interrupt = () => child.kill("SIGINT");
-    stop.addEventListener("abort", interrupt, { once: true });
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding("utf8").on("data", (text: string) => this.#print(crlf(text)));
-    const exitCode = await new Promise<number>((resolve) => {
-      child.once("error", () => resolve(127));
-      child.once("close", (code) => resolve(code ?? 130));
+    const state = this.#state;
+    if (wires === null || state.at !== "running") return 2;
+    const run = runOnNetwork(wires.inMachine(this.#vmid), command, {
+      print: (text) => this.#print(crlf(text)),
+      ready: () => this.#untilReady(stopped, stop),
+      runtime: this.#region.runtime,
+      stop,
     });
-    stop.removeEventListener("abort", interrupt);
+    this.#editor.reset();
+    state.network = { run, takesInput: command.takesInput };
+    const exitCode = await run.exitCode;
+    delete state.network;
+    this.#editor.reset();
     return exitCode;
   }
 
@@ -295,7 +318,9 @@ export class SerialGuest {
   #machine(): Machine | undefined {
     const vm = this.#vm();
     if (vm?.process == null) return undefined;
-    return { vm, nowMs: this.#region.runtime.nowMs(), bootedAtMs: vm.process.guestBootAt };
+    const { wires, withoutWires: reason } = this.#region;
+    const withoutWires = wires === null ? reason : null;
+    return { vm, nowMs: this.#region.runtime.nowMs(), bootedAtMs: vm.process.guestBootAt, withoutWires };
   }
 
   #prompt(shell: Shell): string {

@@ -1,10 +1,10 @@
-import { isIP } from "node:net";
 import type { VmDocument } from "../documents.ts";
 import { sshKeyLines } from "../vm/cloud-init.ts";
 import { type GuestFacts, guestFacts, ipAddressText, ipRouteText } from "./guest-facts.ts";
+import { type NetworkCommand, networkCommand, type Refusal } from "./network-commands.ts";
 
 /** What a command does next: print, let time pass, or run on the machine's network, which answers its exit code. */
-export type Output = string | { readonly pauseSeconds: number } | { readonly onNetwork: readonly string[] };
+export type Output = string | { readonly pauseSeconds: number } | { readonly onNetwork: NetworkCommand };
 
 /** What a shell needs of the machine it runs on. */
 export interface Machine {
@@ -12,13 +12,20 @@ export interface Machine {
   readonly nowMs: number;
   /** When this boot began. */
   readonly bootedAtMs: number;
+  /** Why it has no network; null when it has one. */
+  readonly withoutWires: string | null;
 }
 
 /** What a line meant beyond what it printed. */
 export type Afterwards = "stay" | "clear" | "logout" | "reboot" | "poweroff";
 
-const HELP = `Commands: cat cd clear cloud-init date df echo exit free head help history hostname id ip ls ping poweroff ps
-          pwd reboot seq shutdown sleep sudo true uname uptime whoami yes
+const HELP = `Commands: cat cd clear cloud-init date df echo exit free head help history hostname id ls poweroff ps pwd
+          reboot seq shutdown sleep sudo true uname uptime whoami yes
+Network:  ip address | route | neigh | link      what this server has; ip route get ADDRESS
+          ping [-c COUNT] ADDRESS                Ctrl+C ends it
+          curl http://ADDRESS[:PORT]/            and its other end: python3 -m http.server PORT
+          nc [-uvz] ADDRESS PORT                 and its other end: nc -l [-uv] PORT
+          ss -tuln                               what listens here
 `;
 
 /** A shell with a handful of commands: enough for a person to see that somebody is at home. */
@@ -85,9 +92,6 @@ export class Shell {
       case "sleep":
         yield { pauseSeconds: Math.min(Number(args[0] ?? "0") || 0, 3600) };
         return "stay";
-      case "ping":
-        this.#status = yield* ping(args);
-        return "stay";
       case "history":
         yield history.map((line, index) => `${String(index + 1).padStart(5)}  ${line}\n`).join("");
         return "stay";
@@ -104,10 +108,24 @@ export class Shell {
       case "false":
         this.#status = 1;
         return "stay";
-      default:
-        yield this.#simple(name, args, machine, facts);
+      default: {
+        const network = networkCommand([name, ...args], facts.hostname);
+        if (network === null || (name === "ip" && machine.withoutWires !== null))
+          yield this.#simple(name, args, machine, facts);
+        else yield* this.#onNetwork(network, machine);
         return "stay";
+      }
     }
+  }
+
+  *#onNetwork(asked: NetworkCommand | Refusal, { withoutWires }: Machine): Generator<Output, void, number> {
+    if ("complaint" in asked) {
+      this.#status = asked.exitCode;
+      yield asked.complaint;
+    } else if (withoutWires !== null) {
+      this.#status = 2;
+      yield `${asked.name}: the machines of this lab have no network: ${withoutWires}\n`;
+    } else this.#status = yield { onNetwork: asked };
   }
 
   #simple(name: string, args: readonly string[], machine: Machine, facts: GuestFacts): string {
@@ -215,22 +233,6 @@ export class Shell {
     }
     return `/${result.join("/")}`;
   }
-}
-
-/** Until it is interrupted, or as often as -c says. Answers its exit code. */
-function* ping(args: readonly string[]): Generator<Output, number, number> {
-  const counting = args.findIndex((each) => each.startsWith("-c"));
-  const count = args[counting]?.slice(2) || (args[counting + 1] ?? "");
-  const target = args.findLast((each) => !each.startsWith("-") && isIP(each) !== 0);
-  if (target === undefined) {
-    const name = args.findLast((each) => !each.startsWith("-") && !/^\d+$/.test(each));
-    yield name === undefined
-      ? "Usage: ping [-c count] address\n"
-      : `ping: ${name}: Temporary failure in name resolution\n`;
-    return 2;
-  }
-  const times = counting >= 0 && Number(count) > 0 ? ["-c", String(Math.min(Number(count), 10_000))] : [];
-  return yield { onNetwork: ["ping", "-n", "-W", "1", ...times, target] };
 }
 
 const home = (user: string): string => (user === "root" ? "/root" : `/home/${user}`);

@@ -12,6 +12,8 @@ export type Internet = {
   }[];
   /** Addresses beyond them that answer, e.g. "198.18.0.1". */
   readonly beyond: readonly string[];
+  /** Whether one answers HTTP there at port 80, with the address that it sees. */
+  readonly hasWeb?: boolean;
 };
 
 const byDefault: Internet = {
@@ -28,8 +30,9 @@ export function readInternet(text: string | undefined): Internet | string {
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-  const { networks = [], beyond = [] } = (said ?? {}) as Partial<Internet>;
+  const { networks = [], beyond = [], hasWeb = false } = (said ?? {}) as Partial<Internet>;
   if (!Array.isArray(networks) || !Array.isArray(beyond)) return "networks and beyond are lists";
+  if (typeof hasWeb !== "boolean") return "hasWeb is true or false";
   const wrong = [
     ...(networks as Internet["networks"]).flatMap(({ bridge, vlan = null, addresses }) => [
       ...(/^[a-z][a-z0-9]{0,8}$/.test(bridge) ? [] : [`${bridge} is no bridge`]),
@@ -40,7 +43,9 @@ export function readInternet(text: string | undefined): Internet | string {
       .filter((each) => isIP(each) === 0)
       .map((each) => `${each} is no address`),
   ];
-  return wrong[0] ?? { networks: networks.map((each) => ({ ...each, vlan: each.vlan ?? null })), beyond };
+  return (
+    wrong[0] ?? { networks: networks.map((each) => ({ ...each, vlan: each.vlan ?? null })), beyond, hasWeb }
+  );
 }
 
 const isCidr = (text: string): boolean => {
@@ -63,7 +68,7 @@ export function internetCommands({ networks, beyond }: Internet): WireCommand[] 
     {
       words: [
         ...["ip", "netns", "exec", internetNamespace, "sh", "-ec"],
-        "cd /proc/sys/net; echo 1 > ipv4/ip_forward; echo 1 > ipv6/conf/all/forwarding; for each in all default; do echo 0 > ipv6/conf/$each/disable_ipv6; echo 0 > ipv6/conf/$each/accept_dad; done",
+        "cd /proc/sys/net; echo 1 > ipv4/ip_forward; echo 1 > ipv6/conf/all/forwarding; for each in all default; do echo 0 > ipv6/conf/$each/disable_ipv6; echo 0 > ipv6/conf/$each/accept_dad; done; echo 0 > ipv4/ip_unprivileged_port_start",
       ],
     },
     inside(

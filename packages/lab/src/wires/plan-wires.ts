@@ -68,6 +68,10 @@ export const makeBridge = (name: string): WireCommand => ({
   ],
 });
 
+/** What runs at a guest's console is nobody's here, and pings and listens all the same as root does in a guest. */
+export const openToNobody =
+  "cd /proc/sys/net/ipv4; echo 0 2147483647 > ping_group_range; echo 0 > ip_unprivileged_port_start";
+
 function bringUp({ vmid, wires }: WiredMachine): WireCommand[] {
   const namespace = namespaceOf(vmid);
   return [
@@ -81,7 +85,7 @@ function bringUp({ vmid, wires }: WiredMachine): WireCommand[] {
         "sh",
         "-ec",
         // Addresses that cloud-init gives are there at once, and nobody's advertisement gives more.
-        "cd /proc/sys/net/ipv6/conf; for each in all default; do echo 0 > $each/disable_ipv6; echo 0 > $each/accept_ra; echo 0 > $each/accept_dad; done",
+        `cd /proc/sys/net/ipv6/conf; for each in all default; do echo 0 > $each/disable_ipv6; echo 0 > $each/accept_ra; echo 0 > $each/accept_dad; done; ${openToNobody}`,
       ],
     },
     guest(vmid, "link set dev lo up"),

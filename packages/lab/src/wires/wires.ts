@@ -1,5 +1,6 @@
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
+import { taskWords } from "../console/network-task.ts";
 import { clusterOf, type Region } from "../region.ts";
 import { firewallRules } from "./firewall-rules.ts";
 import { Holder } from "./holder.ts";
@@ -21,6 +22,7 @@ export async function probeWires(): Promise<string | undefined> {
       ["ip", "-V"],
       ["nft", "--version"],
       ["nsenter", "--version"],
+      ["setpriv", "--version"],
     ] as const)
       await run(program, [word]);
     const holder = await Holder.start();
@@ -47,6 +49,7 @@ export class Wires {
   #isRoundDue = false;
   #hasEnded = false;
   readonly #timers = new Set<() => void>();
+  #web: ChildProcess | undefined;
 
   private constructor(region: Region, holder: Holder) {
     this.#region = region;
@@ -59,6 +62,7 @@ export class Wires {
     const wires = new Wires(region, holder);
     try {
       for (const command of internetCommands(internet)) await wires.#run(command);
+      if (internet.hasWeb) wires.#serveWeb();
       wires.#isFirewallDue = true;
       await wires.#look();
     } catch (error) {
@@ -100,7 +104,20 @@ export class Wires {
     this.#hasEnded = true;
     for (const cancel of this.#timers) cancel();
     await this.#work.catch(() => {});
+    this.#web?.kill("SIGKILL");
     await this.#holder.end();
+  }
+
+  /** It ends when its standard input does, which is when the lab does. */
+  #serveWeb(): void {
+    const [program = "", ...words] = [
+      ...this.inInternet(),
+      ...taskWords({ do: "serve", port: 80, name: "the internet" }),
+    ];
+    const env = { PATH: process.env.PATH, LC_ALL: "C" };
+    this.#web = spawn(program, words, { stdio: ["pipe", "ignore", "inherit"], cwd: "/", env });
+    this.#web.on("error", (error) => process.stderr.write(`lab: its internet's web: ${error.message}\n`));
+    this.#web.stdin?.on("error", () => {});
   }
 
   /** Commits come in bursts: one look follows all that have come by the time it begins. */

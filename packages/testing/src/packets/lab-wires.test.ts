@@ -1,7 +1,9 @@
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runOnNetwork } from "@kule/lab/console/network-run";
+import { systemRuntime } from "@kule/lab/runtime";
 import { probeWires } from "@kule/lab/wires/wires";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { requirePart } from "../parts.ts";
@@ -162,12 +164,115 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     );
   });
 
+  /** A machine with an account, and what runs in its network. */
+  const withAccount = async (vmid: number, devices: Parameters<typeof lab.running>[1]) => {
+    await lab.running(vmid, devices);
+    await lab.leaveMachines();
+    await lab.change(`PUT ${vm(vmid)}/config`, { ciuser: "ubuntu", cipassword: "open sesame" });
+    await lab.change(`POST ${vm(vmid)}/status/stop`);
+    await lab.change(`POST ${vm(vmid)}/status/start`);
+  };
+  const signIn = (vmid: number) => lab.serialLine(vmid, { user: "ubuntu", password: "open sesame" });
+  const processesIn = (vmid: number) => {
+    const [program = "", ...words] = [...lab.wires.atBridges(), "ip", "netns", "pids", `vm${vmid}`];
+    return execFileSync(program, words, { encoding: "utf8" }).split(/\s+/).filter(Boolean);
+  };
+
+  test("carry what people at two serial lines say to each other, by TCP, UDP and HTTP", async () => {
+    await withAccount(31071, [{ net: device(371), ip: "ip=10.0.1.5/24" }]);
+    await withAccount(31072, [{ net: device(371), ip: "ip=10.0.1.6/24" }]);
+    const [one, other] = [await signIn(31071), await signIn(31072)];
+    expect(await one("ip -br addr\r", /\$ $/)).toMatch(/eth0 .* 10\.0\.1\.5\/24/);
+    expect(await one("ip route get 10.0.1.6\r", /\$ $/)).toContain("dev eth0 src 10.0.1.5");
+
+    await one("python3 -m http.server 80\r", /Serving HTTP on :: port 80/);
+    const [page] = await Promise.all([
+      other("curl -i http://10.0.1.5/a?b\r", /\$ $/),
+      one("", /10\.0\.1\.6 - - \[.*GET \/a\?b/),
+    ]);
+    expect(page).toMatch(/200 OK[\s\S]*Hello from \S+\. You are 10\.0\.1\.6\./);
+    expect(await one("\x03", /\$ $/)).toContain("^C");
+    expect(await other("nc -zv 10.0.1.5 80\r", /\$ $/)).not.toContain("succeeded");
+
+    for (const [listen, talk] of [
+      ["nc -lv 7000", "nc 10.0.1.5 7000"],
+      ["nc -luv 7000", "nc -u 10.0.1.5 7000"],
+    ] as const) {
+      await one(`${listen}\r`, /Listening on|Bound on/);
+      await other(`${talk}\r`, /\r\n/);
+      // What is typed before the program runs is not for it.
+      await expect.poll(() => processesIn(31072).length).toBe(1);
+      await Promise.all([one("", /10\.0\.1\.6[\s\S]*good evening/), other("good evening\r", /\r\n/)]);
+      await Promise.all([other("", /and to you/), one("and to you\r", /\r\n/)]);
+      await other("\x03", /\$ $/);
+      await one("\x03", /\$ $/);
+    }
+    expect(await one("curl -m 1 http://198.18.0.1\r", /\$ $/)).toContain("curl: (7)");
+  });
+
+  test("have nothing of the lab's in them, and nobody left when the line is closed", async () => {
+    await withAccount(31081, [{ net: device(381), ip: "ip=10.0.1.5/24" }]);
+    for (const line of ["ping 10.0.1.5", "nc -l 7000", "python3 -m http.server"]) {
+      const type = await signIn(31081);
+      await type(`${line}\r`, /bytes from|http\.server[\s\S]*Serving|nc -l/);
+      await expect.poll(() => processesIn(31081).length).toBe(1);
+      const [pid = ""] = processesIn(31081);
+      const status = () => readFileSync(`/proc/${pid}/status`, "utf8");
+      await expect.poll(() => /^Uid:\s+(\d+)/m.exec(status())?.[1], { message: line }).toBe("65534");
+      expect(status(), line).toMatch(/^NoNewPrivs:\s+1$/m);
+      expect(status(), line).toMatch(/^CapEff:\s+0+$/m);
+      const names = readFileSync(`/proc/${pid}/environ`, "utf8")
+        .split("\0")
+        .map((each) => each.split("=")[0]);
+      expect(names.filter(Boolean).sort(), line).toEqual(["LC_ALL", "PATH"]);
+      await lab.leaveMachines();
+      await expect.poll(() => processesIn(31081), { timeout: 5_000 }).toEqual([]);
+    }
+  });
+
+  test("end what says too much at a serial line, and what runs too long", async () => {
+    const started = (words: readonly string[], hasTimeLeft: boolean) => {
+      let said = "";
+      const command = { name: words[0] ?? "", takesInput: false, speaksOfCables: false, dropsRights: false };
+      const { exitCode } = runOnNetwork(
+        [],
+        { ...command, words },
+        {
+          print: (text) => {
+            said += text;
+          },
+          ready: async () => {},
+          runtime: {
+            ...systemRuntime(0, 1),
+            after: (_milliseconds, callback) => {
+              if (!hasTimeLeft) setImmediate(callback);
+              return () => {};
+            },
+          },
+          stop: new AbortController().signal,
+        },
+      );
+      return exitCode.then((code) => ({ code, bytes: said.length, last: said.slice(-60) }));
+    };
+    const flood = await started(["yes"], true);
+    expect(flood).toMatchObject({ code: 130, last: expect.stringContaining("yes: ended: it said too much") });
+    expect(flood.bytes).toBeLessThan(1_100_000);
+    const sleeper = await started(["sleep", "600"], false);
+    expect(sleeper).toMatchObject({ code: 130, last: "sleep: ended after 15 minutes\n" });
+  });
+
   // A start is a third of a second of work, and was seen to wait fifteen for it on a machine with a load of twenty.
   test("are gone with the lab, however it ends", { timeout: 100_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "kule-wires-killed-"));
     const main = import.meta.resolve("@kule/lab/main").replace("file://", "");
     const child = spawn(process.execPath, [main], {
-      env: { PATH: process.env.PATH, KULE_LAB_DIR: folder, KULE_LAB_PORT: "0", KULE_LAB_WIRES: "on" },
+      env: {
+        PATH: process.env.PATH,
+        KULE_LAB_DIR: folder,
+        KULE_LAB_PORT: "0",
+        KULE_LAB_WIRES: "on",
+        KULE_LAB_INTERNET: '{"hasWeb":true}',
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let complaint = "";
@@ -196,7 +301,8 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
       }
     };
     const held = holders();
-    expect(held).toHaveLength(1);
+    // Who holds the namespaces, and the internet's web.
+    expect(held).toHaveLength(2);
     child.kill("SIGKILL");
     await expect
       .poll(() => held.filter((pid) => existsSync(`/proc/${pid}/ns/net`)), { timeout: 5_000 })

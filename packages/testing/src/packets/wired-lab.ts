@@ -99,7 +99,10 @@ export class WiredLab {
     return execFileSync(program, more, { encoding: "utf8" });
   }
 
-  /** Somebody signed in at a machine's serial line: types what is given, answers what is there when `until` is. */
+  /**
+   * Somebody signed in at a machine's serial line, perhaps by who was there before: types what is given, answers what is
+   * there when `until` is.
+   */
   async serialLine(
     vmid: number,
     account: { readonly user: string; readonly password: string },
@@ -134,7 +137,7 @@ export class WiredLab {
     };
     socket.send(`${user}:${ticket}\n`);
     await until(/^OK/, 0);
-    await type("\r", /login: $/);
+    if ((await type("\r", /login: $|\$ $/)).endsWith("$ ")) return type;
     await type(`${account.user}\r`, /Password: $/);
     await type(`${account.password}\r`, /\$ $/);
     return type;
