@@ -24,6 +24,7 @@ import { networkApply } from "./migrations/0021-network-apply.ts";
 import { gateways } from "./migrations/0022-gateways.ts";
 import { firewallQuotas } from "./migrations/0027-firewall-quotas.ts";
 import { filterDigest } from "./migrations/0028-filter-digest.ts";
+import { reservations } from "./migrations/0031-reservations.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -48,6 +49,7 @@ const migrations: Record<string, Migration> = {
   "0022-gateways": step(gateways),
   "0027-firewall-quotas": step(firewallQuotas),
   "0028-filter-digest": step(filterDigest),
+  "0031-reservations": step(reservations),
 };
 
 export type MigrateOptions = {

@@ -14,4 +14,5 @@ export const tenantTables = [
   "gateway",
   "gateway_subnet",
   "port_forward",
+  "address_reservation",
 ] as const;

@@ -57,6 +57,22 @@ export const allocationChecks: readonly Check[] = [
     sql: `select host(a.address) || ' is not in ' || u.cidr as subject from address a join subnet u on u.id = a.subnet_id
            where not a.address <<= u.cidr`,
   },
+  {
+    invariant: "I4",
+    check: "a reservation keeps an address of its subnet that a server can have",
+    sql: `select r.id || ' keeps ' || coalesce(host(a.address), 'no address') as subject
+            from address_reservation r join subnet u on u.id = r.subnet_id
+            left join address a on a.reservation_id = r.id
+           where a.address is null or a.subnet_id <> r.subnet_id or not a.address << u.cidr
+              or a.address in (host(network(u.cidr))::inet, u.gateway_ip, host(broadcast(u.cidr))::inet)`,
+  },
+  {
+    invariant: "I4",
+    check: "an address that nobody can be given is the platform's or reserved",
+    sql: `select host(a.address) || ' of ' || u.id as subject from address a join subnet u on u.id = a.subnet_id
+           where a.state = 'reserved' and a.reservation_id is null and a.address <<= u.cidr
+             and a.address not in (host(network(u.cidr))::inet, u.gateway_ip, host(broadcast(u.cidr))::inet)`,
+  },
   pool("VM numbers", "VMIDs", "region_vmid", "vmid"),
   pool("VLANs", "VLANs", "region_vlan", "vlan"),
   {

@@ -22,6 +22,8 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "nic", column: "subnet_id", parent: "subnet", region: true },
   { child: "address", column: "subnet_id", parent: "subnet", region: false },
   { child: "address", column: "nic_id", parent: "nic", region: false },
+  { child: "address", column: "reservation_id", parent: "address_reservation", region: false },
+  { child: "address_reservation", column: "subnet_id", parent: "subnet", region: true },
   { child: "public_ip", column: "server_id", parent: "server", region: true },
   { child: "public_ip", column: "held_by", parent: "server", region: true },
   { child: "firewall_rule", column: "firewall_id", parent: "firewall", region: true },

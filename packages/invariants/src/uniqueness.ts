@@ -19,6 +19,13 @@ export const uniqueFacts: readonly UniqueFact[] = [
   { what: "VLANs of", table: "region_vlan", columns: ["subnet_id"], where: "subnet_id is not null" },
   { what: "address", table: "address", columns: ["subnet_id", "address"] },
   { what: "addresses of", table: "address", columns: ["nic_id"], where: "nic_id is not null" },
+  {
+    what: "addresses of reservation",
+    table: "address",
+    columns: ["reservation_id"],
+    where: "reservation_id is not null",
+  },
+  { what: "reservation", table: "address_reservation", columns: ["subnet_id", "name"] },
   { what: "pool", table: "ip_pool", columns: ["region", "name"] },
   { what: "public address", table: "public_address", columns: ["address"] },
   { what: "public address number", table: "public_address", columns: ["seq"] },

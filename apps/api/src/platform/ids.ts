@@ -10,6 +10,7 @@ export type IdPrefix =
   | "key"
   | "net"
   | "sub"
+  | "rsv"
   | "pool"
   | "rng"
   | "ip"

@@ -1,9 +1,10 @@
+import { isIPv4 } from "node:net";
 import { crc32 } from "node:zlib";
 import { type SelectQueryBuilder, sql } from "kysely";
 import { fieldError, Invalid } from "./errors.ts";
 
 /** A column to sort by; the last one of a list must be unique within it. */
-export type SortKey = { readonly column: string; readonly kind: "time" | "text" | "integer" };
+export type SortKey = { readonly column: string; readonly kind: "time" | "text" | "integer" | "address" };
 
 export type Paging = {
   readonly limit: number;
@@ -67,11 +68,14 @@ function asText(key: SortKey) {
   const column = sql.ref(key.column);
   return key.kind === "time"
     ? sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
-    : sql`${column}::text`;
+    : key.kind === "address"
+      ? sql`host(${column})`
+      : sql`${column}::text`;
 }
 
 function typed(key: SortKey, value: string) {
   if (key.kind === "time") return sql`${value}::timestamptz`;
+  if (key.kind === "address") return sql`${value}::inet`;
   return key.kind === "integer" ? sql`${value}::bigint` : sql`${value}::text`;
 }
 
@@ -84,6 +88,7 @@ const fits: { readonly [kind in SortKey["kind"]]: (value: string) => boolean } =
   time: (value) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value) && isRealTime(value),
   text: (value) => value.length <= 300 && !value.includes("\0"),
   integer: (value) => /^\d{1,18}$/.test(value),
+  address: isIPv4,
 };
 
 /** There is no 30th of February, which Date would take for the 2nd of March. */

@@ -14,8 +14,9 @@ export const gatewaysEn = {
     create: "Create gateway",
     description: "Description",
     address: "Public address",
-    anyAddress: "a free one of those allocated to the organisation",
-    addressHint: "Everything that leaves by the gateway has this address.",
+    anyAddress: "a new one, of those allocated to the organisation",
+    addressHint:
+      "Everything that leaves by the gateway has this address. A new one is given back with the gateway, one that you have stays yours.",
     network: "Network",
     serves: "Subnets",
     servesHint: "Which subnets it lets out. This can be changed at any time.",

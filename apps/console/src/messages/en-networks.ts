@@ -106,7 +106,11 @@ export const networkingEn = {
       servers: "Servers",
       state: "State",
       states: { applied: "in force", pending: "on its way", failed: "old rules in force" },
-      failedHint: "A server could not be told. Try its job again from its page.",
+      failedHint: "A server could not be told. Try its job again from its page, or look at all of them here.",
+      apply: "Look again and put right",
+      applyHint:
+        "Every server of this firewall is looked at, and gets its rules again where a hand has changed them or a job has failed.",
+      applyNone: "It is attached to no server.",
       attach: "Attach",
       target: "Attach to",
       labels: "Servers with labels",
@@ -135,6 +139,8 @@ export const networkingEn = {
       changed: "The firewall is changed.",
       attached: "The firewall is attached. The servers are being told.",
       detached: "The firewall is detached. The servers are being told.",
+      applied: "The servers are being looked at.",
+      appliedNone: "No server could be told: each has a job under way, or is on its way somewhere.",
       deleted: "The firewall is deleted.",
     } as Readonly<Record<string, string>>,
     ofServer: {

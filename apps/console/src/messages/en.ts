@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { gatewaysEn } from "./en-gateways.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
+import { subnetsEn } from "./en-subnets.ts";
 
 /** English, and by its shape the list of everything the console can say. */
 export const en = {
@@ -10,6 +11,7 @@ export const en = {
   ...operatorEn,
   ...networkingEn,
   ...gatewaysEn,
+  ...subnetsEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {
@@ -554,6 +556,7 @@ export const en = {
       public_ips: "Public IPs",
       firewalls: "Firewalls",
       firewall_rules: "Firewall rules",
+      gateways: "Gateways",
     },
   },
   segments: {

@@ -15,8 +15,9 @@ export const gatewaysTr = {
     create: "Ağ geçidi oluştur",
     description: "Açıklama",
     address: "Genel adres",
-    anyAddress: "kuruluşa ayrılanlardan boş biri",
-    addressHint: "Geçitten çıkan her şeyin adresi budur.",
+    anyAddress: "kuruluşa ayrılanlardan yeni biri",
+    addressHint:
+      "Geçitten çıkan her şeyin adresi budur. Yeni alınan adres geçitle birlikte geri verilir, sizde olan sizde kalır.",
     network: "Ağ",
     serves: "Alt ağlar",
     servesHint: "Hangi alt ağları dışarı çıkaracağı. Her zaman değiştirilebilir.",

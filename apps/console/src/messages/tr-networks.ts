@@ -107,7 +107,12 @@ export const networkingTr = {
       servers: "Sunucu",
       state: "Durum",
       states: { applied: "yürürlükte", pending: "yolda", failed: "eski kurallar yürürlükte" },
-      failedHint: "Bir sunucuya bildirilemedi. İşini sunucunun sayfasından yeniden deneyin.",
+      failedHint:
+        "Bir sunucuya bildirilemedi. İşini sunucunun sayfasından yeniden deneyin ya da hepsine buradan baktırın.",
+      apply: "Yeniden bak ve düzelt",
+      applyHint:
+        "Bu duvarın bütün sunucularına bakılır; elle değiştirilmiş ya da işi başarısız olmuş olanlara kuralları yeniden verilir.",
+      applyNone: "Hiçbir sunucuya bağlı değil.",
       attach: "Bağla",
       target: "Bağlanacağı yer",
       labels: "Etiketli sunucular",
@@ -137,6 +142,8 @@ export const networkingTr = {
       changed: "Güvenlik duvarı değiştirildi.",
       attached: "Güvenlik duvarı bağlandı. Sunuculara bildiriliyor.",
       detached: "Güvenlik duvarı ayrıldı. Sunuculara bildiriliyor.",
+      applied: "Sunuculara bakılıyor.",
+      appliedNone: "Hiçbir sunucuya bildirilemedi: her birinin süren bir işi var ya da bir yere gidiyor.",
       deleted: "Güvenlik duvarı silindi.",
     },
     ofServer: {

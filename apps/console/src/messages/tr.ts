@@ -3,6 +3,7 @@ import type { Messages } from "./messages.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
+import { subnetsTr } from "./tr-subnets.ts";
 
 /** What a request can be refused for although it is right: each is said in the page's language. */
 type ConflictCode = Exclude<
@@ -27,6 +28,7 @@ export const tr = {
   ...operatorTr,
   ...networkingTr,
   ...gatewaysTr,
+  ...subnetsTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {
@@ -559,6 +561,7 @@ export const tr = {
       public_ips: "Genel IP'ler",
       firewalls: "Güvenlik duvarları",
       firewall_rules: "Güvenlik duvarı kuralları",
+      gateways: "Ağ geçitleri",
     },
   },
   segments: {

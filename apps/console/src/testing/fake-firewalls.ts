@@ -161,6 +161,12 @@ export function registerFirewalls(operation: Operation, state: FakeState): void 
       return changed(firewall, { attachments }, token);
     },
   );
+  operation("post", "/firewalls/:firewall_id/apply", "applyFirewall", ({ params, fail, token }) => {
+    const firewall = find(params.firewall_id);
+    return firewall === undefined
+      ? fail(404, "not_found", "There is no such firewall")
+      : changed(firewall, {}, token);
+  });
   operation<Schemas["ReachQuestion"]>(
     "post",
     "/firewalls/:firewall_id/test",

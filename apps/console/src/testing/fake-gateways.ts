@@ -68,7 +68,9 @@ export function registerGateways(operation: Operation, state: FakeState): void {
       return fail(409, "name_taken", `region ist1 has a gateway named ${body.name}`);
     if (network.subnets.some(({ id, tier }) => tier === "data" && body.subnet_ids?.includes(id)))
       return fail(409, "tier_forbids_egress", "A data subnet never reaches the internet");
-    const gateway = fakeGateway(body.name, network, body.subnet_ids ?? [], body.address ?? "203.0.113.77");
+    const brought = state.publicIps.find(({ id }) => id === body.public_ip);
+    const address = brought?.address ?? body.address ?? "203.0.113.77";
+    const gateway = fakeGateway(body.name, network, body.subnet_ids ?? [], address);
     state.gateways.push(gateway);
     return { status: 202, body: told(gateway, { status: "provisioning" }, token) };
   });

@@ -3,6 +3,7 @@ import type { Operation } from "./fake-api.ts";
 import { questionErrors } from "./fake-firewalls.ts";
 import { page } from "./fake-page.ts";
 import { fakeNetwork, fakeSubnet } from "./fake-records.ts";
+import { registerReservations } from "./fake-reservations.ts";
 import type { FakeState } from "./fake-state.ts";
 
 export function registerNetworks(operation: Operation, state: FakeState): void {
@@ -95,6 +96,7 @@ export function registerNetworks(operation: Operation, state: FakeState): void {
     network.subnets = network.subnets.filter(({ id }) => id !== subnet.id);
     return { status: 204 };
   });
+  registerReservations(operation, state);
   operation<Schemas["ReachQuestion"]>(
     "post",
     "/networks/:network_id/explain",

@@ -179,6 +179,16 @@ export function fakeSshKey(body: Schemas["SshKeyCreate"]): Schemas["SshKey"] {
   };
 }
 
+export function usageOf(total: number, used: number, reserved = 0): Schemas["AddressUsage"] {
+  return {
+    addresses_total: total,
+    addresses_used: used,
+    addresses_quarantined: 0,
+    addresses_reserved: reserved,
+    addresses_free: total - used - reserved,
+  };
+}
+
 export function fakeNetwork(body: Schemas["NetworkCreate"], isDefault: boolean): Schemas["Network"] {
   const now = new Date().toISOString();
   return {
@@ -190,7 +200,7 @@ export function fakeNetwork(body: Schemas["NetworkCreate"], isDefault: boolean):
     is_default: isDefault,
     status: "active",
     subnets: [],
-    usage: { addresses_total: 252, addresses_used: 0 },
+    usage: usageOf(253, 0),
     labels: {},
     generation: 1,
     observed_generation: 1,
@@ -213,7 +223,7 @@ export function fakeSubnet(body: Schemas["SubnetCreate"], network: Schemas["Netw
     egress: body.tier === "data" ? "forbidden" : "none",
     vlan: null,
     status: "active",
-    usage: { addresses_total: 252, addresses_used: 3 },
+    usage: usageOf(253, 3),
     labels: {},
     generation: 1,
     observed_generation: 1,

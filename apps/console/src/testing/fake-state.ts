@@ -127,6 +127,9 @@ export class FakeState {
   readonly sshKeys: Schemas["SshKey"][] = [];
   readonly networks: Schemas["Network"][] = [];
   readonly subnets: Schemas["Subnet"][] = [];
+  readonly reservations: Schemas["Reservation"][] = [];
+  /** That somebody had, and nobody can have yet. */
+  readonly restingAddresses: { readonly subnetId: string; readonly address: string }[] = [];
   readonly firewalls: Schemas["Firewall"][] = [];
   readonly gateways: Schemas["Gateway"][] = [];
   readonly portForwards: Schemas["PortForward"][] = [];

@@ -1,5 +1,5 @@
 import { fakePublicIp } from "./fake-public-ips.ts";
-import { fakeNetwork, fakeServer, fakeSubnet } from "./fake-records.ts";
+import { fakeNetwork, fakeServer, fakeSubnet, usageOf } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
 
 const tiers = [
@@ -22,7 +22,7 @@ export function seedNetworks(state: FakeState): void {
     state.subnets.push({
       ...subnet,
       gateway_ip: `10.20.${at}.1`,
-      usage: { addresses_total: 253, addresses_used: count },
+      usage: usageOf(253, count),
     });
     network.subnets.push({ id: subnet.id, name, tier, cidr: subnet.cidr });
     for (let number = 1; number <= count; number++, index++) {

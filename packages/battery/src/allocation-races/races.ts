@@ -77,6 +77,65 @@ export async function wantedAddressRace(world: RaceWorld, wanted: number, each: 
   world.giveServers(place.region, answers);
 }
 
+/**
+ * Servers and reservations want the addresses of one subnet, by themselves and by name; then servers want the reserved
+ * ones, each of them several.
+ */
+export async function reservationRace(
+  world: RaceWorld,
+  cidr: string,
+  places: number,
+  extra: number,
+): Promise<void> {
+  const place = await newPlace(world);
+  const subnetId = await subnetOf(world, place, cidr);
+  const what = `addresses of ${cidr} for servers and reservations`;
+  const [network] = (await place.owner.get("/networks")).body.items;
+  const path = `/networks/${network.id}/subnets/${subnetId}`;
+  const first = cidr.replace(/0\/\d+$/, "");
+  const answers = await world.race(
+    what,
+    place.owner,
+    places + extra,
+    /^(201|202|409 subnet_exhausted|409 address_in_use)$/,
+    (owner, index) => {
+      const name = world.nextName();
+      if (index % 3 === 0) return owner.post("/servers", server(place.region, name, { subnet_id: subnetId }));
+      // What the others are about to be given.
+      const address = index % 3 === 1 ? {} : { address: `${first}${2 + Math.floor(index / 3)}` };
+      return owner.post(`${path}/reservations`, { name, ...address });
+    },
+  );
+  world.giveServers(place.region, answers);
+  // Who names none gets any, and is never told that one is not free.
+  const misled = answers.filter(({ body }, index) => index % 3 !== 2 && body.code === "address_in_use");
+  if (misled.length > 0) world.violations.push(`${what}: ${misled.length} named none and were refused one`);
+  const kept = answers.flatMap(({ status, body }) => (status === 201 ? [String(body.address)] : []));
+  for (const address of kept) world.give(`address of ${subnetId}`, address);
+  const given = answers.filter(({ status }) => status < 300).length;
+  const { usage } = (await place.owner.get(path)).body;
+  if (usage.addresses_free !== places - given)
+    world.violations.push(`${what}: ${given} of ${places} were given and ${usage.addresses_free} are free`);
+  const each = 4;
+  const claims = await world.race(
+    `reserved ${what}`,
+    place.owner,
+    kept.length * each,
+    /^(202|409 address_in_use)$/,
+    (owner, index) =>
+      owner.post(
+        "/servers",
+        server(place.region, world.nextName(), {
+          subnet_id: subnetId,
+          private_ip: kept[Math.floor(index / each)],
+        }),
+      ),
+  );
+  const accepted = claims.filter(({ status }) => status === 202).length;
+  if (accepted !== kept.length)
+    world.violations.push(`reserved ${what}: ${accepted} were accepted and not ${kept.length}`);
+}
+
 /** More want a VM number than the region has. */
 export async function vmidRace(world: RaceWorld, vmids: number, extra: number): Promise<void> {
   const place = await newPlace(world, { vmids });

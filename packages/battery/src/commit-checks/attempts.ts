@@ -237,12 +237,71 @@ const withoutVlan: readonly Attempt[] = [
   },
 ];
 
+const newReservation = (subnet = "{subnet}") =>
+  `insert into address_reservation (id, organisation_id, region, subnet_id, name)
+   values ('rsv_x', {org}, 'ist1', ${subnet}, 'x');`;
+const keptAddress = (address: string, reservation: string) =>
+  `insert into address (subnet_id, address, organisation_id, state, reservation_id)
+   select id, ${address}, organisation_id, 'reserved', ${reservation} from subnet where id = {subnet};`;
+
+/** What somebody keeps is there, and what nobody can be given is somebody's. */
+const withoutReservation: readonly Attempt[] = [
+  { what: "a reservation without its address", sql: newReservation(), breaks: "reservation_kept" },
+  {
+    what: "a reservation whose address is let go",
+    sql: `${newReservation()}${keptAddress("gateway_ip + 91", "'rsv_x'")}
+          update address set reservation_id = null, state = 'quarantined', free_after = now() where reservation_id = 'rsv_x';`,
+    breaks: "reservation_kept",
+  },
+  {
+    what: "a reservation whose address is deleted",
+    sql: `${newReservation()}${keptAddress("gateway_ip + 91", "'rsv_x'")}
+          delete from address where reservation_id = 'rsv_x';`,
+    breaks: "reservation_kept",
+  },
+  {
+    what: "a reservation of the gateway's address",
+    sql: `${newReservation()}
+          update address set reservation_id = 'rsv_x' where subnet_id = {subnet}
+             and address = (select gateway_ip from subnet where id = {subnet});`,
+    breaks: "reservation_kept",
+  },
+  {
+    what: "a reservation of an address outside of its subnet",
+    sql: `${newReservation()}${keptAddress("'192.0.2.7'", "'rsv_x'")}`,
+    breaks: "reservation_kept",
+  },
+  {
+    what: "a reservation of two addresses",
+    sql: `${newReservation()}${keptAddress("gateway_ip + 91", "'rsv_x'")}${keptAddress("gateway_ip + 92", "'rsv_x'")}`,
+    breaks: "address_reservation_once",
+  },
+  {
+    what: "a reservation in another organisation's subnet",
+    sql: newReservation("{other_org_subnet}"),
+    breaks: "address_reservation_organisation_id_subnet_id_region_fkey",
+  },
+  {
+    what: "an address that is kept for nobody",
+    sql: keptAddress("gateway_ip + 91", "null"),
+    breaks: "address_held",
+  },
+  {
+    what: "a reserved address that is nobody's any more",
+    sql: `${newReservation()}${keptAddress("gateway_ip + 91", "'rsv_x'")}
+          update address set reservation_id = null where reservation_id = 'rsv_x';
+          delete from address_reservation where id = 'rsv_x';`,
+    breaks: "address_held",
+  },
+];
+
 export const attempts: readonly Attempt[] = [
   ...withoutJob,
   ...withoutAllocation,
   ...withoutOwner,
   ...withoutResource,
   ...withoutVlan,
+  ...withoutReservation,
 ];
 
 /** Whole changes, in orders in which something is missing until the last statement: these must pass. */
@@ -277,6 +336,13 @@ export const legal: readonly { readonly what: string; readonly sql: string }[] =
   {
     what: "a VM number that is taken and given back",
     sql: `${vmidFor("srv_never")} update region_vmid set state = 'free', server_id = null where region = 'ist1' and vmid = 20900;`,
+  },
+  {
+    what: "a reservation, given up again",
+    sql: `${newReservation()}${keptAddress("gateway_ip + 93", "'rsv_x'")} set constraints all immediate;
+          set constraints all deferred;
+          update address set reservation_id = null, state = 'quarantined', free_after = now() where reservation_id = 'rsv_x';
+          delete from address_reservation where id = 'rsv_x';`,
   },
   {
     what: "a subnet, its VLAN last",

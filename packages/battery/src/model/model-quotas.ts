@@ -24,6 +24,7 @@ export const QUOTAS: readonly QuotaName[] = [
   "public_ips",
   "firewalls",
   "firewall_rules",
+  "gateways",
 ];
 
 /** How much the organisation has. A server on its way out keeps its place and its disk, and gives up the rest. */
@@ -46,6 +47,7 @@ export function usedBy(state: ModelState, side: Side): { readonly [name in Quota
     // No command makes one.
     firewalls: 0,
     firewall_rules: 0,
+    gateways: 0,
   };
 }
 

@@ -171,7 +171,8 @@ export type QuotaName =
   | "ssh_keys"
   | "public_ips"
   | "firewalls"
-  | "firewall_rules";
+  | "firewall_rules"
+  | "gateways";
 export type Amounts = { readonly [name in QuotaName]?: number };
 
 export type ModelState = {

@@ -4,6 +4,7 @@ import {
   addressRace,
   firstServersRace,
   nameRace,
+  reservationRace,
   vlanRace,
   vmidRace,
   wantedAddressRace,
@@ -40,6 +41,18 @@ export const row: Row = {
         },
       ],
       expects: /answers that nothing explains: .*409 address_in_use/,
+    },
+    {
+      name: "reserved-twice",
+      removes: "the look at whether somebody keeps an address that is asked for",
+      patches: [
+        {
+          file: "apps/api/src/products/networks/addresses.ts",
+          find: "and (address.reservation_id is null or",
+          replace: "and (true or",
+        },
+      ],
+      expects: /for servers and reservations: answers that nothing explains: .*500/,
     },
     {
       name: "no-vmid-lock",
@@ -126,6 +139,7 @@ export const row: Row = {
           () => addressRace(world, "10.4.0.0/29", 5, 27),
           () => addressRace(world, "10.5.0.0/27", 29, 35),
           () => wantedAddressRace(world, full ? 16 : 4, 8),
+          () => reservationRace(world, "10.6.0.0/26", 61, full ? 35 : 5),
           () => vmidRace(world, full ? 100 : 40, 24),
           () => vlanRace(world, full ? 60 : 24, 16),
           () => nameRace(world, full ? 12 : 4, 16),

@@ -6,6 +6,7 @@ import { worldViolations } from "../races/world-violations.ts";
 import type { Mutant, Row, RowRun } from "../row.ts";
 
 const file = "packages/database/src/migrations/0005-commit-checks.ts";
+const reservationFile = "packages/database/src/migrations/0031-reservations.ts";
 /** The check finds nothing, whatever there is. */
 const blind = (name: string, removes: string, find: string, replace: string, expects: RegExp): Mutant => ({
   name,
@@ -47,6 +48,24 @@ export const row: Row = {
       "create constraint trigger subnet_kept after insert on subnet deferrable initially deferred for each row when (false) execute function kule_subnet_at_commit(); create constraint trigger subnet_unkept after insert on token deferrable initially deferred",
       /a subnet without a VLAN was committed/,
     ),
+    {
+      name: "reservations-not-kept",
+      removes: "the look at a reservation's address at COMMIT",
+      patches: [{ file: reservationFile, find: "if v_problem is not null then", replace: "if false then" }],
+      expects: /a reservation (without|whose|of) .* was committed/,
+    },
+    {
+      name: "kept-for-nobody",
+      removes: "the look at addresses that are kept for nobody at COMMIT",
+      patches: [
+        {
+          file: reservationFile,
+          find: "and a.state = 'reserved' and a.reservation_id is null",
+          replace: "and a.state = 'reserved' and a.reservation_id is null and false",
+        },
+      ],
+      expects: /an address that is kept for nobody was committed/,
+    },
   ],
 
   async run(run: RowRun) {

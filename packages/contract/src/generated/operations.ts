@@ -71,6 +71,12 @@ export type OperationId =
   | "getSubnet"
   | "updateSubnet"
   | "deleteSubnet"
+  | "listSubnetAddresses"
+  | "listReservations"
+  | "createReservation"
+  | "getReservation"
+  | "updateReservation"
+  | "deleteReservation"
   | "listFirewalls"
   | "createFirewall"
   | "getFirewall"
@@ -204,6 +210,12 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getSubnet: {"id":"getSubnet","method":"get","path":"/networks/{network_id}/subnets/{subnet_id}","tag":"networks","permission":"network:read","audit":null,"pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateSubnet: {"id":"updateSubnet","method":"patch","path":"/networks/{network_id}/subnets/{subnet_id}","tag":"networks","permission":"network:update","audit":"subnet.update","pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
   deleteSubnet: {"id":"deleteSubnet","method":"delete","path":"/networks/{network_id}/subnets/{subnet_id}","tag":"networks","permission":"network:delete","audit":"subnet.delete","pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[202,204,401,403,404,409,412,422,429,503]},
+  listSubnetAddresses: {"id":"listSubnetAddresses","method":"get","path":"/networks/{network_id}/subnets/{subnet_id}/addresses","tag":"networks","permission":"network:read","audit":null,"pathParameters":["network_id","subnet_id"],"queryParameters":["limit","cursor","state"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  listReservations: {"id":"listReservations","method":"get","path":"/networks/{network_id}/subnets/{subnet_id}/reservations","tag":"networks","permission":"network:read","audit":null,"pathParameters":["network_id","subnet_id"],"queryParameters":["limit","cursor","name","label_selector"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  createReservation: {"id":"createReservation","method":"post","path":"/networks/{network_id}/subnets/{subnet_id}/reservations","tag":"networks","permission":"network:update","audit":"reservation.create","pathParameters":["network_id","subnet_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[201,400,401,403,404,409,422,429,503]},
+  getReservation: {"id":"getReservation","method":"get","path":"/networks/{network_id}/subnets/{subnet_id}/reservations/{reservation_id}","tag":"networks","permission":"network:read","audit":null,"pathParameters":["network_id","subnet_id","reservation_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  updateReservation: {"id":"updateReservation","method":"patch","path":"/networks/{network_id}/subnets/{subnet_id}/reservations/{reservation_id}","tag":"networks","permission":"network:update","audit":"reservation.update","pathParameters":["network_id","subnet_id","reservation_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
+  deleteReservation: {"id":"deleteReservation","method":"delete","path":"/networks/{network_id}/subnets/{subnet_id}/reservations/{reservation_id}","tag":"networks","permission":"network:update","audit":"reservation.delete","pathParameters":["network_id","subnet_id","reservation_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":null,"statuses":[204,401,403,404,409,412,422,429,503]},
   listFirewalls: {"id":"listFirewalls","method":"get","path":"/firewalls","tag":"firewalls","permission":"firewall:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","region","label_selector"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createFirewall: {"id":"createFirewall","method":"post","path":"/firewalls","tag":"firewalls","permission":"firewall:create","audit":"firewall.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getFirewall: {"id":"getFirewall","method":"get","path":"/firewalls/{firewall_id}","tag":"firewalls","permission":"firewall:read","audit":null,"pathParameters":["firewall_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},

@@ -754,7 +754,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an empty subnet
-         * @description A subnet whose addresses are in use answers 409 `in_use` and names the servers.
+         * @description A subnet whose addresses are in use or reserved answers 409 `in_use` and names who has them.
          */
         delete: operations["deleteSubnet"];
         options?: never;
@@ -764,6 +764,94 @@ export interface paths {
          * @description Name servers reach servers created from now on.
          */
         patch: operations["updateSubnet"];
+        trace?: never;
+    };
+    "/networks/{network_id}/subnets/{subnet_id}/addresses": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The subnet's addresses that are not free
+         * @description In their order, each with who has it and since when. An address that is not listed is free: a server or a
+         *     reservation can have it.
+         */
+        get: operations["listSubnetAddresses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/networks/{network_id}/subnets/{subnet_id}/reservations": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        /** The subnet's reserved addresses */
+        get: operations["listReservations"];
+        put?: never;
+        /**
+         * Keep an address of the subnet
+         * @description The address named, or the lowest free one. No server is given it by itself; one that names it in `private_ip` gets
+         *     it, and when that server is gone the address rests and is the reservation's again. An address that is not free, be
+         *     it at rest, answers 409 `address_in_use`.
+         */
+        post: operations["createReservation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/networks/{network_id}/subnets/{subnet_id}/reservations/{reservation_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+                reservation_id: components["parameters"]["ReservationId"];
+            };
+            cookie?: never;
+        };
+        /** One reserved address */
+        get: operations["getReservation"];
+        put?: never;
+        post?: never;
+        /**
+         * Keep an address no more
+         * @description The address rests before anybody gets it again. A server that has it keeps it, and takes it along when it goes.
+         */
+        delete: operations["deleteReservation"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a reservation, change its description or labels
+         * @description The address stays. For another one make another reservation.
+         */
+        patch: operations["updateReservation"];
         trace?: never;
     };
     "/firewalls": {
@@ -982,9 +1070,9 @@ export interface paths {
         put?: never;
         /**
          * Give a network a way to the internet
-         * @description The gateway has a public IPv4 address of its own, of those that the operator has allocated to the organisation: the
-         *     one named, or a free one. 409 `no_public_ip_available` when there is none. Everything that leaves by the gateway
-         *     has this address. It serves the subnets named; none of them may be of tier `data` (409 `tier_forbids_egress`).
+         * @description The gateway has a public IPv4 address of its own. `public_ip` brings one that the organisation has taken before;
+         *     without it one is taken of those that the operator has allocated to the organisation, the one in `address` or a free
+         *     one, 409 `no_public_ip_available` when there is none. Everything that leaves by the gateway has this address. It serves the subnets named; none of them may be of tier `data` (409 `tier_forbids_egress`).
          *
          *     A network has at most one gateway. It is `active` when the region's edge has it; a region without an edge answers
          *     409 `region_unavailable`.
@@ -1016,7 +1104,7 @@ export interface paths {
          * Take a network's gateway away
          * @description The subnets that it serves have no way out any more. While it forwards a port it answers 409 `in_use`. It is
          *     `deleting` until the region's edge has let go of it; then it is gone, and its address rests before anybody gets it
-         *     again. A protected address stays the organisation's, free for another use.
+         *     again. One that was brought along by `public_ip`, or is protected, stays the organisation's, free for another use.
          */
         delete: operations["deleteGateway"];
         options?: never;
@@ -2422,7 +2510,7 @@ export interface components {
             servers?: components["schemas"]["ServerLimit"];
         };
         /** @enum {string} */
-        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules";
+        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules" | "gateways";
         /** @description Most of it; null is no limit */
         QuotaLimit: number | null;
         Quota: {
@@ -2451,6 +2539,7 @@ export interface components {
                 public_ips?: components["schemas"]["QuotaLimit"];
                 firewalls?: components["schemas"]["QuotaLimit"];
                 firewall_rules?: components["schemas"]["QuotaLimit"];
+                gateways?: components["schemas"]["QuotaLimit"];
             };
         };
         Member: {
@@ -2803,10 +2892,16 @@ export interface components {
             updated_at: components["schemas"]["Time"];
         };
         AddressUsage: {
-            /** @description That servers can have */
+            /** @description That servers can have: used, reserved and free ones */
             addresses_total: number;
             /** @description By servers or still in quarantine */
             addresses_used: number;
+            /** @description Of the used ones, those that nobody has any more */
+            addresses_quarantined: number;
+            /** @description Kept by reservations, and neither used nor in quarantine */
+            addresses_reserved: number;
+            /** @description That a server could be given now */
+            addresses_free: number;
         };
         NetworkList: {
             items: components["schemas"]["Network"][];
@@ -2879,6 +2974,70 @@ export interface components {
         SubnetAndJob: {
             subnet: components["schemas"]["Subnet"];
             job: components["schemas"]["Job"] | null;
+        };
+        /**
+         * @description `used` by a server; kept by a `reserved` one; `quarantined` after somebody had it, with a reservation or without; of the `platform`, never a server's
+         * @enum {string}
+         */
+        AddressState: "used" | "reserved" | "quarantined" | "platform";
+        SubnetAddress: {
+            address: components["schemas"]["Address4"];
+            state: components["schemas"]["AddressState"];
+            /** @description What the platform has it for; null for others */
+            role: ("network" | "gateway" | "broadcast") | null;
+            /** @description Who has it */
+            server: components["schemas"]["AddressHolder"] | null;
+            /** @description Who keeps it */
+            reservation: components["schemas"]["AddressHolder"] | null;
+            /** @description Of its state */
+            since: components["schemas"]["Time"];
+            /** @description Until when it rests; a port that is still forwarded to it makes it longer */
+            free_after: components["schemas"]["Time"] | null;
+        };
+        AddressHolder: {
+            id: string;
+            name: string;
+        };
+        SubnetAddressList: {
+            items: components["schemas"]["SubnetAddress"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        Reservation: {
+            /** @example rsv_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            network_id: string;
+            subnet_id: string;
+            region: string;
+            name: string;
+            description: string;
+            address: components["schemas"]["Address4"];
+            /**
+             * @description `reserved` while no server has it; `quarantined` for a while after one had it
+             * @enum {string}
+             */
+            state: "reserved" | "used" | "quarantined";
+            /** @description Who has it */
+            server: components["schemas"]["AddressHolder"] | null;
+            labels: components["schemas"]["Labels"];
+            generation: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        ReservationList: {
+            items: components["schemas"]["Reservation"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        ReservationCreate: {
+            name: components["schemas"]["ResourceName"];
+            /** @description A free address of the subnet. Default: the lowest free one */
+            address?: components["schemas"]["Address4"];
+            description?: string;
+            labels?: components["schemas"]["Labels"];
+        };
+        ReservationUpdate: {
+            name?: components["schemas"]["ResourceName"];
+            description?: string;
+            labels?: components["schemas"]["LabelChanges"];
         };
         /** @enum {string} */
         FirewallRuleProtocol: "tcp" | "udp" | "icmp" | "icmpv6" | "any";
@@ -3083,8 +3242,13 @@ export interface components {
             network_id: string;
             /** @description Subnets of the network that it serves from the start */
             subnet_ids?: string[];
-            /** @description This one of the allocated addresses */
+            /** @description This one of the allocated addresses, which nobody has taken. Not with `public_ip` */
             address?: components["schemas"]["Address4"];
+            /**
+             * @description An id: this public IPv4 address of the organisation, which no server and no gateway has. It stays when the gateway goes. Default `auto`: a free one is taken, and given back with the gateway
+             * @example auto
+             */
+            public_ip?: string;
             description?: string;
             labels?: components["schemas"]["Labels"];
         };
@@ -3545,7 +3709,7 @@ export interface components {
             /** @description Linux only */
             ssh_key_ids?: string[];
             subnet_id?: string;
-            /** @description A free address of the subnet. Default: the lowest free one */
+            /** @description A free or a reserved address of the subnet. Default: the lowest free one */
             private_ip?: components["schemas"]["Address4"];
             /**
              * @description `auto` takes a public IPv4 address of those allocated to the organisation, an id attaches that one
@@ -4804,6 +4968,7 @@ export interface components {
         NetworkId: string;
         SubnetId: string;
         GatewayId: string;
+        ReservationId: string;
         PortForwardId: string;
         FirewallId: string;
         FirewallRuleId: string;
@@ -6834,6 +6999,272 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SubnetAndJob"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSubnetAddresses: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                state?: components["schemas"]["AddressState"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubnetAddressList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listReservations: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this exact name */
+                name?: components["parameters"]["NameFilter"];
+                /**
+                 * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
+                 * @example role=web,tier!=test
+                 */
+                label_selector?: components["parameters"]["LabelSelector"];
+            };
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReservationList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createReservation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "primary-db",
+                 *       "address": "10.20.1.40"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReservationCreate"];
+            };
+        };
+        responses: {
+            /** @description Kept; `Location` is its path */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reservation"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReservation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+                reservation_id: components["parameters"]["ReservationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The reservation */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reservation"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteReservation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+                reservation_id: components["parameters"]["ReservationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateReservation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Go ahead only if the resource still has this ETag
+                 * @example "g7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                network_id: components["parameters"]["NetworkId"];
+                subnet_id: components["parameters"]["SubnetId"];
+                reservation_id: components["parameters"]["ReservationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "the shop's database"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReservationUpdate"];
+            };
+        };
+        responses: {
+            /** @description As it is now */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reservation"];
                 };
             };
             400: components["responses"]["MalformedJson"];

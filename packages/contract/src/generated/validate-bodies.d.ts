@@ -28,6 +28,8 @@ export const updateNetwork: Validator;
 export const explainNetwork: Validator;
 export const createSubnet: Validator;
 export const updateSubnet: Validator;
+export const createReservation: Validator;
+export const updateReservation: Validator;
 export const createFirewall: Validator;
 export const updateFirewall: Validator;
 export const addFirewallRule: Validator;

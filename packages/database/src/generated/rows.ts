@@ -31,8 +31,23 @@ export interface Address {
   free_after: Timestamp | null;
   nic_id: string | null;
   organisation_id: string;
+  reservation_id: string | null;
+  since: Generated<Timestamp>;
   state: string;
   subnet_id: string;
+}
+
+export interface AddressReservation {
+  created_at: Generated<Timestamp>;
+  description: Generated<string>;
+  generation: Generated<number>;
+  id: string;
+  labels: Generated<Json>;
+  name: string;
+  organisation_id: string;
+  region: string;
+  subnet_id: string;
+  updated_at: Generated<Timestamp>;
 }
 
 export interface AppUser {
@@ -168,6 +183,7 @@ export interface Gateway {
   generation: Generated<number>;
   id: string;
   is_deleting: Generated<boolean>;
+  keeps_address: Generated<boolean>;
   labels: Generated<Json>;
   name: string;
   network_id: string;
@@ -347,6 +363,7 @@ export interface Organisation {
   disk_gb_limit: number | null;
   firewall_limit: number | null;
   firewall_rule_limit: number | null;
+  gateway_limit: number | null;
   generation: Generated<number>;
   id: string;
   memory_mb_limit: number | null;
@@ -658,6 +675,7 @@ export interface UsageSegment {
 
 export interface DB {
   address: Address;
+  address_reservation: AddressReservation;
   app_user: AppUser;
   audit: Audit;
   console_session: ConsoleSession;

@@ -204,6 +204,22 @@ function companyRefusals(ip: PublicIpFacts, target: AttachTarget): Decision {
     });
 }
 
+/** What stands in the way of making it a new gateway's address: it must be nobody's, and not on its way off one. */
+export function decideGiveToGateway(ip: PublicIpFacts): Decision {
+  const found = gatewayRefusal(ip, "already_attached");
+  if (ip.holder !== null)
+    found.push(
+      refusal(
+        "public_ip_free",
+        "already_attached",
+        "The address is attached to a server",
+        ip.holder.id,
+        `POST /public-ips/${ip.id}/detach`,
+      ),
+    );
+  return found;
+}
+
 /** What stands in the way of taking the address off its server. */
 export function decideDetach(ip: PublicIpFacts): Decision {
   if (ip.gateway !== null) return gatewayRefusal(ip, "in_use");

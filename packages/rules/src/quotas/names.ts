@@ -10,6 +10,7 @@ export const quotaNames = [
   "public_ips",
   "firewalls",
   "firewall_rules",
+  "gateways",
 ] as const;
 export type QuotaName = (typeof quotaNames)[number];
 

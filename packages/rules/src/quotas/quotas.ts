@@ -20,6 +20,7 @@ const words: { readonly [name in QuotaName]: string } = {
   public_ips: "public addresses",
   firewalls: "firewalls",
   firewall_rules: "firewall rules",
+  gateways: "gateways",
 };
 
 /** What makes room without an operator. */
@@ -34,6 +35,7 @@ const waysOut: { readonly [name in QuotaName]: string } = {
   public_ips: "release an address that is not needed",
   firewalls: "delete a firewall that is not needed",
   firewall_rules: "remove rules that are not needed",
+  gateways: "delete a gateway, which counts until the region's edge has let go of it",
 };
 
 /** Every quota that has no room for what is asked. Taking less than nothing needs no room, however full it is. */

@@ -11,6 +11,7 @@ export type ReferenceKind =
   | "ssh_key"
   | "network"
   | "subnet"
+  | "reservation"
   | "server"
   | "ip_pool"
   | "ip_pool_range"
@@ -44,6 +45,7 @@ const pathKinds: { readonly [name: string]: ReferenceKind } = {
   ssh_key_id: "ssh_key",
   network_id: "network",
   subnet_id: "subnet",
+  reservation_id: "reservation",
   server_id: "server",
   ip_pool_id: "ip_pool",
   range_id: "ip_pool_range",
@@ -77,6 +79,7 @@ const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
   // Operators' filter: no organisation's server is foreign to them.
   server_id: null,
   sort: null,
+  state: null,
   status: null,
   to: null,
   wait: null,

@@ -131,6 +131,26 @@ const planted: readonly Planted[] = [
     ["I4 10.9.9.9 is not in 10.0.1.0/24"],
   ],
   [
+    "a reservation without its address",
+    "delete from address where reservation_id = 'rsv_a'",
+    ["I4 rsv_a keeps no address"],
+  ],
+  [
+    "a reservation of the gateway's address",
+    "delete from address where reservation_id = 'rsv_a'; update address set reservation_id = 'rsv_a' where subnet_id = 'sub_a' and address = '10.0.1.1'",
+    ["I4 rsv_a keeps 10.0.1.1"],
+  ],
+  [
+    "a reservation of another subnet's address",
+    "alter table address drop constraint address_reservation_once; delete from address where reservation_id = 'rsv_a'; update address set reservation_id = 'rsv_a' where reservation_id = 'rsv_b'",
+    ["I4 rsv_a keeps 10.0.1.40", "I4 rsv_b keeps no address", "I11 address rsv_a"],
+  ],
+  [
+    "an address that is kept for nobody",
+    "update address set reservation_id = null where reservation_id = 'rsv_a'; delete from address_reservation where id = 'rsv_a'",
+    ["I4 10.0.1.40 of sub_a"],
+  ],
+  [
     "a VM number outside of the region's range",
     "update region set vmid_first = 101 where slug = 'r1'",
     ["I4 r1 has 11 of 10 VMIDs, 1 outside"],
@@ -507,12 +527,15 @@ const planted: readonly Planted[] = [
     "overlapping subnets",
     `alter table subnet drop constraint subnet_cidr_overlap; update subnet set network_id = 'net_a', name = 'x', organisation_id = 'org_a', cidr = '10.0.0.0/16' where id = 'sub_b'`,
     [
+      "I4 10.0.1.0 of sub_b",
+      "I4 10.0.1.255 of sub_b",
       "I4 sub_b lost 256 addresses below 10.0.1.4",
       "I4 sub_b reserves 1 of its 3 addresses",
       "I4 sub_b by gw_b",
       "I10 sub_a overlaps sub_b",
       "I11 nic sub_b",
       "I11 address sub_b",
+      "I11 address_reservation sub_b",
       "I11 gateway_subnet sub_b",
     ],
   ],

@@ -44,6 +44,10 @@ insert into address (subnet_id, address, organisation_id, state)
 insert into address (subnet_id, address, organisation_id, state, nic_id) values
   ('sub_a', '10.0.1.2', 'org_a', 'used', 'nic_run'), ('sub_a', '10.0.1.3', 'org_a', 'used', 'nic_new'),
   ('sub_b', '10.0.1.2', 'org_b', 'used', 'nic_out'), ('sub_b', '10.0.1.3', 'org_b', 'used', 'nic_stop');
+insert into address_reservation (id, organisation_id, region, subnet_id, name) values
+  ('rsv_a', 'org_a', 'r1', 'sub_a', 'v'), ('rsv_b', 'org_b', 'r1', 'sub_b', 'v');
+insert into address (subnet_id, address, organisation_id, state, free_after, reservation_id) values
+  ('sub_a', '10.0.1.40', 'org_a', 'reserved', null, 'rsv_a'), ('sub_b', '10.0.1.40', 'org_b', 'quarantined', now(), 'rsv_b');
 insert into firewall (id, organisation_id, region, name) values
   ('fw_a', 'org_a', 'r1', 'f'), ('fw_b', 'org_b', 'r1', 'f');
 insert into firewall_rule (id, organisation_id, region, firewall_id, position, direction, action, protocol, priority) values

@@ -1,6 +1,8 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import { decideCreateGateway } from "@kule/rules/gateways/lifecycle";
+import { decideGiveToGateway } from "@kule/rules/public-ips/lifecycle";
+import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Database, Tx } from "../../platform/database.ts";
 import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
@@ -8,6 +10,7 @@ import { isId, newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { findNetwork, lockNetwork, type NetworkRow } from "../networks/store.ts";
 import { takePublicIp } from "../public-ips/allocation.ts";
+import { factsOf, findPublicIp, lockPublicIp } from "../public-ips/store.ts";
 import { takeQuota } from "../quotas/index.ts";
 import { nextGeneration, toldEdge } from "./answer.ts";
 import { gatewayNameTaken } from "./conflicts.ts";
@@ -28,7 +31,23 @@ export async function checkCreateGateway(
     : null;
   if (network === null) return [fieldError("/network_id", "not_found", "no such network")];
   const known = await servableSubnets(db, organisationId, network.id);
-  return strangers(body.subnet_ids ?? [], known);
+  return [...strangers(body.subnet_ids ?? [], known), ...(await addressErrors(request, body, network))];
+}
+
+async function addressErrors(
+  { db, organisationId }: ApiRequest<"createGateway">,
+  { public_ip: wanted, address }: Partial<Body>,
+  { region }: NetworkRow,
+): Promise<FieldError[]> {
+  if (wanted === undefined || wanted === "auto") return [];
+  const wrong = (code: "not_found" | "conflicts_with", message: string) => [
+    fieldError("/public_ip", code, message),
+  ];
+  const ip = isId("ip", wanted) ? await findPublicIp(db, organisationId, wanted) : null;
+  if (ip === null) return wrong("not_found", "no such public IP");
+  if (address !== undefined) return wrong("conflicts_with", "is another address than the one in address");
+  if (ip.region !== region) return wrong("conflicts_with", `is not in region ${region}`);
+  return ip.version === 4 ? [] : wrong("conflicts_with", "is no IPv4 address");
 }
 
 function strangers(ids: readonly string[], known: readonly { readonly id: string }[]): FieldError[] {
@@ -40,22 +59,26 @@ function strangers(ids: readonly string[], known: readonly { readonly id: string
 }
 
 /**
- * The address is taken before the network's row is locked, as everywhere: usage takes the organisation's row, which goes
- * before it. So what stands in the way is asked twice; the first time is for a better answer than "no address".
+ * An address is taken before the network's row is locked, as everywhere: usage takes the organisation's row, which goes
+ * before it. One that was there before is locked after the network, as at the end of its job. So what stands in the way is asked twice; the first time is for a better answer than "no address".
  */
 export async function createGateway(request: ApiRequest<"createGateway">, tx: Tx): Promise<Outcome> {
   const { body, organisationId } = request;
   const found = await findNetwork(tx, organisationId, body.network_id);
   if (found === null) throw networkGone();
   await refuse(tx, found, body);
-  await takeQuota(tx, organisationId, { public_ips: 1 });
-  const publicIpId = await takePublicIp(tx, {
-    organisationId,
-    region: found.region,
-    version: 4,
-    address: body.address ?? null,
-    more: {},
-  });
+  const brought = body.public_ip === undefined || body.public_ip === "auto" ? null : body.public_ip;
+  await takeQuota(tx, organisationId, { gateways: 1, public_ips: brought === null ? 1 : 0 });
+  const taken =
+    brought === null
+      ? await takePublicIp(tx, {
+          organisationId,
+          region: found.region,
+          version: 4,
+          address: body.address ?? null,
+          more: {},
+        })
+      : null;
   const network = await lockNetwork(tx, organisationId, found.id);
   if (network === null) throw networkGone();
   await refuse(tx, network, body);
@@ -70,19 +93,45 @@ export async function createGateway(request: ApiRequest<"createGateway">, tx: Tx
       description: body.description ?? "",
       labels: JSON.stringify(body.labels ?? {}),
       wanted_generation: nextGeneration(network),
+      keeps_address: brought !== null,
     })
     .onConflict((on) => on.constraint("gateway_name").doNothing())
     .returningAll()
     .executeTakeFirst();
   if (row === undefined) throw gatewayNameTaken(body.name, network.region);
-  await tx
-    .updateTable("public_ip")
-    .set({ gateway_id: row.id })
-    .where("organisation_id", "=", organisationId)
-    .where("id", "=", publicIpId)
-    .execute();
+  await giveAddress(tx, row, taken ?? (await lockBrought(tx, organisationId, brought ?? "")));
   for (const subnetId of body.subnet_ids ?? []) await serve(tx, row, subnetId, nextGeneration(network));
   return toldEdge(request, tx, row, { isNew: true });
+}
+
+/**
+ * The address that is to be the gateway's, under its lock.
+ *
+ * @throws Conflict `already_attached` when somebody has it
+ */
+async function lockBrought(tx: Tx, organisationId: string, id: string): Promise<string> {
+  const ip = await lockPublicIp(tx, organisationId, id);
+  if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
+  const [refusal] = decideGiveToGateway(factsOf(ip));
+  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  return ip.id;
+}
+
+async function giveAddress(
+  tx: Tx,
+  gateway: { readonly id: string; readonly organisation_id: string },
+  publicIpId: string,
+): Promise<void> {
+  await tx
+    .updateTable("public_ip")
+    .set({
+      gateway_id: gateway.id,
+      generation: sql<number>`generation + 1`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where("organisation_id", "=", gateway.organisation_id)
+    .where("id", "=", publicIpId)
+    .execute();
 }
 
 /** @throws Conflict for what stands in the way */

@@ -98,6 +98,69 @@ describe("a gateway", () => {
     expect(gateway.public_ip.address).toBe("203.0.113.40");
   });
 
+  it("is given an address that the organisation has, and leaves it to the organisation when it goes", async () => {
+    const network = await world.network();
+    const { id, address } = await must(servers.owned.post("/public-ips", { region: servers.region }));
+    const before = await usedAddresses();
+    const { gateway } = await must(world.create(network, { public_ip: id, subnet_ids: [network.app] }));
+    expect(gateway.public_ip).toEqual({ id, address });
+    expect(await usedAddresses()).toBe(before);
+    expect((await world.settle()).get(network.id)?.gateway?.address).toBe(address);
+    expect(await must(servers.owned.get(`/public-ips/${id}`))).toMatchObject({
+      status: "attached",
+      attached_to: { type: "gateway", id: gateway.id },
+    });
+    expect(await servers.owned.delete(`/public-ips/${id}`)).toMatchObject({
+      status: 409,
+      body: { code: "in_use" },
+    });
+    await must(servers.owned.delete(`/gateways/${gateway.id}`));
+    await world.settle();
+    expect((await servers.owned.get(`/gateways/${gateway.id}`)).status).toBe(404);
+    expect(await must(servers.owned.get(`/public-ips/${id}`))).toMatchObject({ status: "free", address });
+    expect(await addressState(address)).toMatchObject({ state: "used" });
+    // And can be another gateway's at once.
+    expect((await must(world.create(network, { public_ip: id }))).gateway.public_ip.address).toBe(address);
+  });
+
+  it("is given no address that somebody has, or that is none of a gateway's", async () => {
+    const network = await world.network();
+    const taken = async (more: object = {}) =>
+      (await must(servers.owned.post("/public-ips", { region: servers.region, ...more }))).id as string;
+    const served = await world.gateway(await world.network());
+    const server = await world.server(network.app);
+    const onServer = await taken();
+    await must(servers.owned.post(`/public-ips/${onServer}/attach`, { server_id: server.id }));
+    for (const [public_ip, resource] of [
+      [served.public_ip.id, served.id],
+      [onServer, server.id],
+    ])
+      expect(await world.create(network, { public_ip })).toMatchObject({
+        status: 409,
+        body: { code: "already_attached", precondition: { resource } },
+      });
+    const free = await taken();
+    const other = await servers.world.addOrganisation(world.name());
+    for (const [wanted, code] of [
+      [{ public_ip: "ip_x" }, "not_found"],
+      [{ public_ip: free, address: "203.0.113.40" }, "conflicts_with"],
+    ] as const)
+      expect(await world.create(network, wanted)).toMatchObject({
+        status: 422,
+        body: { errors: [{ pointer: "/public_ip", code }] },
+      });
+    const theirs = (await must(other.owner.post("/networks", { name: "n", region: servers.region }))).network;
+    const stolen = { name: "thief", network_id: theirs.id, public_ip: free };
+    expect(await other.owner.post("/gateways", stolen)).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer: "/public_ip", code: "not_found" }] },
+    });
+    expect(await must(servers.owned.get(`/public-ips/${free}`))).toMatchObject({ status: "free" });
+    expect(await must(servers.owned.get("/gateways"))).not.toMatchObject({
+      items: expect.arrayContaining([expect.objectContaining({ network_id: network.id })]),
+    });
+  });
+
   it("is of one name in a region, and the only one of its network; what is refused holds no address", async () => {
     const network = await world.network();
     const first = await world.gateway(network, network.app);
@@ -150,6 +213,31 @@ describe("a gateway", () => {
       });
     } finally {
       await must(operator.put(quotas, { limits: { public_ips: null } }));
+    }
+    const [{ gateways }] = await servers.rows("select count(*)::int as gateways from gateway");
+    await must(operator.put(quotas, { limits: { gateways: gateways + 1 } }));
+    try {
+      const answers = await Promise.all(
+        [await world.network(), await world.network(), await world.network()].map((each) =>
+          world.create(each),
+        ),
+      );
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([202, 409, 409]);
+      expect(answers.find(({ status }) => status === 409)).toMatchObject({
+        body: {
+          code: "quota_exceeded",
+          precondition: {
+            name: "quota_gateways",
+            quota: { name: "gateways", limit: gateways + 1, used: gateways + 1, asked: 1 },
+          },
+        },
+      });
+      const held = (await must(servers.owned.get("/quotas"))).items.find(
+        ({ name }: { name: string }) => name === "gateways",
+      );
+      expect(held).toMatchObject({ limit: gateways + 1, used: gateways + 1 });
+    } finally {
+      await must(operator.put(quotas, { limits: { gateways: null } }));
     }
   });
 

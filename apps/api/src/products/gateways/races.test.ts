@@ -148,3 +148,22 @@ it("forwards nothing to a server that is destroyed meanwhile", async () => {
     ({ destroy }) => servers.agent.succeed(destroy, "off"),
   );
 });
+
+it("gives one address to one of a gateway, another gateway and a server", async () => {
+  const rounds = await race(
+    async () => {
+      const [one, two] = [await world.network(), await world.network()];
+      const server = await world.server(one.app);
+      const ip = (await must(servers.owned.post("/public-ips", { region: servers.region }))).id as string;
+      return { one, two, server, ip };
+    },
+    ({ one, ip }) => world.create(one, { public_ip: ip }),
+    ({ two, ip }) => world.create(two, { public_ip: ip }),
+    ({ server, ip }) => servers.owned.post(`/public-ips/${ip}/attach`, { server_id: server.id }),
+  );
+  for (const { made, statuses, codes } of rounds) {
+    expect(statuses.toSorted()).toEqual([202, 409, 409]);
+    expect(codes.filter((code) => code !== null)).toEqual(["already_attached", "already_attached"]);
+    expect((await must(servers.owned.get(`/public-ips/${made.ip}`))).status).not.toBe("free");
+  }
+});

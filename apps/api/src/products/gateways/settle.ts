@@ -84,8 +84,8 @@ async function gone(tx: Tx, gateway: GatewayRow, job: JobRow, settings: Settings
     .executeTakeFirstOrThrow();
   await tx.deleteFrom("gateway").where("organisation_id", "=", organisationId).where("id", "=", id).execute();
   const ip = await lockPublicIp(tx, organisationId, held.id);
-  // One that somebody protects stays the organisation's.
-  if (ip === null || ip.protect_delete) return;
+  // One that it was made with, or that somebody protects, stays the organisation's.
+  if (ip === null || ip.protect_delete || gateway.keeps_address) return;
   await releasePublicIp(tx, ip, settings.addressQuarantineSeconds, { jobId: job.id, source: "verify" });
 }
 

@@ -4,8 +4,8 @@ import { type Conflict, conflict, NotFound } from "../../platform/errors.ts";
 import { lockSubnet, type SubnetRow } from "./subnet-store.ts";
 
 /*
- * An address is a row from the day it is first used; a released one stays as `quarantined` until its time is over
- * and somebody takes it again. So below the subnet's hint every address has a row, and the lowest free one is the
+ * An address is a row from the day it is first used or reserved; a released one stays as `quarantined` until its time is
+ * over and somebody takes it again. So below the subnet's hint every address has a row, and the lowest free one is the
  * lowest of two: a quarantined one whose time is over, or the first gap from the hint on. Both are index probes,
  * whatever the size of the subnet. The subnet's row lock makes them stay true until the transaction ends; the
  * primary key of `address` is the judge all the same.
@@ -14,31 +14,38 @@ import { lockSubnet, type SubnetRow } from "./subnet-store.ts";
 export type AddressWish = {
   readonly organisationId: string;
   readonly subnetId: string;
-  /** The interface that gets it; its row must be there. */
-  readonly nicId: string;
+  /** Who gets it; the row must be there. */
+  readonly holder: { readonly nicId: string } | { readonly reservationId: string };
   /** Undefined: the lowest free one is taken. */
   readonly wanted: string | undefined;
 };
 
 /**
- * Gives an interface its address. Takes the subnet's row lock, which concurrent allocations queue for: call it as
- * late in the transaction as can be.
+ * Gives an interface or a reservation its address. One that is reserved goes to an interface that asks for it by name, and
+ * to nobody else. Takes the subnet's row lock, which concurrent allocations queue for: call it as late in the transaction
+ * as can be.
  *
  * @throws Conflict `subnet_exhausted` when none is free, `address_in_use` when the wanted one is not
  */
 export async function allocateAddress(tx: Tx, wish: AddressWish): Promise<string> {
-  const { organisationId, subnetId, nicId, wanted } = wish;
+  const { organisationId, subnetId, holder, wanted } = wish;
   const subnet = await lockSubnet(tx, organisationId, subnetId);
   if (subnet === null) throw new NotFound();
   const address = wanted ?? (await findFreeAddress(tx, subnet));
   if (address === null) throw exhausted(subnet);
+  const [state, nicId, reservationId] =
+    "nicId" in holder ? ["used", holder.nicId, null] : ["reserved", null, holder.reservationId];
+  const isNamed = nicId !== null && wanted !== undefined;
   const { rows } = await sql<{ address: string }>`
-    insert into address (subnet_id, organisation_id, address, state, nic_id)
-    values (${subnetId}, ${organisationId}, ${address}::inet, 'used', ${nicId})
+    insert into address (subnet_id, organisation_id, address, state, nic_id, reservation_id)
+    values (${subnetId}, ${organisationId}, ${address}::inet, ${state}, ${nicId}, ${reservationId})
     on conflict (subnet_id, address) do update
-       set state = 'used', nic_id = excluded.nic_id, free_after = null
+       set state = excluded.state, nic_id = excluded.nic_id, free_after = null, since = clock_timestamp(),
+           reservation_id = coalesce(address.reservation_id, excluded.reservation_id)
      where address.organisation_id = ${organisationId}
-       and address.state = 'quarantined' and address.free_after <= clock_timestamp()
+       and (address.state = 'quarantined' and address.free_after <= clock_timestamp()
+            or address.state = 'reserved' and address.reservation_id is not null)
+       and (address.reservation_id is null or ${isNamed})
        and not exists (${stillForwardedTo(organisationId)})
     returning host(address) as address`.execute(tx);
   if (rows.length === 0) throw await inUse(tx, subnet, address);
@@ -72,7 +79,7 @@ async function findFreeAddress(tx: Tx, subnet: SubnetRow): Promise<string | null
     select
       (select host(min(a.address)) from address a
         where a.organisation_id = ${subnet.organisation_id} and a.subnet_id = ${subnet.id}
-          and a.state = 'quarantined' and a.free_after <= clock_timestamp()
+          and a.state = 'quarantined' and a.free_after <= clock_timestamp() and a.reservation_id is null
           and not exists (select 1 from port_forward f where f.organisation_id = a.organisation_id
                              and f.subnet_id = a.subnet_id and f.target_address = a.address)) as rested,
       ${gapFromHint(subnet)} as gap`.execute(tx);
@@ -107,15 +114,16 @@ function exhausted(subnet: SubnetRow): Conflict {
 }
 
 async function inUse(tx: Tx, subnet: SubnetRow, address: string): Promise<Conflict> {
-  const { rows } = await sql<{ server_id: string }>`
-    select n.server_id
+  const { rows } = await sql<{ server_id: string | null; reservation_id: string | null }>`
+    select n.server_id, a.reservation_id
       from address a
-      join nic n on n.organisation_id = a.organisation_id and n.id = a.nic_id
+      left join nic n on n.organisation_id = a.organisation_id and n.id = a.nic_id
      where a.organisation_id = ${subnet.organisation_id} and a.subnet_id = ${subnet.id}
        and a.address = ${address}::inet`.execute(tx);
+  const [holder] = rows;
   return conflict("address_in_use", "address_free", `the address ${address} is not free`, {
-    resource: rows[0]?.server_id ?? subnet.id,
-    fix: "choose another address, or leave private_ip out",
+    resource: holder?.server_id ?? holder?.reservation_id ?? subnet.id,
+    fix: "choose another address, or name none to get the lowest free one",
   });
 }
 

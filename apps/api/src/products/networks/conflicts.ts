@@ -12,6 +12,12 @@ export function subnetNameTaken(name: string): Conflict {
   });
 }
 
+export function reservationNameTaken(name: string): Conflict {
+  return conflict("name_taken", "reservation_name_free", `the subnet has a reservation named ${name}`, {
+    fix: "take another name",
+  });
+}
+
 export function cidrOverlap(cidr: string, other: { id: string; cidr: string } | null): Conflict {
   const what = other === null ? "another subnet" : `subnet ${other.id} (${other.cidr})`;
   return conflict("cidr_overlap", "cidr_free", `${cidr} overlaps with ${what}`, {

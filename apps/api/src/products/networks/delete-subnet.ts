@@ -8,6 +8,7 @@ import { usedByGateway } from "../gateways/use.ts";
 import { viewJobOrNone } from "../jobs/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
 import { subnetDeleting } from "./conflicts.ts";
+import { listReservationsIn } from "./reservation-store.ts";
 import { hasOpenJob, isOnEdge, lockNetwork } from "./store.ts";
 import {
   deleteSubnetRow,
@@ -41,6 +42,18 @@ export async function deleteSubnet(
       "subnet_empty",
       `the subnet is used by ${servers.map((server) => `${server.name} (${server.id})`).join(", ")}`,
       { resource: first.id, fix: `DELETE /servers/${first.id}` },
+    );
+  const reservations = await listReservationsIn(tx, organisationId, subnet.id);
+  const [kept] = reservations;
+  if (kept !== undefined)
+    throw conflict(
+      "in_use",
+      "subnet_without_reservations",
+      `addresses of the subnet are reserved by ${reservations.map(({ name, id }) => `${name} (${id})`).join(", ")}`,
+      {
+        resource: kept.id,
+        fix: `DELETE /networks/${subnet.network_id}/subnets/${subnet.id}/reservations/${kept.id}`,
+      },
     );
   const used = { subnet_id: subnet.id };
   const use =

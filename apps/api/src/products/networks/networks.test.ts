@@ -248,7 +248,7 @@ describe("addresses", () => {
   function allocateFor(nicId: string, subnet: { id: string }, wanted?: string): Promise<string> {
     return world.replica.deps.db.transaction().execute(async (tx) => {
       await actAs(tx, acme.id);
-      return allocateAddress(tx, { organisationId: acme.id, subnetId: subnet.id, nicId, wanted });
+      return allocateAddress(tx, { organisationId: acme.id, subnetId: subnet.id, holder: { nicId }, wanted });
     });
   }
 

@@ -2,16 +2,21 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
+import { listAddresses } from "./address-list.ts";
 import { checkCreateNetwork, createNetwork } from "./create-network.ts";
+import { checkCreateReservation, createReservation } from "./create-reservation.ts";
 import { checkCreateSubnet, createSubnet } from "./create-subnet.ts";
 import { deleteNetwork } from "./delete-network.ts";
+import { deleteReservation } from "./delete-reservation.ts";
 import { deleteSubnet } from "./delete-subnet.ts";
 import { checkExplainNetwork, explainNetwork } from "./explain-network.ts";
+import { findReservation, listReservations } from "./reservation-store.ts";
 import { findNetwork, listNetworks } from "./store.ts";
 import { findSubnet, listSubnets } from "./subnet-store.ts";
 import { checkUpdateNetwork, updateNetwork } from "./update-network.ts";
+import { checkUpdateReservation, updateReservation } from "./update-reservation.ts";
 import { checkUpdateSubnet, updateSubnet } from "./update-subnet.ts";
-import { viewNetwork, viewSubnet } from "./view.ts";
+import { viewAddress, viewNetwork, viewReservation, viewSubnet } from "./view.ts";
 
 export function mountNetworks(api: Api): void {
   const findNetworkOf = (request: ApiRequest) =>
@@ -23,6 +28,11 @@ export function mountNetworks(api: Api): void {
       request.pathId("subnet_id", "sub"),
       request.pathId("network_id", "net"),
     );
+  const findReservationOf = async (request: ApiRequest) => {
+    const id = request.pathId("reservation_id", "rsv");
+    const subnet = await findSubnetOf(request);
+    return subnet === null ? null : findReservation(request.db, request.organisationId, id, subnet.id);
+  };
 
   operation(api, "listNetworks", {
     handle: async (request) => {
@@ -59,4 +69,34 @@ export function mountNetworks(api: Api): void {
   });
   operation(api, "updateSubnet", { find: findSubnetOf, check: checkUpdateSubnet, mutate: updateSubnet });
   operation(api, "deleteSubnet", { find: findSubnetOf, mutate: deleteSubnet });
+
+  operation(api, "listSubnetAddresses", {
+    find: findSubnetOf,
+    handle: async (request, subnet) => {
+      const page = await listAddresses(request.db, request.organisationId, subnet, request.query);
+      return reply(200, { items: page.rows.map(viewAddress), next_cursor: page.nextCursor });
+    },
+  });
+  operation(api, "listReservations", {
+    find: findSubnetOf,
+    handle: async (request, subnet) => {
+      const page = await listReservations(request.db, request.organisationId, subnet.id, request.query);
+      return reply(200, { items: page.rows.map(viewReservation), next_cursor: page.nextCursor });
+    },
+  });
+  operation(api, "createReservation", {
+    find: findSubnetOf,
+    check: checkCreateReservation,
+    mutate: createReservation,
+  });
+  operation(api, "getReservation", {
+    find: findReservationOf,
+    handle: async (_request, reservation) => reply(200, viewReservation(reservation)),
+  });
+  operation(api, "updateReservation", {
+    find: findReservationOf,
+    check: checkUpdateReservation,
+    mutate: updateReservation,
+  });
+  operation(api, "deleteReservation", { find: findReservationOf, mutate: deleteReservation });
 }

@@ -5,6 +5,7 @@ import type { Database, Tx } from "../../platform/database.ts";
 import { lockOpenJobs } from "../../platform/jobs.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { type AddressUse, addressState, countStates } from "./address-state.ts";
 
 export type NetworkRow = Selectable<Network>;
 
@@ -12,7 +13,7 @@ export type NetworkRow = Selectable<Network>;
 export type NetworkDetails = NetworkRow & {
   readonly subnets: readonly { id: string; name: string; tier: string; cidr: string }[];
   readonly addresses_total: number;
-  readonly addresses_used: number;
+  readonly address_use: AddressUse;
 };
 
 const subnets = sql<NetworkDetails["subnets"]>`coalesce((
@@ -27,18 +28,18 @@ const addressesTotal = sql<number>`(
     from subnet s
    where s.organisation_id = network.organisation_id and s.network_id = network.id)`;
 
-const addressesUsed = sql<number>`(
-  select count(*)::integer
-    from subnet s
-    join address a on a.organisation_id = s.organisation_id and a.subnet_id = s.id
-   where s.organisation_id = network.organisation_id and s.network_id = network.id
-     and (a.state = 'used' or a.state = 'quarantined' and a.free_after > clock_timestamp()))`;
+const addressUse = sql<AddressUse>`(
+  select ${countStates} from (
+    select ${addressState} as state
+      from subnet s
+      join address a on a.organisation_id = s.organisation_id and a.subnet_id = s.id
+     where s.organisation_id = network.organisation_id and s.network_id = network.id) a)`;
 
 function networkDetails(db: Database | Tx, organisationId: string) {
   return db
     .selectFrom("network")
     .selectAll("network")
-    .select([subnets.as("subnets"), addressesTotal.as("addresses_total"), addressesUsed.as("addresses_used")])
+    .select([subnets.as("subnets"), addressesTotal.as("addresses_total"), addressUse.as("address_use")])
     .where("network.organisation_id", "=", organisationId);
 }
 

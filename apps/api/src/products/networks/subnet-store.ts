@@ -4,13 +4,14 @@ import { formatAddress, parseCidr, subnetAddresses } from "@kule/rules/networks/
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { type AddressUse, addressState, countStates } from "./address-state.ts";
 
 export type SubnetRow = Selectable<Subnet>;
 
 /** A subnet with its VLAN and its use. */
 export type SubnetDetails = SubnetRow & {
   readonly vlan: number | null;
-  readonly addresses_used: number;
+  readonly address_use: AddressUse;
   /** The region's edge lets it out by a gateway, or has not said yet that it does not any more. */
   readonly is_let_out: boolean;
   /** Why the network's job has failed. */
@@ -21,10 +22,10 @@ export type SubnetDetails = SubnetRow & {
 
 const vlan = sql<number | null>`(select v.vlan from region_vlan v where v.subnet_id = subnet.id)`;
 
-const addressesUsed = sql<number>`(
-  select count(*)::integer from address a
-   where a.organisation_id = subnet.organisation_id and a.subnet_id = subnet.id
-     and (a.state = 'used' or a.state = 'quarantined' and a.free_after > clock_timestamp()))`;
+const addressUse = sql<AddressUse>`(
+  select ${countStates} from (
+    select ${addressState} as state from address a
+     where a.organisation_id = subnet.organisation_id and a.subnet_id = subnet.id) a)`;
 
 const isLetOut = sql<boolean>`exists (
   select 1 from gateway_subnet g
@@ -41,7 +42,7 @@ function subnetDetails(db: Database | Tx, organisationId: string) {
     .selectAll("subnet")
     .select([
       vlan.as("vlan"),
-      addressesUsed.as("addresses_used"),
+      addressUse.as("address_use"),
       isLetOut.as("is_let_out"),
       "network.status_code",
       "network.status_message",

@@ -1,7 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { subnetAddresses } from "@kule/rules/networks/cidr";
 import { egressOf, type Tier } from "@kule/rules/networks/tiers";
+import type { HeldAddress } from "./address-list.ts";
+import type { AddressUse } from "./address-state.ts";
 import { blockOf } from "./ranges.ts";
+import type { ReservationDetails } from "./reservation-store.ts";
 import type { NetworkDetails } from "./store.ts";
 import type { SubnetDetails } from "./subnet-store.ts";
 
@@ -16,12 +19,22 @@ export function viewNetwork(row: NetworkDetails): Schemas["Network"] {
     status: row.status as Schemas["NetworkStatus"],
     status_reason: reasonOf(row),
     subnets: row.subnets.map(({ id, name, tier, cidr }) => ({ id, name, tier: tier as Tier, cidr })),
-    usage: { addresses_total: row.addresses_total, addresses_used: row.addresses_used },
+    usage: viewUsage(row.addresses_total, row.address_use),
     labels: row.labels as Schemas["Labels"],
     generation: row.generation,
     observed_generation: row.observed_generation,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
+  };
+}
+
+function viewUsage(total: number, { used, quarantined, reserved }: AddressUse): Schemas["AddressUsage"] {
+  return {
+    addresses_total: total,
+    addresses_used: used + quarantined,
+    addresses_quarantined: quarantined,
+    addresses_reserved: reserved,
+    addresses_free: total - used - quarantined - reserved,
   };
 }
 
@@ -53,14 +66,45 @@ export function viewSubnet(row: SubnetDetails, showVlan: boolean): Schemas["Subn
     status: row.status as Schemas["NetworkStatus"],
     // The job is the network's, and so is what became of it.
     status_reason: row.status === "error" || row.status === "deleting" ? reasonOf(row) : null,
-    usage: {
-      addresses_total: subnetAddresses(blockOf(row.cidr)).serverCount,
-      addresses_used: row.addresses_used,
-    },
+    usage: viewUsage(subnetAddresses(blockOf(row.cidr)).serverCount, row.address_use),
     labels: row.labels as Schemas["Labels"],
     generation: row.generation,
     observed_generation: row.observed_generation,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
+}
+
+export function viewAddress(row: HeldAddress): Schemas["SubnetAddress"] {
+  return {
+    address: row.address,
+    state: row.state,
+    role: row.role,
+    server: viewHolder(row.server_id, row.server_name),
+    reservation: viewHolder(row.reservation_id, row.reservation_name),
+    since: row.since.toISOString(),
+    free_after: row.free_after?.toISOString() ?? null,
+  };
+}
+
+export function viewReservation(row: ReservationDetails): Schemas["Reservation"] {
+  return {
+    id: row.id,
+    network_id: row.network_id,
+    subnet_id: row.subnet_id,
+    region: row.region,
+    name: row.name,
+    description: row.description,
+    address: row.address,
+    state: row.state,
+    server: viewHolder(row.server_id, row.server_name),
+    labels: row.labels as Schemas["Labels"],
+    generation: row.generation,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+function viewHolder(id: string | null, name: string | null): Schemas["AddressHolder"] | null {
+  return id === null || name === null ? null : { id, name };
 }

@@ -17,6 +17,7 @@ export const limitColumns: { readonly [name in QuotaName]: LimitColumn } = {
   public_ips: "public_ip_limit",
   firewalls: "firewall_limit",
   firewall_rules: "firewall_rule_limit",
+  gateways: "gateway_limit",
 };
 
 const columns = quotaNames.map((name) => limitColumns[name]);

@@ -113,6 +113,7 @@ describe("quotas", () => {
         { name: "public_ips", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "firewalls", limit: null, used: 0, reserved: 0, unit: "count" },
         { name: "firewall_rules", limit: null, used: 0, reserved: 0, unit: "count" },
+        { name: "gateways", limit: null, used: 0, reserved: 0, unit: "count" },
       ],
       next_cursor: null,
     });

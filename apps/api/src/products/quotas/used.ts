@@ -37,6 +37,7 @@ export async function countUse(
       ...(wants("firewall_rules")
         ? { firewall_rules: await count(db, "firewall_rule", organisationId) }
         : {}),
+      ...(wants("gateways") ? { gateways: await count(db, "gateway", organisationId) } : {}),
     },
     reserved: servers.reserved,
   };
@@ -92,7 +93,7 @@ export function quotaOfPackage(slug: string): QuotaAmounts {
 
 async function count(
   db: Database | Tx,
-  table: "network" | "subnet" | "ssh_key" | "public_ip" | "firewall" | "firewall_rule",
+  table: "network" | "subnet" | "ssh_key" | "public_ip" | "firewall" | "firewall_rule" | "gateway",
   organisationId: string,
 ): Promise<number> {
   const { rows } = await db

@@ -14,6 +14,7 @@ const units: { readonly [name in QuotaName]: Schemas["Quota"]["unit"] } = {
   public_ips: "count",
   firewalls: "count",
   firewall_rules: "count",
+  gateways: "count",
 };
 
 export function viewQuotas(limits: QuotaLimits, { used, reserved }: QuotaUse): Schemas["QuotaList"] {

@@ -79,7 +79,10 @@ export async function useVmidAgain(tx: Tx, server: ServerRow, vmid: number): Pro
     .execute();
 }
 
-/** Takes the server's interfaces away and keeps their addresses from everybody for a while (ARP caches). */
+/**
+ * Takes the server's interfaces away and keeps their addresses from everybody for a while (ARP caches). One that is
+ * reserved stays so.
+ */
 export async function releaseAddresses(tx: Tx, server: ServerRow, quarantineSeconds: number): Promise<void> {
   await tx
     .updateTable("address")
@@ -87,6 +90,7 @@ export async function releaseAddresses(tx: Tx, server: ServerRow, quarantineSeco
       state: "quarantined",
       nic_id: null,
       free_after: sql<Date>`clock_timestamp() + make_interval(secs => ${quarantineSeconds})`,
+      since: sql<Date>`clock_timestamp()`,
     })
     .where("organisation_id", "=", server.organisation_id)
     .where("nic_id", "in", (nics) =>

@@ -39,5 +39,5 @@ export async function addFirstInterface(
       mac: macAddress(region.number, vmid, 0),
     })
     .execute();
-  await allocateAddress(tx, { organisationId, subnetId, nicId, wanted });
+  await allocateAddress(tx, { organisationId, subnetId, holder: { nicId }, wanted });
 }

@@ -113,7 +113,8 @@ export function readCreateFacts(tx: Tx, organisationId: string, region: string):
 type SubnetFacts = NonNullable<CreateFacts["subnet"]>;
 
 /**
- * Whether the subnet has room, and whose the wanted address is. An address whose quarantine is over counts as free.
+ * Whether the subnet has room, and whose the wanted address is. An address whose quarantine is over counts as free, a
+ * reserved one for whoever names it.
  *
  * @param counts false leaves room to the allocation, which finds out under the subnet's lock anyway
  */
@@ -127,12 +128,18 @@ export async function findSubnetFacts(
   return {
     id: subnet.id,
     deleting: subnet.status === "deleting",
-    hasFreeAddress: counts ? await hasFreeAddress(tx, organisationId, subnet) : true,
+    // One that is asked for by name is free or not, however many others are.
+    hasFreeAddress: counts && wanted === undefined ? await hasFreeAddress(tx, organisationId, subnet) : true,
     taken: wanted === undefined ? null : await findTaken(tx, organisationId, subnet.id, wanted),
   };
 }
 
-const isTaken = sql<boolean>`(address.state <> 'quarantined' or address.free_after > clock_timestamp())`;
+/** Not free for whoever names none. */
+const isTaken = sql<boolean>`(address.state <> 'quarantined' or address.free_after > clock_timestamp()
+  or address.reservation_id is not null)`;
+/** Nor for whoever names it: an address that is reserved is theirs. */
+const isTakenByName = sql<boolean>`case address.state when 'quarantined' then address.free_after > clock_timestamp()
+  when 'reserved' then address.reservation_id is null else true end`;
 
 async function hasFreeAddress(tx: Tx, organisationId: string, subnet: SubnetRow): Promise<boolean> {
   const cidr = parseCidr(subnet.cidr);
@@ -167,7 +174,7 @@ async function findTaken(
     .where("address.organisation_id", "=", organisationId)
     .where("address.subnet_id", "=", subnetId)
     .where("address.address", "=", wanted)
-    .where(isTaken)
+    .where(isTakenByName)
     .executeTakeFirst();
   return row === undefined ? null : { address: wanted, serverId: row.server_id };
 }

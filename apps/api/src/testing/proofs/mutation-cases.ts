@@ -71,6 +71,14 @@ const again: { readonly [id in OperationId]?: Make } = {
       body: touched(count),
     };
   },
+  updateReservation: async ({ tenant, standing: { network, subnet } }, _all, count) => ({
+    path: {
+      network_id: network,
+      subnet_id: subnet,
+      reservation_id: await tenant.addReservation(network, subnet),
+    },
+    body: touched(count),
+  }),
   updateIpPool: async ({ standing }, { world }, count) => {
     const path = { ip_pool_id: standing.ip_pool };
     made(await world.operator.patch(`/ip-pools/${standing.ip_pool}`, { description: `Before ${count}` }));

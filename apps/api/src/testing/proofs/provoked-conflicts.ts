@@ -49,6 +49,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await owner.post(`/networks/${networkId}/subnets`, subnet);
   const third = made(await owner.post(`/networks/${networkId}/subnets`, tenant.subnetBody())).subnet;
   await owner.patch(`/networks/${networkId}/subnets/${third.id}`, { name: subnet.name });
+  await provokeReservationConflicts(all);
   await owner.delete(`/networks/${standing.network}`);
   await owner.delete(`/networks/${standing.network}/subnets/${standing.subnet}`);
   await provokeWithoutEdge(all);
@@ -85,6 +86,15 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "suspended" }));
   for (const info of writes) await provoke.as(b, b.tenant.owner, info, { body: bodies.get(info.id) });
   made(await world.operator.patch(`/organisations/${b.tenant.id}`, { status: "active" }));
+}
+
+async function provokeReservationConflicts({ a: { tenant, standing } }: TwoOrganisations): Promise<void> {
+  const path = `/networks/${standing.network}/subnets/${standing.subnet}/reservations`;
+  const body = tenant.reservationBody();
+  const { id } = made(await tenant.owner.post(path, body));
+  await tenant.owner.post(path, body);
+  const { name } = made(await tenant.owner.post(path, tenant.reservationBody()));
+  await tenant.owner.patch(`${path}/${id}`, { name });
 }
 
 async function provokeFirewallConflicts({ a }: TwoOrganisations): Promise<void> {

@@ -32,6 +32,15 @@ const ownSubnet = (side: Side): PathIds => ({
   network_id: side.standing.network,
   subnet_id: side.standing.subnet,
 });
+const ownReservation = (side: Side): PathIds => ({
+  ...ownSubnet(side),
+  reservation_id: side.standing.reservation,
+});
+const newReservation = async ({ tenant, standing: { network, subnet } }: Side): Promise<PathIds> => ({
+  network_id: network,
+  subnet_id: subnet,
+  reservation_id: await tenant.addReservation(network, subnet),
+});
 const inSubnet = (side: Side) => ({ subnet_id: side.standing.subnet });
 const anyRule = (port: number) => ({ protocol: "tcp", ports: [String(port)], peers: [{ any: true }] });
 const regionR1 = (): PathIds => ({ region: "r1" });
@@ -139,6 +148,12 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
       return { network_id: network, subnet_id: await tenant.addSubnet(network) };
     },
   },
+  listSubnetAddresses: { path: ownSubnet },
+  listReservations: { path: ownSubnet },
+  createReservation: { path: ownSubnet, body: ({ tenant }) => tenant.reservationBody() },
+  getReservation: { path: ownReservation },
+  updateReservation: { path: ownReservation, body: () => ({ description: "touched" }) },
+  deleteReservation: { path: newReservation },
   explainNetwork: {
     path: standing("network"),
     body: (side) => ({

@@ -90,6 +90,15 @@ export class Tenant {
     return made(await this.owner.post(`/networks/${networkId}/subnets`, body)).subnet.id;
   }
 
+  reservationBody() {
+    return { name: this.name(), description: this.mark, labels: { of: this.mark } };
+  }
+
+  async addReservation(networkId: string, subnetId: string): Promise<string> {
+    const path = `/networks/${networkId}/subnets/${subnetId}/reservations`;
+    return made(await this.owner.post(path, this.reservationBody())).id;
+  }
+
   serverBody(more: Readonly<Record<string, unknown>> = {}) {
     return {
       name: this.name(),

@@ -17,6 +17,8 @@ export type Standing = {
   readonly ssh_key: string;
   readonly network: string;
   readonly subnet: string;
+  /** Of an address of that subnet, which no server has. */
+  readonly reservation: string;
   /** A running server, with a finished job and usage. */
   readonly server: string;
   /** The finished create job of that server. */
@@ -48,6 +50,7 @@ export type Removed = Pick<
   | "ssh_key"
   | "network"
   | "subnet"
+  | "reservation"
   | "server"
   | "public_ip"
   | "firewall"
@@ -178,6 +181,7 @@ async function firstCursors(world: ApiWorld, sides: readonly Side[]): Promise<Ma
       const caller = info.permission.startsWith("operator:") ? world.operator : tenant.owner;
       const path = info.path
         .replace("{network_id}", standing.network)
+        .replace("{subnet_id}", standing.subnet)
         .replace("{ip_pool_id}", standing.ip_pool)
         .replace("{server_id}", standing.server)
         .replace("{gateway_id}", standing.gateway)
@@ -241,6 +245,7 @@ async function openSide(
     ssh_key: await tenant.addSshKey(),
     network: await tenant.addNetwork(),
     subnet: await tenant.addSubnet(network),
+    reservation: await tenant.addReservation(network, subnet),
     server: await tenant.addPendingServer({ subnet_id: subnet }),
     public_ip: await tenant.addPublicIp(),
     console_session: await tenant.addConsoleTicket(server),
@@ -258,6 +263,9 @@ async function openSide(
   made(await tenant.owner.delete(`/ssh-keys/${removed.ssh_key}`));
   made(await tenant.owner.delete(`/networks/${removed.network}`));
   made(await tenant.owner.delete(`/networks/${network}/subnets/${removed.subnet}`));
+  made(
+    await tenant.owner.delete(`/networks/${network}/subnets/${subnet}/reservations/${removed.reservation}`),
+  );
   await destroyServer(world, tenant, removed.server);
 
   await tenant.setEdge(true);
@@ -270,6 +278,7 @@ async function openSide(
   await tenant.addPortForward(gateway, server, 444);
   await tenant.addNetwork();
   await tenant.addSubnet(network);
+  await tenant.addReservation(network, subnet);
   await tenant.addSshKey();
   await tenant.addMember();
   await tenant.addRunningServer({ subnet_id: subnet });
@@ -287,6 +296,7 @@ async function openSide(
     ssh_key: sshKey,
     network,
     subnet,
+    reservation: await tenant.addReservation(network, subnet),
     server,
     job,
     public_ip: publicIp,

@@ -87,7 +87,23 @@ export function Attachments(props: FirewallPageProps & { readonly why: string | 
         <p class="hint">{text.failedHint}</p>
       ) : null}
       <AttachForm {...props} />
+      <ApplyForm {...props} />
     </section>
+  );
+}
+
+/** What a hand has changed in the region is put right, and what has failed is tried again. */
+function ApplyForm(props: FirewallPageProps & { readonly why: string | null }) {
+  const { view, firewall, idempotencyKey } = props;
+  const text = view.messages.firewalls.attachments;
+  const isNowhere = firewall.attachments.every(({ servers }) => servers === 0);
+  const why = props.why ?? (isNowhere ? text.applyNone : null);
+  return (
+    <form class="row-form" id="apply" method="post" action={`/firewalls/${firewall.id}/apply`}>
+      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-apply`} />
+      <p class="hint">{text.applyHint}</p>
+      <ActButton why={why}>{text.apply}</ActButton>
+    </form>
   );
 }
 

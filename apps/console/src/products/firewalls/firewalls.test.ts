@@ -247,3 +247,21 @@ test("a server's page shows what filters it and why, and attaches and detaches",
   await ada.submit(path, `${path}/detach-firewall`, { firewall_id: id, attachment_id });
   expect(await ada.page(path)).not.toContain("attached to this server");
 });
+
+test("all servers of a firewall are looked at again, or the button says why not", async () => {
+  const path = `/firewalls/${seedFirewall()}`;
+  expect(await ada.page(path)).toMatch(/id="apply"[\s\S]*?disabled[\s\S]*?It is attached to no server\./);
+  const { state } = world.api;
+  firewall().attachments.push(fakeAttachment(state, { subnet_id: state.subnets[0]?.id ?? "" }));
+  expect(await ada.page(path)).not.toContain("It is attached to no server.");
+  const asked = await ada.submit(path, `${path}/apply`, {});
+  expect(asked.headers.get("location")).toBe(`${path}?notice=applied`);
+  expect(state.jobs.map(({ kind }) => kind)).toEqual(Array(3).fill("FirewallApply"));
+  expect(await ada.page(`${path}?notice=applied`)).toContain("The servers are being looked at.");
+  // None that could be told now.
+  firewall().attachments.length = 0;
+  const none = await ada.submit(path, `${path}/apply`, {});
+  expect(none.headers.get("location")).toBe(`${path}?notice=appliedNone`);
+  const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
+  expect(await vera.page(path)).toMatch(/id="apply"[\s\S]*?disabled/);
+});

@@ -87,6 +87,14 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
     return answer(context, outcome, "detached", "detach", {}, {});
   });
 
+  routes.post("/firewalls/:id/apply", async (context) => {
+    const outcome = await attempt(
+      context.get("api").POST("/firewalls/{firewall_id}/apply", options(context)),
+    );
+    const notice = outcome.kind === "done" && outcome.data.job === null ? "appliedNone" : "applied";
+    return answer(context, outcome, notice, "apply", {}, {});
+  });
+
   routes.post("/firewalls/:id/delete", async (context) => {
     const values = postedValues(context, ["confirm_name"]);
     const api = context.get("api");

@@ -10,7 +10,7 @@ export type CreateGatewayPageProps = {
   readonly view: View;
   readonly network: Schemas["Network"];
   /** Free public IPv4 addresses of the network's region. */
-  readonly addresses: readonly string[];
+  readonly addresses: readonly Pick<Schemas["PublicIp"], "id" | "address">[];
   /** Ids of the subnets that are chosen. */
   readonly chosen: readonly string[];
   readonly form: RefusedForm | null;
@@ -68,11 +68,11 @@ export function CreateGatewayPage(props: CreateGatewayPageProps) {
             <p class="hint">{network.subnets.length === 0 ? messages.networks.noSubnets : text.servesHint}</p>
           </fieldset>
           <SelectField
-            name="address"
+            name="public_ip"
             label={text.address}
-            value={form?.values.address ?? ""}
+            value={form?.values.public_ip ?? ""}
             prompt={text.anyAddress}
-            options={addresses.map((address) => ({ value: address, label: address }))}
+            options={addresses.map(({ id, address }) => ({ value: id, label: address }))}
             hint={text.addressHint}
             problems={problems}
           />

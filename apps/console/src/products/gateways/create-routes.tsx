@@ -6,7 +6,7 @@ import { postedKey, postedValues } from "../../posted-form.ts";
 import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { CreateGatewayPage } from "./create-page.tsx";
 
-const fields = ["network_id", "name", "address", "description"] as const;
+const fields = ["network_id", "name", "public_ip", "description"] as const;
 
 /** A gateway for the network that the address names. */
 export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
@@ -17,7 +17,7 @@ export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
   routes.post("/gateways", async (context) => {
     const values = postedValues(context, fields);
     const chosen = context.get("form").getAll("subnet_ids");
-    const { address, description } = values;
+    const { public_ip, description } = values;
     const outcome = await attempt(
       context.get("api").POST("/gateways", {
         params: { header: { "Idempotency-Key": postedKey(context) } },
@@ -25,7 +25,7 @@ export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
           name: values.name,
           network_id: values.network_id,
           subnet_ids: chosen,
-          ...(address === "" ? {} : { address }),
+          ...(public_ip === "" ? {} : { public_ip }),
           ...(description === "" ? {} : { description }),
         },
       }),
@@ -33,11 +33,10 @@ export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
     if (outcome.kind === "done")
       return context.redirect(`/gateways/${outcome.data.gateway.id}?notice=created`, 303);
     const { form, banner, status } = refuseForm(context, outcome, "gateway", values, {
-      fields: ["name", "address", "description", "subnet_ids"],
+      fields: ["name", "public_ip", "description", "subnet_ids"],
       conflicts: {
         name_taken: "name",
-        no_public_ip_available: "address",
-        address_in_use: "address",
+        no_public_ip_available: "public_ip",
         tier_forbids_egress: "subnet_ids",
       },
     });
@@ -66,7 +65,7 @@ async function show(
       <CreateGatewayPage
         view={context.get("view")}
         network={network}
-        addresses={free.map(({ address }) => address)}
+        addresses={free}
         chosen={chosen ?? network.subnets.filter(({ tier }) => tier === "app").map(({ id }) => id)}
         form={form}
         banner={banner}

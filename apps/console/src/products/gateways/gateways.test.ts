@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
 import { fakeGateway } from "../../testing/fake-gateways.ts";
+import { fakePublicIp } from "../../testing/fake-public-ips.ts";
 import { seedNetworks } from "../../testing/seed-networks.ts";
 import { Visitor } from "../../testing/visitor.ts";
 
@@ -36,7 +37,7 @@ test("a network is given a gateway; data subnets cannot be chosen, and a refusal
   const page = await ada.page(path);
   expect(page).toMatch(new RegExp(`value="${subnetId("db")}"[^>]*disabled`));
   expect(page).not.toMatch(new RegExp(`value="${subnetId("app")}"[^>]*disabled`));
-  const fields = { network_id: network().id, name: "out", address: "", description: "" };
+  const fields = { network_id: network().id, name: "out", public_ip: "", description: "" };
   const chosen = [subnetId("app"), subnetId("jobs")];
   const made = await ada.submit(path, "/gateways", { ...fields, subnet_ids: chosen });
   const [gateway] = world.api.state.gateways;
@@ -48,6 +49,20 @@ test("a network is given a gateway; data subnets cannot be chosen, and a refusal
   expect(refused).toContain('id="name-problem"');
   expect(refused).toMatch(new RegExp(`value="${subnetId("admin")}"[^>]*checked`));
   expect(refused).not.toMatch(new RegExp(`value="${subnetId("app")}"[^>]*checked`));
+});
+
+test("a gateway is given an address that the organisation has, if it is free", async () => {
+  const { state } = world.api;
+  const free = fakePublicIp("203.0.113.44");
+  const attached = fakePublicIp("203.0.113.45", state.servers[0]);
+  state.publicIps.push(free, attached);
+  const path = `/gateways/new?network=${network().id}`;
+  const page = await ada.page(path);
+  expect(page).toContain(`<option value="${free.id}">203.0.113.44</option>`);
+  expect(page).not.toContain("203.0.113.45");
+  const fields = { network_id: network().id, name: "out", public_ip: free.id, description: "" };
+  await ada.submit(path, "/gateways", { ...fields, subnet_ids: [subnetId("app")] });
+  expect(state.gateways[0]?.public_ip.address).toBe("203.0.113.44");
 });
 
 test("subnets are served and taken off, and the page says how far the edge is", async () => {

@@ -10,6 +10,7 @@ import { readPlaces } from "../firewalls/places.ts";
 import type { ExplainAnswer } from "./explain-panel.tsx";
 import { nothingAsked, questionBody, questionField, readQuestion } from "./reach-form.tsx";
 import { NetworkPage } from "./show-page.tsx";
+import { subnetPageRoutes } from "./subnet-routes.tsx";
 
 /** One network: its map, what can be changed of it and of its subnets, and who reaches whom. */
 export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
@@ -17,6 +18,7 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
     const notice = noticeOf(context, context.get("view").messages.network.notices);
     return show(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
   });
+  subnetPageRoutes(routes);
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get("/networks/:id/*", (context) => context.redirect(`/networks/${context.req.param("id")}`, 303));
 

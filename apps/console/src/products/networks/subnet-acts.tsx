@@ -91,11 +91,12 @@ export function SubnetActs(props: Props) {
 }
 
 /** What is known before anybody asks. */
-function whyNotDeletable({ view, servers }: Props): string | null {
+function whyNotDeletable({ view, servers, subnet }: Props): string | null {
   const { messages, session } = view;
   if (session !== null && !may(session, "network:delete"))
     return messages.common.notAllowed("network:delete");
-  if (servers.length === 0) return null;
+  const reserved = subnet.usage.addresses_reserved;
+  if (servers.length === 0) return reserved === 0 ? null : messages.subnet.subnetReserves(reserved);
   const some = servers.slice(0, 5).join(", ");
   const more = servers.length > 5 ? ` ${messages.networkMap.more(servers.length - 5)}` : "";
   return messages.network.subnetHasServers(`${some}${more}`);

@@ -31,7 +31,9 @@ export function SubnetsTable(props: NetworkPageProps) {
         <tbody>
           {subnets.map((subnet) => (
             <tr id={subnet.id}>
-              <th scope="row">{subnet.name}</th>
+              <th scope="row">
+                <a href={`/networks/${network.id}/subnets/${subnet.id}`}>{subnet.name}</a>
+              </th>
               <td data-label={text.tier}>
                 <span class="tag">{text.tiers[subnet.tier]}</span>
               </td>

@@ -1,0 +1,48 @@
+import type { Schemas } from "@kule/contract/schemas";
+
+type AddressState = Schemas["AddressState"];
+
+/** English of one subnet: its addresses, whose they are, and which are kept. */
+export const subnetsEn = {
+  subnet: {
+    lead: (tier: string, cidr: string) => `${tier} · ${cidr}`,
+    use: "Addresses",
+    shares: { used: "used", quarantined: "at rest", reserved: "reserved", free: "free" },
+    total: (count: string) => `${count} that servers can have`,
+    full: "No address is free. Give up a reservation, or make another subnet.",
+    reservations: "Reserved addresses",
+    reservationsHint:
+      "No server gets one of these by itself. Name it when you create a server, and that server has it.",
+    noReservations: "Nothing is reserved.",
+    name: "Name",
+    note: "Description",
+    address: "Address",
+    addressHint: "Left empty, the lowest free one is kept.",
+    reserve: "Reserve an address",
+    giveUp: "Give up",
+    giveUpNamed: (name: string) => `Give up the reservation ${name}`,
+    list: "Every address that is not free",
+    state: "State",
+    states: {
+      used: "used",
+      reserved: "reserved",
+      quarantined: "at rest",
+      platform: "platform",
+    } satisfies Record<AddressState, string>,
+    allStates: "All states",
+    holder: "Whose",
+    roles: { network: "the network's own", gateway: "the gateway's", broadcast: "the broadcast" },
+    keptBy: (name: string) => `reserved as ${name}`,
+    nobody: "nobody's any more",
+    since: "Since",
+    restsUntil: "Free",
+    noneInState: "There is none in this state.",
+    open: (name: string) => `Addresses of subnet ${name}`,
+    subnetReserves: (count: number) =>
+      count === 1 ? "One of its addresses is reserved." : `${count} of its addresses are reserved.`,
+    notices: {
+      reserved: "The address is reserved.",
+      givenUp: "The reservation is given up. The address rests for a while before anybody gets it.",
+    } as Readonly<Record<string, string>>,
+  },
+};

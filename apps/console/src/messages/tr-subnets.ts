@@ -1,0 +1,45 @@
+import type { subnetsEn } from "./en-subnets.ts";
+
+/** Turkish of one subnet: its addresses, whose they are, and which are kept. */
+export const subnetsTr = {
+  subnet: {
+    lead: (tier: string, cidr: string) => `${tier} · ${cidr}`,
+    use: "Adresler",
+    shares: { used: "kullanımda", quarantined: "dinleniyor", reserved: "rezerve", free: "boş" },
+    total: (count: string) => `Sunucuların alabileceği ${count} adres`,
+    full: "Boş adres yok. Bir rezervasyondan vazgeçin ya da başka bir alt ağ oluşturun.",
+    reservations: "Rezerve adresler",
+    reservationsHint:
+      "Hiçbir sunucu bunlardan birini kendiliğinden almaz. Sunucu oluştururken adresi belirtin, o sunucunun olur.",
+    noReservations: "Rezerve adres yok.",
+    name: "Ad",
+    note: "Açıklama",
+    address: "Adres",
+    addressHint: "Boş bırakılırsa en küçük boş adres rezerve edilir.",
+    reserve: "Adres rezerve et",
+    giveUp: "Vazgeç",
+    giveUpNamed: (name: string) => `${name} rezervasyonundan vazgeç`,
+    list: "Boş olmayan bütün adresler",
+    state: "Durum",
+    states: {
+      used: "kullanımda",
+      reserved: "rezerve",
+      quarantined: "dinleniyor",
+      platform: "platformun",
+    },
+    allStates: "Tüm durumlar",
+    holder: "Kimin",
+    roles: { network: "ağın kendisi", gateway: "ağ geçidinin", broadcast: "yayın adresi" },
+    keptBy: (name: string) => `${name} adıyla rezerve`,
+    nobody: "artık kimsenin değil",
+    since: "Ne zamandan beri",
+    restsUntil: "Boşalacak:",
+    noneInState: "Bu durumda adres yok.",
+    open: (name: string) => `${name} alt ağının adresleri`,
+    subnetReserves: (count: number) => `${count} adresi rezerve.`,
+    notices: {
+      reserved: "Adres rezerve edildi.",
+      givenUp: "Rezervasyondan vazgeçildi. Adres, birine verilmeden önce bir süre dinlenir.",
+    },
+  },
+} satisfies typeof subnetsEn;

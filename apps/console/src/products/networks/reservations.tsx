@@ -1,0 +1,148 @@
+import { noProblems, TextField } from "../../layout/fields.tsx";
+import { Icon } from "../../layout/icons.tsx";
+import { FormSeal, Status } from "../../layout/parts.tsx";
+import { refusedForm } from "../../refused-form.ts";
+import { may } from "../../session.ts";
+import { ActButton } from "../servers/act-button.tsx";
+import { addressTones } from "./address-table.tsx";
+import type { SubnetPageProps } from "./subnet-page.tsx";
+
+/** The addresses that are kept, and how there come to be more or fewer. */
+export function Reservations(props: SubnetPageProps) {
+  const { view, subnet, reservations, idempotencyKey } = props;
+  const { messages } = view;
+  const text = messages.subnet;
+  const why = whyNot(props);
+  return (
+    <section class="panel" id="reservations" aria-labelledby="reservations-title">
+      <div class="panel-head">
+        <h2 id="reservations-title">{text.reservations}</h2>
+      </div>
+      <p class="panel-lead">{text.reservationsHint}</p>
+      {reservations.length === 0 ? (
+        <p class="hint">{text.noReservations}</p>
+      ) : (
+        <table class="list">
+          <caption class="visually-hidden">{text.reservations}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{text.name}</th>
+              <th scope="col">{text.address}</th>
+              <th scope="col">{text.state}</th>
+              <th scope="col">{text.note}</th>
+              <td />
+            </tr>
+          </thead>
+          <tbody>
+            {reservations.map(({ id, name, address, state, server, description }) => (
+              <tr id={id} data-tone={addressTones[state]}>
+                <th scope="row">{name}</th>
+                <td class="mono" data-label={text.address}>
+                  {address}
+                </td>
+                <td data-label={text.state}>
+                  <div>
+                    <Status tone={addressTones[state]}>{text.states[state]}</Status>
+                    {server === null ? null : (
+                      <div>
+                        <a href={`/servers/${server.id}`}>{server.name}</a>
+                      </div>
+                    )}
+                  </div>
+                </td>
+                <td class="anywhere" data-label={description === "" ? undefined : text.note}>
+                  {description}
+                </td>
+                <td class="row-act">
+                  <form
+                    method="post"
+                    action={`/networks/${subnet.network_id}/subnets/${subnet.id}/reservations/${id}/delete`}
+                  >
+                    <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${id}`} />
+                    <button
+                      type="submit"
+                      class="button"
+                      aria-label={text.giveUpNamed(name)}
+                      disabled={why !== null}
+                    >
+                      {text.giveUp}
+                    </button>
+                  </form>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <ReserveForm {...props} why={why} />
+    </section>
+  );
+}
+
+function whyNot({ view, subnet }: SubnetPageProps): string | null {
+  const { messages, session } = view;
+  if (session !== null && !may(session, "network:update"))
+    return messages.common.notAllowed("network:update");
+  return subnet.status === "deleting" ? messages.networks.status.deleting : null;
+}
+
+function ReserveForm(props: SubnetPageProps & { readonly why: string | null }) {
+  const { view, subnet, why, idempotencyKey } = props;
+  const text = view.messages.subnet;
+  const form = refusedForm(props.form, "reserve");
+  const problems = form?.problems ?? noProblems;
+  return (
+    <details
+      class="add-inline"
+      id="add-reservation"
+      open={form !== null}
+      {...(form === null ? {} : { "hx-morph-skip": "" })}
+    >
+      <summary>
+        <Icon name="plus" size={16} />
+        {text.reserve}
+      </summary>
+      <form
+        class="form"
+        method="post"
+        action={`/networks/${subnet.network_id}/subnets/${subnet.id}/reservations`}
+      >
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-reserve`} />
+        <TextField
+          view={view}
+          name="name"
+          label={text.name}
+          value={form?.values.name ?? ""}
+          problems={problems}
+          required
+          mono
+          maxlength={63}
+        />
+        <TextField
+          view={view}
+          name="address"
+          label={text.address}
+          value={form?.values.address ?? ""}
+          hint={text.addressHint}
+          problems={problems}
+          optional
+          mono
+          maxlength={15}
+          attributes={{ inputmode: "decimal" }}
+        />
+        <TextField
+          view={view}
+          name="description"
+          label={text.note}
+          value={form?.values.description ?? ""}
+          problems={problems}
+          optional
+          maxlength={500}
+        />
+        <ActButton why={why} kind="primary">
+          {text.reserve}
+        </ActButton>
+      </form>
+    </details>
+  );
+}

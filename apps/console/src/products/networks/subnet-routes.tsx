@@ -1,0 +1,118 @@
+import type { Hono } from "hono";
+import { attempt, read } from "../../api.ts";
+import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { addressStates } from "./address-table.tsx";
+import { SubnetPage } from "./subnet-page.tsx";
+
+const fields = ["name", "address", "description"] as const;
+
+/** One subnet: its addresses, and which of them are kept. */
+export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
+  const page = "/networks/:id/subnets/:subnet";
+  routes.get(page, (context) => {
+    const notice = noticeOf(context, context.get("view").messages.subnet.notices);
+    return show(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
+  });
+  // Where a refused form was sent to, asked for again: the page that it is on.
+  routes.get(`${page}/reservations`, (context) => context.redirect(pathOf(context), 303));
+
+  routes.post(`${page}/reservations`, async (context) => {
+    const values = postedValues(context, fields);
+    const { address, description } = values;
+    const outcome = await attempt(
+      context.get("api").POST("/networks/{network_id}/subnets/{subnet_id}/reservations", {
+        params: { path: idsOf(context), header: { "Idempotency-Key": postedKey(context) } },
+        body: {
+          name: values.name,
+          ...(address === "" ? {} : { address }),
+          ...(description === "" ? {} : { description }),
+        },
+      }),
+    );
+    if (outcome.kind === "done") return context.redirect(`${pathOf(context)}?notice=reserved`, 303);
+    const { form, banner, status } = refuseForm(context, outcome, "reserve", values, {
+      fields,
+      conflicts: { name_taken: "name", address_in_use: "address", subnet_exhausted: "address" },
+    });
+    return show(context, banner, form, status);
+  });
+
+  routes.post(`${page}/reservations/:reservation/delete`, async (context) => {
+    const outcome = await attempt(
+      context.get("api").DELETE("/networks/{network_id}/subnets/{subnet_id}/reservations/{reservation_id}", {
+        params: {
+          path: { ...idsOf(context), reservation_id: context.req.param("reservation") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+      }),
+    );
+    // Somebody else was faster: what was wanted is true.
+    const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
+    if (outcome.kind === "done" || isGone) return context.redirect(`${pathOf(context)}?notice=givenUp`, 303);
+    const { banner, status } = refuseForm(context, outcome, "giveUp", {}, {});
+    return show(context, banner, null, status);
+  });
+}
+
+function idsOf(context: ConsoleContext) {
+  return { network_id: context.req.param("id") ?? "", subnet_id: context.req.param("subnet") ?? "" };
+}
+
+function pathOf(context: ConsoleContext): string {
+  const { network_id, subnet_id } = idsOf(context);
+  return `/networks/${network_id}/subnets/${subnet_id}`;
+}
+
+async function show(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const path = idsOf(context);
+  const wanted = context.req.query("state");
+  const state = addressStates.find((each) => each === wanted) ?? "";
+  const cursor = context.req.query("cursor") || undefined;
+  const [network, subnet, reservations, addresses] = await Promise.all([
+    read(api.GET("/networks/{network_id}", { params: { path: { network_id: path.network_id } } })),
+    read(api.GET("/networks/{network_id}/subnets/{subnet_id}", { params: { path } })),
+    read(
+      api.GET("/networks/{network_id}/subnets/{subnet_id}/reservations", {
+        params: { path, query: { limit: 200 } },
+      }),
+    ),
+    read(
+      api.GET("/networks/{network_id}/subnets/{subnet_id}/addresses", {
+        params: {
+          path,
+          query: {
+            limit: 50,
+            ...(state === "" ? {} : { state }),
+            ...(cursor === undefined ? {} : { cursor }),
+          },
+        },
+      }),
+    ),
+  ]);
+  return context.html(
+    renderPage(
+      <SubnetPage
+        view={context.get("view")}
+        network={network}
+        subnet={subnet}
+        reservations={reservations.items}
+        addresses={addresses}
+        state={state}
+        cursor={cursor}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
