@@ -1,8 +1,18 @@
+/** The machine that routes a lab's networks, as lab.json describes it. */
+export type LabEdge = {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly host_key: string;
+  readonly key_file: string;
+};
+
 /** The region file of an agent that drives a lab; its hypervisor token is in KULE_PVE_TOKEN. */
 export function renderLabRegionFile(
   apiUrl: string,
   lab: { readonly url: string; readonly fingerprint256: string },
   agentName: string | null = null,
+  edge: LabEdge | null = null,
 ): string {
   return `region: lab1
 control_plane: ${apiUrl}
@@ -24,6 +34,20 @@ ${
   agentName === null
     ? ""
     : `agent: { name: ${agentName} }
+`
+}${
+  edge === null
+    ? ""
+    : `edge:
+  kind: linux
+  transport: ssh
+  host: ${edge.host}
+  port: ${edge.port}
+  user: ${edge.user}
+  host_key: "${edge.host_key}"
+  key_file: ${JSON.stringify(edge.key_file)}
+  uplink: { interface: vmbr0v10 }
+  trunk: { interface: vmbr1, mode: bridge }
 `
 }`;
 }

@@ -9,11 +9,12 @@ import { type ApiClient, createApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 import { type Effects, effects } from "@kule/lab/effects";
 import { readJournal } from "@kule/lab/journal";
+import { probeWires } from "@kule/lab/wires/wires";
 import { findFreePort } from "@kule/postgres/free-port";
 import type { SeededAccount } from "@kule/quickstart/seed";
 import { startProcess, type TestProcess, untilReady } from "./child-process.ts";
 import { type FreshDatabase, freshDatabase } from "./database.ts";
-import { renderLabRegionFile } from "./lab-region-file.ts";
+import { type LabEdge, renderLabRegionFile } from "./lab-region-file.ts";
 
 const root = path.resolve(import.meta.dirname, "../../..");
 
@@ -31,6 +32,11 @@ export type WorldOptions = {
   /** A migrated database to use instead of a fresh one; whoever gives it drops it. */
   readonly database?: FreshDatabase;
   readonly links?: WorldLinks;
+  /**
+   * Its machines have a network of real packets, an edge between them and an internet with {@link outside} in it. Needs
+   * what {@link probeWorldWires} looks for.
+   */
+  readonly hasWires?: boolean;
   /** `direct`: the worker drives the lab, and there is no agent. Default `agent`. */
   readonly mode?: "agent" | "direct";
 };
@@ -87,7 +93,7 @@ export type RegionWorld = {
   ): Promise<{ readonly origin: string; readonly process: TestProcess }>;
   /** The same for the worker, which is ready at once; or one more beside it. */
   startWorker(env?: Readonly<Record<string, string>>, beside?: boolean): TestProcess;
-  /** The panel, before this world's API. */
+  /** The panel, before this world's API; its pages open consoles there. */
   startPanel(): Promise<{ readonly url: string; readonly process: TestProcess }>;
   /** What was really done to the region. */
   effects(): Effects;
@@ -109,6 +115,18 @@ export type RegionWorld = {
 };
 
 export type LabVm = { readonly vmid: number; readonly running: boolean; readonly description: string };
+
+/** In a world with wires: the public network's next hop, and somebody beyond it who answers, by HTTP as well. */
+export const outside = { nextHop: "203.0.113.1", prefixLength: 24, beyond: "198.51.100.250" } as const;
+
+const internet = {
+  networks: [{ bridge: "vmbr0", vlan: 10, addresses: [`${outside.nextHop}/${outside.prefixLength}`] }],
+  beyond: [outside.beyond],
+  hasWeb: true,
+};
+
+/** Why a world on this machine cannot have wires; undefined when it can. */
+export const probeWorldWires = (): Promise<string | undefined> => probeWires();
 
 /** Starts a world; `end` it in any case. The bundles that ship are what runs. */
 export async function startRegionWorld(options: WorldOptions = {}): Promise<RegionWorld> {
@@ -135,6 +153,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
     const apiPort = await findFreePort();
     const apiOrigin = `http://127.0.0.1:${apiPort}`;
     const apiUrl = `${apiOrigin}/api/v1`;
+    const panelUrl = `http://127.0.0.1:${await findFreePort()}`;
     const workerEnv = {
       KULE_DATABASE_URL: database.apiUrl,
       KULE_OWNER_DATABASE_URL: database.ownerUrl,
@@ -144,6 +163,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_RATE_LIMIT_PER_HOUR: "100000000",
       KULE_RATE_LIMIT_BURST: "100000",
       KULE_LOG_LEVEL: "warn",
+      KULE_CONSOLE_ORIGINS: panelUrl,
       ...options.apiEnv,
     };
     const labDirectory = path.join(directory, "lab");
@@ -153,6 +173,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_LAB_CONTROL_PORT: "0",
       KULE_LAB_TIME_SCALE: String(options.labTimeScale ?? 0),
       KULE_LAB_SIZE: String(options.labSize ?? 1),
+      ...(options.hasWires ? { KULE_LAB_WIRES: "on", KULE_LAB_INTERNET: JSON.stringify(internet) } : {}),
     });
     const mode = options.mode ?? "agent";
     const seeded = await seed(apiMain, mode, workerEnv);
@@ -179,7 +200,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       const { apiOrigin: origin, lab: place } = { ...places, ...own };
       regionFiles += 1;
       const file = path.join(directory, `region-${regionFiles}.yaml`);
-      writeFileSync(file, renderLabRegionFile(`${origin}/api/v1`, place, own.name));
+      writeFileSync(file, renderLabRegionFile(`${origin}/api/v1`, place, own.name, labFile.edge));
       return file;
     };
     const regionFile = writeRegionFile();
@@ -259,7 +280,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       },
       async startPanel() {
         const [main = ""] = (await bundleApps(["apps/console"])).map(inRoot);
-        const url = `http://127.0.0.1:${await findFreePort()}`;
+        const url = panelUrl;
         const process = run("panel", [main], {
           KULE_API_URL: apiUrl,
           KULE_CONSOLE_PORT: new URL(url).port,
@@ -312,7 +333,7 @@ async function seed(
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Seeded;
 }
 
-type LabFile = { url: string; fingerprint256: string; controlUrl: string; token: string };
+type LabFile = { url: string; fingerprint256: string; controlUrl: string; token: string; edge?: LabEdge };
 
 function readLabFile(labDirectory: string): LabFile {
   return JSON.parse(readFileSync(path.join(labDirectory, "lab.json"), "utf8")) as LabFile;

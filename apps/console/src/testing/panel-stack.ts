@@ -1,4 +1,4 @@
-import { type RegionWorld, startRegionWorld } from "@kule/testing/region-world";
+import { type RegionWorld, startRegionWorld, type WorldOptions } from "@kule/testing/region-world";
 import type { Browser, Page } from "playwright-core";
 import { expect, vi } from "vitest";
 import { openBrowser, openPage, type WatchedPage } from "./browser.ts";
@@ -19,8 +19,8 @@ export type Signed = WatchedPage & {
   open(path: string): Promise<void>;
 };
 
-export async function startPanelStack(): Promise<PanelStack> {
-  const world = await startRegionWorld({ leaseSeconds: 10, removalBufferSeconds: 3600 });
+export async function startPanelStack(options: WorldOptions = {}): Promise<PanelStack> {
+  const world = await startRegionWorld({ leaseSeconds: 10, removalBufferSeconds: 3600, ...options });
   let browser: Browser | undefined;
   try {
     world.startAgent({ KULE_AGENT_INVENTORY_SECONDS: "1", KULE_AGENT_HEALTH_SECONDS: "1" });
