@@ -49,6 +49,7 @@ export function preflightSettings(file: RegionFile): PreflightSettings {
     bridges: [...new Set([network.bridge, ...(network.public ? [network.public.bridge] : [])])],
     templates: templateVmids(file),
     vmidRange: [hypervisor.vmidRange.first, hypervisor.vmidRange.last],
+    hasNodeFilter: hypervisor.hasNodeFilter,
   };
 }
 

@@ -45,6 +45,8 @@ export interface LabOptions {
   readonly wires?: Internet;
   /** Why there are none, as it is told to who looks for the network at a machine's console. */
   readonly withoutWires?: string;
+  /** Rules of nft that the nodes have beside their firewall, where there are wires; none when absent. */
+  readonly nodeRules?: string;
   /** Port of the edge's SSH on 127.0.0.1, where there are wires; any free one when absent. */
   readonly edgePort?: number;
   /** Replaces clock and chance altogether. */
@@ -138,7 +140,8 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const hosts = ["localhost", "127.0.0.1", "::1", "pve1", "pve2", ...(host === "127.0.0.1" ? [] : [host])];
   const identity = serverIdentity(dataDir, hosts, new Date(runtime.nowMs()));
   const api = apiServer(region, handlers, faults, (name, args) => callWorld(world, name, args), identity);
-  const wires = options.wires === undefined ? undefined : await Wires.lay(region, options.wires);
+  const wires =
+    options.wires === undefined ? undefined : await Wires.lay(region, options.wires, options.nodeRules);
   region.wires = wires ?? null;
   const control =
     options.controlPort === undefined ? undefined : controlServer(region, world, faults, dataDir);

@@ -1,5 +1,5 @@
 /** The lab as a process of its own: `node src/main.ts`, configured by KULE_LAB_* variables. */
-import { renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startLab } from "./lab.ts";
 import { PortTaken } from "./port-taken.ts";
@@ -40,6 +40,15 @@ const withoutWires = wanted === "off" ? "KULE_LAB_WIRES is off" : await probeWir
 if (wanted === "on" && withoutWires !== undefined) fail(`KULE_LAB_WIRES=on: ${withoutWires}`);
 const internet = readInternet(process.env.KULE_LAB_INTERNET);
 if (typeof internet === "string") fail(`KULE_LAB_INTERNET: ${internet}`);
+const nodeRules = rulesOf(process.env.KULE_LAB_NODE_RULES ?? "");
+
+function rulesOf(file: string): string {
+  try {
+    return file === "" ? "" : readFileSync(file, "utf8");
+  } catch (error) {
+    return fail(`KULE_LAB_NODE_RULES: ${error instanceof Error ? error.message : error}`);
+  }
+}
 
 /** Without secrets: the key is named by its file. */
 function shown({ host, port, user, hostKey, keyFile }: EdgeMachine): object {
@@ -56,7 +65,7 @@ try {
     seed,
     size,
     ...(controlPort < 0 ? {} : { controlPort }),
-    ...(withoutWires === undefined ? { wires: internet, edgePort } : { withoutWires }),
+    ...(withoutWires === undefined ? { wires: internet, edgePort, nodeRules } : { withoutWires }),
   });
   const file = join(dataDir, "lab.json");
   const token = { id: lab.tokenId, secret: lab.tokenSecret };

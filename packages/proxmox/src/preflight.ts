@@ -17,6 +17,8 @@ export type PreflightSettings = {
   readonly templates: Readonly<Record<string, readonly number[]>>;
   /** Both ends belong to the range. */
   readonly vmidRange: readonly [number, number];
+  /** Whether the region's operator says that every node has Kule's filter of guests' frames. */
+  readonly hasNodeFilter: boolean;
 };
 
 const OLDEST_VERSION = [8, 4] as const;
@@ -43,6 +45,7 @@ export async function preflight(client: ProxmoxClient, settings: PreflightSettin
     attempt("VMID range", "required", () => checkGuestsInRange(client, settings.vmidRange)),
     attempt("next-id range", "advised", () => checkNextId(client, settings.vmidRange)),
     attempt("firewall", "advised", () => checkFirewall(client)),
+    [checkNodeFilter(settings.hasNodeFilter)],
   ]);
   return [...version, ...groups.flat()];
 }
@@ -242,4 +245,17 @@ async function checkFirewall(client: ProxmoxClient): Promise<Finding[]> {
       "advised",
     ),
   ];
+}
+
+/** The API shows nothing of what a node's kernel does with frames: that it was seen to is the operator's word. */
+function checkNodeFilter(isSaidToBeThere: boolean): Finding {
+  const check = "frames with a tag";
+  if (isSaidToBeThere)
+    return { ...passed(check, "the region file says that every node filters them"), severity: "advised" };
+  return failed(
+    check,
+    "nothing says that the nodes filter them, and their firewall does not look into any",
+    "A guest that sends with a priority tag can use another's address and pass a neighbour's firewall. Load infra/proxmox/kule-node-filter.nft on every node (docs/runbooks/agent.md), then write hypervisor.node_filter: true.",
+    "advised",
+  );
 }

@@ -365,6 +365,7 @@ describe("The check of a region", () => {
     bridges: ["vmbr1"],
     templates: { "ubuntu-24.04": [9000], "windows-2022": [9005] },
     vmidRange: [20_000, 20_999],
+    hasNodeFilter: true,
   };
   const required = async (changes: Partial<PreflightSettings> = {}) =>
     (await preflight(client, { ...settings, ...changes })).filter(
@@ -402,6 +403,17 @@ describe("The check of a region", () => {
       "template ubuntu-22.04 (9001): no boot disk",
       "template ubuntu-22.04 (9001): no cloud-init drive",
       "template ubuntu-22.04 (9001): carries hookscript",
+    ]);
+  });
+
+  it("says that nobody has seen to tagged frames, which no answer of the nodes' shows", async () => {
+    const about = async (hasNodeFilter: boolean) =>
+      (await preflight(client, { ...settings, hasNodeFilter })).filter(
+        ({ check }) => check === "frames with a tag",
+      );
+    expect(await about(true)).toMatchObject([{ ok: true, severity: "advised" }]);
+    expect(await about(false)).toMatchObject([
+      { ok: false, severity: "advised", fix: expect.stringContaining("kule-node-filter.nft") },
     ]);
   });
 

@@ -99,6 +99,7 @@ function regionFile(document: RegionDocument, path: string, reading: Reading): R
       targetNodes: hypervisor.target_nodes ?? null,
       clone: hypervisor.clone,
       firewallRoundSeconds: hypervisor.firewall_round_seconds,
+      hasNodeFilter: hypervisor.node_filter,
     },
     storage: { disks: storage.disks, cloudinit: storage.cloudinit ?? storage.disks },
     network: {

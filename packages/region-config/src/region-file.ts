@@ -55,6 +55,8 @@ export type RegionFile = {
     readonly clone: "full" | "linked";
     /** Until what was written to a VM's firewall is in force. */
     readonly firewallRoundSeconds: number;
+    /** Whether its operator says that every node has Kule's filter of guests' frames. */
+    readonly hasNodeFilter: boolean;
   };
   readonly storage: { readonly disks: string; readonly cloudinit: string };
   readonly network: {
@@ -92,6 +94,7 @@ export type RegionDocument = {
     target_nodes?: string[];
     clone: "full" | "linked";
     firewall_round_seconds: number;
+    node_filter: boolean;
   };
   storage: { disks: string; cloudinit?: string };
   network: { bridge: string; vlan_range: string; public?: { bridge: string; vlan?: number } };

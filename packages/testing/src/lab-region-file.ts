@@ -23,6 +23,7 @@ hypervisor:
   tls: { fingerprints: ["${lab.fingerprint256}"] }
   pool_prefix: kule
   firewall_round_seconds: 0
+  node_filter: true
   vmid_range: 20000-29999
 storage: { disks: ceph-vm, cloudinit: ceph-vm }
 network: { bridge: vmbr1, vlan_range: 100-999, public: { bridge: vmbr0, vlan: 10 } }

@@ -44,6 +44,7 @@ export function writeRegionFile(
     `  tls: { fingerprints: ["${lab.fingerprint256}"] }`,
     "  pool_prefix: kule",
     `  firewall_round_seconds: ${firewallRoundSeconds}`,
+    "  node_filter: true",
     "  vmid_range: 20000-29999",
     "storage: { disks: ceph-vm, cloudinit: ceph-vm }",
     "network:",

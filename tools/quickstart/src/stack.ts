@@ -65,6 +65,7 @@ export class StackRun {
       KULE_LAB_INTERNET: JSON.stringify(labInternet),
       // The region file names it: a lab that is started again must be found where it was.
       KULE_LAB_EDGE_PORT: String(await findFreePort()),
+      KULE_LAB_NODE_RULES: "infra/proxmox/kule-node-filter.nft",
     });
     await migrate(database.ownerUrl, { apiPassword: secrets.apiDatabasePassword });
 

@@ -92,6 +92,7 @@ export const networkingEn = {
       title: "What always holds",
       hint: "These hold for every server, whatever its firewalls say. Nobody can change them.",
       rules: {
+        link_addresses: "Nobody is reached by addresses of the link (fe80::)",
         own_mac: "A server sends with its own MAC address alone",
         own_addresses: "A server sends with its own addresses alone",
         data_egress: "From a data subnet nothing goes to the internet",

@@ -93,6 +93,7 @@ export const networkingTr = {
       title: "Her zaman geçerli olanlar",
       hint: "Duvarları ne derse desin her sunucu için geçerlidir. Kimse değiştiremez.",
       rules: {
+        link_addresses: "Bağlantı adresleriyle (fe80::) kimseye ulaşılmaz",
         own_mac: "Sunucu yalnızca kendi MAC adresiyle gönderir",
         own_addresses: "Sunucu yalnızca kendi adresleriyle gönderir",
         data_egress: "Veri alt ağından internete hiçbir şey çıkmaz",

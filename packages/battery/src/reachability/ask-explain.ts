@@ -19,13 +19,14 @@ export async function explainViolations(town: Town, questions: readonly PacketQu
 
 async function explainViolation(town: Town, question: PacketQuestion): Promise<string | null> {
   const { sender, to, by, port, name, from } = question;
-  const about = sender ?? holderOf(town, to);
+  const holder = holderOf(town, to);
+  const about = sender ?? holder ?? gatewayAt(town, to);
   const api = town.apis.get(about?.organisation ?? "");
   if (about === null || api === undefined) throw new Error(`${name} is about nobody's network`);
   const ask = () =>
     api.post(`/networks/${about.networkId}/explain`, {
       from: sender === null ? { address: from } : { server_id: sender.id },
-      to: sender === null ? { server_id: about.id } : { address: to },
+      to: sender === null && holder !== null ? { server_id: holder.id } : { address: to },
       protocol: by,
       ...(port === null ? {} : { port }),
     });
@@ -41,10 +42,16 @@ async function explainViolation(town: Town, question: PacketQuestion): Promise<s
 /** Either end is somebody's whom the one who asks cannot see. */
 function isAboutAnother(town: Town, { sender, to }: PacketQuestion): boolean {
   const holder = holderOf(town, to);
-  if (sender === null) return holder === null;
+  const gateway = gatewayAt(town, to);
+  if (sender === null) return holder === null && gateway === null;
   if (holder !== null && holder.organisation !== sender.organisation) return true;
-  const gateway = town.intent.gateways.find(({ address }) => address === to);
-  return gateway !== undefined && gateway.networkId !== sender.networkId;
+  return gateway !== null && gateway.networkId !== sender.networkId;
+}
+
+/** The network whose gateway has the address. */
+function gatewayAt({ intent, subnets }: Town, to: string) {
+  const networkId = intent.gateways.find(({ address }) => address === to)?.networkId;
+  return subnets.find((each) => each.networkId === networkId) ?? null;
 }
 
 const holderOf = ({ servers }: Town, to: string): TownServer | null =>

@@ -7,7 +7,8 @@ import type { IntentGateway } from "@kule/rules/networks/intent";
 import { answerText } from "../races/answer-text.ts";
 import { worldViolations } from "../races/world-violations.ts";
 import type { RowResult, RowRun } from "../row.ts";
-import { applyGateways, edgeNetworks, type GatewayState, gatewayStates, routerMacs } from "./gateways.ts";
+import { type GatewayState, gatewayStates } from "./gateway-states.ts";
+import { applyGateways, edgeNetworks, pastTheProduct, routerMacs } from "./gateways.ts";
 import { rogueTricks } from "./outer-tricks.ts";
 import { accepted, outside, wiring } from "./packet-scene.ts";
 import { type PacketQuestion, questionsOf } from "./questions.ts";
@@ -109,9 +110,11 @@ async function tryEdge({ scene, town }: StandingTown): Promise<Found> {
   let cases = 0;
   const [, on] = gatewayStates(town);
   if (on === undefined) throw new Error("no gateways");
-  await applyGateways(scene, town, on, 1);
+  await applyGateways(scene, town, on, pastTheProduct);
   for (const [what, gateways] of forbidden(town, on.gateways))
-    for (const network of edgeNetworks(town, gateways, 2).filter(({ gateway }) => gateway !== null)) {
+    for (const network of edgeNetworks(town, gateways, pastTheProduct + 1).filter(
+      ({ gateway }) => gateway !== null,
+    )) {
       cases += 1;
       const refused = await scene.converge(network).then(
         () => false,
@@ -122,7 +125,7 @@ async function tryEdge({ scene, town }: StandingTown): Promise<Found> {
       );
       if (!refused) violations.push(`by the edge: it took a state with ${what}`);
     }
-  for (const network of edgeNetworks(town, on.gateways, 2)) {
+  for (const network of edgeNetworks(town, on.gateways, pastTheProduct + 1)) {
     cases += 1;
     const { seen } = await scene.edge.observe(network);
     violations.push(...pathsOfData(network, seen?.ruleset.objects ?? []));
@@ -186,7 +189,7 @@ async function tryPackets({ scene, town, cabling, rogues }: StandingTown): Promi
   let cases = 0;
   for (const [index, state] of [on, off].entries()) {
     if (state === undefined) throw new Error("no gateways");
-    const now = await applyGateways(scene, town, state, 3 + index);
+    const now = await applyGateways(scene, town, state, pastTheProduct + 2 + index);
     const questions = questionsOf(now).filter((question) => isOutward(now, state, question));
     const judged = await shootQuestions(scene.station, cabling, now, questions);
     const tricks = rogueTricks(now, cabling, routerMacs(now), rogues);

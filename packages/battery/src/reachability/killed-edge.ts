@@ -3,7 +3,8 @@ import { LinuxEdge } from "@kule/edge/linux-edge";
 import type { Command, Runner } from "@kule/edge/runner";
 import type { Shot } from "@kule/testing/packets/volley";
 import type { RowResult, RowRun } from "../row.ts";
-import { edgeNetworks, type GatewayState, gatewayStates } from "./gateways.ts";
+import { type GatewayState, gatewayStates } from "./gateway-states.ts";
+import { edgeNetworks, pastTheProduct } from "./gateways.ts";
 import { wiring } from "./packet-scene.ts";
 import { expectationOf, type PacketQuestion, questionsOf } from "./questions.ts";
 import { shootQuestions } from "./shoot-questions.ts";
@@ -58,7 +59,7 @@ type Tally = {
 /** Kills the change of a network between any two commands of it, and looks by packets at what is left. */
 export function runKilledEdge(run: RowRun): Promise<RowResult> {
   return withTown(async (standing) => {
-    const tally: Tally = { kills: 0, packets: 0, generation: 1, violations: [], seconds: [] };
+    const tally: Tally = { kills: 0, packets: 0, generation: pastTheProduct, violations: [], seconds: [] };
     const { scene, town } = standing;
     for (const network of edgeNetworks(town, [], tally.generation)) await scene.converge(network);
     const networkId = town.servers.find(({ name }) => name === "acme-one-app-1")?.networkId;

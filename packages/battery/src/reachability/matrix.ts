@@ -1,6 +1,8 @@
 import type { RowResult, RowRun } from "../row.ts";
 import { askable, explainViolations } from "./ask-explain.ts";
-import { applyGateways, type GatewayState, gatewayStates, routerMacs } from "./gateways.ts";
+import { askGateways } from "./ask-gateways.ts";
+import { gatewayStates } from "./gateway-states.ts";
+import { routerMacs } from "./gateways.ts";
 import { internetTricks, publicTricks, rogueTricks } from "./outer-tricks.ts";
 import { questionsOf } from "./questions.ts";
 import { serverTricks } from "./server-tricks.ts";
@@ -8,10 +10,10 @@ import { shootQuestions } from "./shoot-questions.ts";
 import { shootTricks } from "./shoot-tricks.ts";
 import { type StandingTown, withTown } from "./with-town.ts";
 
-/** Which of the gateways' states are tried, and how many answers of `explain` are asked for. */
+/** Which of the gateways' states are tried, and of how many packets in each `explain` is asked. */
 const scales = {
-  sample: { states: [1], explained: 150 },
-  full: { states: [0, 1, 2, 3], explained: Number.POSITIVE_INFINITY },
+  sample: { states: [1, 2], explained: 150 },
+  full: { states: [0, 1, 2, 3], explained: 1500 },
 } as const;
 
 type Totals = {
@@ -21,6 +23,7 @@ type Totals = {
   repeated: number;
   frames: number;
   seconds: number;
+  explained: number;
   readonly violations: string[];
 };
 
@@ -29,20 +32,16 @@ export async function runMatrix(run: RowRun): Promise<RowResult> {
   return withTown(async ({ scene, town, rogues, cabling }) => {
     run.progress(`${town.servers.length} servers stand`);
     const totals: Totals = {
-      ...{ packets: 0, allowed: 0, denied: 0, repeated: 0, frames: 0, seconds: 0 },
+      ...{ packets: 0, allowed: 0, denied: 0, repeated: 0, frames: 0, seconds: 0, explained: 0 },
       violations: [],
     };
-    const { states, explained } = scales[run.scale];
+    const { states } = scales[run.scale];
+    let now = town;
     for (const [index, state] of gatewayStates(town).entries()) {
       if (!(states as readonly number[]).includes(index)) continue;
-      await tryState({ scene, cabling, rogues, town }, state, index + 1, totals, run);
+      now = await askGateways(scene, now, state);
+      await tryTown({ scene, cabling, rogues, town: now }, state.name, totals, run);
     }
-    // The API has no gateways yet, so it is asked about a world without; the same intent is what the packets were held to.
-    const about = { ...town, intent: { ...town.intent, gateways: [] } };
-    const asked = someOf(askable(about, questionsOf(about)), explained, run);
-    const otherwise = await explainViolations(about, asked);
-    totals.violations.push(...otherwise);
-    run.progress(`${asked.length} answers of explain, ${otherwise.length} violations`);
     const { violations, packets, frames, seconds, ...more } = totals;
     return {
       cases: packets + frames,
@@ -55,21 +54,19 @@ export async function runMatrix(run: RowRun): Promise<RowResult> {
         "of them denied": more.denied,
         "sent once more": more.repeated,
         "frames of tricks": frames,
-        "answers of explain": asked.length,
+        "answers of explain": more.explained,
         "packets and frames a second": Math.round((packets + frames) / seconds),
       },
     };
   });
 }
 
-async function tryState(
-  { scene, cabling, rogues, town: before }: StandingTown,
-  state: GatewayState,
-  generation: number,
+async function tryTown(
+  { scene, cabling, rogues, town }: StandingTown,
+  state: string,
   totals: Totals,
   run: RowRun,
 ): Promise<void> {
-  const town = await applyGateways(scene, before, state, generation);
   const questions = questionsOf(town);
   const judged = await shootQuestions(scene.station, cabling, town, questions);
   const routers = routerMacs(town);
@@ -86,10 +83,12 @@ async function tryState(
   totals.repeated += judged.repeated;
   totals.frames += tricks.frames;
   totals.seconds += judged.seconds + tricks.seconds;
-  const found = [...judged.violations, ...tricks.violations];
-  totals.violations.push(...found.map((text) => `${state.name}: ${text}`));
+  const asked = someOf(askable(town, questions), scales[run.scale].explained, run);
+  totals.explained += asked.length;
+  const found = [...judged.violations, ...tricks.violations, ...(await explainViolations(town, asked))];
+  totals.violations.push(...found.map((text) => `${state}: ${text}`));
   run.progress(
-    `${state.name}: ${questions.length} packets in ${judged.seconds.toFixed(1)} s, ${tricks.frames} frames in ${tricks.seconds.toFixed(1)} s, ${found.length} violations`,
+    `${state}: ${questions.length} packets in ${judged.seconds.toFixed(1)} s, ${tricks.frames} frames in ${tricks.seconds.toFixed(1)} s, ${asked.length} answers of explain, ${found.length} violations`,
   );
 }
 

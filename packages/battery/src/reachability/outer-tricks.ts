@@ -1,18 +1,12 @@
-import { arp, ethernet, icmp, ip, syn, tokenOf, udp } from "@kule/testing/packets/frames";
+import { arp, ethernet, icmp, ip, syn, tokenOf } from "@kule/testing/packets/frames";
 import { outside } from "./packet-scene.ts";
 import { internetPlace } from "./questions.ts";
 import { type Cabling, publicSegment } from "./segments.ts";
-import type { RouterMacs } from "./server-tricks.ts";
+import { datagram, everybody, gatewayAddresses, noMac, type RouterMacs } from "./standpoint.ts";
 import type { Town } from "./town.ts";
 import type { Trick } from "./trick.ts";
+import { wrappedFromRogue } from "./wrapped-frames.ts";
 
-const everybody = "ff:ff:ff:ff:ff:ff";
-const noMac = "00:00:00:00:00:00";
-
-const datagram = (flow: number, source: string, destination: string, port = 53): Buffer => {
-  const head = { source, destination };
-  return ip(head, 17, udp(head, { from: flow, to: port }, tokenOf(flow)));
-};
 const connection = (flow: number, source: string, destination: string, port = 80): Buffer => {
   const head = { source, destination };
   return ip(head, 6, syn(head, { from: flow, to: port }));
@@ -31,7 +25,10 @@ export function publicTricks(town: Town, cabling: Cabling, routers: RouterMacs):
     const trick = (what: string, frames: Trick["frames"], within: Trick["within"] = null): Trick => ({
       ...{ name: `${self.name} outside ${what}`, place: self.name, device: "eth1", frames, within },
     });
-    const lies = [self.address, "10.0.1.99", "203.0.113.40", "203.0.113.77", outside.nextHops[4], ...theirs];
+    const lies = [
+      ...[self.address, "10.0.1.99", "203.0.113.77", outside.nextHops[4]],
+      ...[...gatewayAddresses(town), ...theirs],
+    ];
     const lies6 = ["fd00::5", "fe80::66", "2001:db8:7::77", outside.nextHops[6]];
     return [
       ...[...lies, ...lies6].flatMap((source) => {
@@ -60,7 +57,11 @@ export function publicTricks(town: Town, cabling: Cabling, routers: RouterMacs):
           ),
         ]),
       ),
-      ...[outside.nextHops[4], ...theirs.filter((each) => !each.includes(":"))].map((claim) =>
+      ...[
+        outside.nextHops[4],
+        ...gatewayAddresses(town),
+        ...theirs.filter((each) => !each.includes(":")),
+      ].map((claim) =>
         trick(`claims ${claim} by ARP`, (flow) => [
           ethernet(
             { from: mac, to: everybody },
@@ -152,7 +153,8 @@ export function rogueTricks(
     );
     const lies = [
       ...elsewhere.map(({ address }) => address),
-      ...[outside.beyond[4], "203.0.113.40", "127.0.0.1", "192.168.7.7", "10.0.9.9"],
+      ...[outside.beyond[4], "127.0.0.1", "192.168.7.7", "10.0.9.9"],
+      ...gatewayAddresses(town),
     ];
     const here = `${subnet.cidr.split(".").slice(0, 3).join(".")}.77`;
     const outward = [
@@ -188,6 +190,7 @@ export function rogueTricks(
       trick("with IPv6 by the router", (flow) => [
         frameOf(mac, router, datagram(flow, "2001:db8:7::66", outside.beyond[6])),
       ]),
+      ...wrappedFromRogue(town, cabling, { place, subnetId }),
     ];
   });
 }

@@ -10,6 +10,7 @@ import type { Runner } from "@kule/edge/runner";
 import { SshRunner } from "@kule/edge/ssh-runner";
 import type { Wires } from "@kule/lab/wires/wires";
 import { type LabRegion, startLabRegion } from "@kule/programs/testing/lab-region";
+import { nodeFilter } from "@kule/proxmox/node-filter";
 import { PacketStation } from "@kule/testing/packets/packet-station";
 import pg from "pg";
 import { LocalAgent } from "../job-kinds/local-agent.ts";
@@ -46,7 +47,7 @@ export class PacketScene {
     this.lab = lab;
     this.runner = runner;
     this.edge = new LinuxEdge(runner, wiring);
-    this.#agent = new LocalAgent(claims, lab.world);
+    this.#agent = new LocalAgent(claims, { ...lab.world, edge: this.edge });
     this.station = new PacketStation(this.wires.atBridges());
     this.owner = new pg.Pool({ connectionString: api.database.ownerUrl, max: 2 });
     this.owner.on("error", () => {});
@@ -62,11 +63,14 @@ export class PacketScene {
           networks: [{ ...publicBridge, addresses: [`${nextHops[4]}/24`, `${nextHops[6]}/64`] }],
           beyond: [beyond[4], beyond[6]],
         },
+        nodeRules: nodeFilter,
       },
     );
     const runner = edgeRunner(lab);
     try {
       const { agent } = await api.addRegion("lab1", ROOM);
+      const health = { agent_version: "0.0.0", hypervisor: { kind: "proxmox", reachable: true } };
+      accepted(await agent.post("/agent/health", { ...health, edge: { reachable: true } }));
       const scene = new PacketScene(api, lab, new TestAgent(agent), runner);
       try {
         return await work(scene);
@@ -137,7 +141,7 @@ export class PacketScene {
     await promisify(execFile)(program, rest);
   }
 
-  /** Until nothing is missing. */
+  /** Past the product: until nothing is missing. */
   async converge(want: EdgeNetwork, edge = this.edge): Promise<void> {
     for (let look = 0; look < 4; look += 1) {
       const sight = await edge.observe(want);

@@ -44,6 +44,9 @@ const kinds = [
   { by: "icmp", port: null, bytes: 4000 },
 ] as const;
 
+/** Of gateways, forwarded at some time: what was taken back is to be closed. */
+const oncePorts = [8022, 8053, 8080, 8081] as const;
+
 /** Nobody's, inside and out of every network's blocks. */
 const nobodys = ["10.0.1.99", "10.0.9.2", "10.77.0.2", "192.168.7.7"];
 
@@ -73,11 +76,12 @@ export function questionsOf({ servers, subnets, intent }: Town): PacketQuestion[
       .filter((to) => to !== sender.address && !sender.publicAddresses.includes(to))
       .flatMap((to) => kinds.map((how) => ask(sender.name, sender, to, how))),
   );
-  const forwarded = intent.gateways.flatMap(({ address, portForwards }) =>
-    portForwards.flatMap(({ protocol, listenPort }) =>
-      (["tcp", "udp"] as const).map((by) => ({ to: address, by, port: listenPort, protocol })),
-    ),
-  );
+  const forwarded = intent.gateways.flatMap(({ address, portForwards }) => {
+    const ports = portForwards.map(({ listenPort }) => listenPort);
+    return [...new Set([...oncePorts, ...ports])].flatMap((port) =>
+      (["tcp", "udp"] as const).map((by) => ({ to: address, by, port, isNow: ports.includes(port) })),
+    );
+  });
   const fromInternet = [...servers.flatMap(({ publicAddresses }) => publicAddresses), ...gateways].flatMap(
     (to) => kinds.map((how) => ask(internetPlace, null, to, how, outside.beyond[to.includes(":") ? 6 : 4])),
   );
@@ -86,7 +90,9 @@ export function questionsOf({ servers, subnets, intent }: Town): PacketQuestion[
     ...fromInternet,
     ...forwarded.map(({ to, by, port }) => ask(internetPlace, null, to, { by, port }, outside.beyond[4])),
     ...servers.flatMap((sender) =>
-      forwarded.map(({ to, by, port }) => ask(sender.name, sender, to, { by, port })),
+      forwarded
+        .filter(({ isNow }) => isNow)
+        .map(({ to, by, port }) => ask(sender.name, sender, to, { by, port })),
     ),
   ];
 }

@@ -35,7 +35,7 @@ export async function shootTricks(
       for (const [index, trick] of some.entries()) {
         const flow = flows[index] ?? 0;
         for (const { place, device } of seen.get(flow) ?? [])
-          if (cabling.segmentAt(place, device) !== trick.within)
+          if (cabling.segmentAt(place, device) !== trick.within || place === trick.mustNot)
             violations.push(`${trick.name}: came to ${place} ${device}`);
         if (trick.must !== undefined && !arrivals.get(flow)?.some(({ place }) => place === trick.must))
           missing.push(trick);

@@ -44,7 +44,7 @@ export type Town = {
   readonly apis: ReadonlyMap<string, ApiCaller>;
   readonly servers: readonly TownServer[];
   readonly subnets: readonly TownSubnet[];
-  /** Of both organisations; its gateways are what the edge is told of. */
+  /** Of both organisations. */
   readonly intent: NetworkIntent;
 };
 
@@ -175,7 +175,8 @@ async function raiseFirewalls(
   );
 }
 
-async function readTown(scene: PacketScene, apis: ReadonlyMap<string, ApiCaller>): Promise<Town> {
+/** As the API's records have it now. */
+export async function readTown(scene: PacketScene, apis: ReadonlyMap<string, ApiCaller>): Promise<Town> {
   const { db } = scene.api.replica.deps;
   const intents = new Map<string, NetworkIntent>();
   for (const organisation of apis.keys())

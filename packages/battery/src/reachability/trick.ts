@@ -12,4 +12,6 @@ export type Trick = {
   readonly within: Segment | null;
   /** Where it must come: a trick that would be dropped for whatever reason shows nothing. */
   readonly must?: string;
+  /** Where it must not come, although the segment is one on which it may be seen. */
+  readonly mustNot?: string;
 };

@@ -194,8 +194,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/programs/src/firewalls/desired-firewall.ts",
-          find: 'policy_in: filter.is_filtered ? "DROP" : "ACCEPT"',
-          replace: 'policy_in: filter.is_filtered ? "ACCEPT" : "ACCEPT"',
+          find: 'policy_in: filter?.is_filtered === true ? "DROP" : "ACCEPT"',
+          replace: 'policy_in: filter?.is_filtered === true ? "ACCEPT" : "ACCEPT"',
         },
       ],
       expects: /I3: the VM lets in .*, by default ACCEPT/,

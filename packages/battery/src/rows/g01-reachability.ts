@@ -4,6 +4,8 @@ import type { Row } from "../row.ts";
 
 const ruleset = "packages/edge/src/render-ruleset.ts";
 const vmFirewall = "packages/proxmox/src/vm-firewall.ts";
+const gatewayPayload = "apps/api/src/products/gateways/payload.ts";
+const nodeFilter = "packages/proxmox/src/node-filter.ts";
 const edgeLinks = "packages/edge/src/desired-links.ts";
 
 /** Behind the rules about sources the kernel has a look at them as well. */
@@ -90,6 +92,43 @@ export const row: Row = {
       expects: /asks for a lease: came to/,
     },
     {
+      name: "guests-send-tags",
+      removes: "the nodes' filter of what guests send that is neither IPv4, IPv6 nor ARP",
+      patches: [
+        {
+          file: nodeFilter,
+          find: `    iifname "tap*" iifname != @others ether type != { ip, ip6, arp } drop`,
+          replace: `    iifname "tap*" iifname != @others ether type != { ip, ip6, arp } accept`,
+        },
+      ],
+      expects: /with (two priority tags|a priority tag) as \S+ to \S+ \S+ and everybody: came to rogue/,
+    },
+    {
+      name: "guests-get-tags",
+      removes: "the nodes' filter of what guests get that is neither IPv4, IPv6 nor ARP",
+      patches: [
+        {
+          file: nodeFilter,
+          find: `    oifname "tap*" oifname != @others ether type != { ip, ip6, arp } drop`,
+          replace: `    oifname "tap*" oifname != @others ether type != { ip, ip6, arp } accept`,
+        },
+      ],
+      expects: /rogue-\S+ with a priority tag to (acme-one-app-[12]|acme-one-data-\d): came to acme/,
+    },
+    {
+      name: "addresses-of-the-link",
+      removes: "the rule against addresses of the link",
+      patches: [
+        {
+          file: "packages/programs/src/firewalls/desired-firewall.ts",
+          find: "const rules = [noLinkAddresses, ...(filter?.rules ?? [])].flatMap((rule) => {",
+          replace:
+            "const rules = [noLinkAddresses, ...(filter?.rules ?? [])].filter(({ id }) => id !== noLinkAddresses.id).flatMap((rule) => {",
+        },
+      ],
+      expects: /with its address of the link to its neighbour by \S+: came to/,
+    },
+    {
       name: "one-vlan-for-all",
       removes: "the VLAN of each subnet from its servers' interfaces",
       patches: [
@@ -109,8 +148,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/programs/src/firewalls/desired-firewall.ts",
-          find: `policy_in: filter.is_filtered ? "DROP" : "ACCEPT"`,
-          replace: `policy_in: filter.is_filtered ? "ACCEPT" : "ACCEPT"`,
+          find: `policy_in: filter?.is_filtered === true ? "DROP" : "ACCEPT"`,
+          replace: `policy_in: filter?.is_filtered === true ? "ACCEPT" : "ACCEPT"`,
         },
       ],
       expects: /came to .*the intent says no \(.*firewall_default/,
@@ -178,6 +217,45 @@ export const row: Row = {
         },
       ],
       expects: /to (10\.77\.0\.2|192\.168\.7\.7) by .*came to internet/,
+    },
+    {
+      name: "subnets-that-left",
+      removes: "that the edge is told to serve no subnet which was taken off its gateway",
+      patches: [
+        {
+          file: gatewayPayload,
+          find: `    .where("left_generation", "is", null)
+    .orderBy("subnet_id")`,
+          replace: `    .orderBy("subnet_id")`,
+        },
+      ],
+      expects: /other subnets served .*: globex-one-app-\d to .*came to internet/,
+    },
+    {
+      name: "ports-that-left",
+      removes: "that the edge is told to forward no port of UDP which was taken back",
+      patches: [
+        {
+          file: gatewayPayload,
+          find: `    .where("left_generation", "is", null)
+    .orderBy("protocol")`,
+          replace: `    .where((row) => row.or([row("left_generation", "is", null), row("protocol", "=", "udp")]))
+    .orderBy("protocol")`,
+        },
+      ],
+      expects: /nothing forwarded: internet to 203\.\S+ by \S+ 8\d+: came to (acme|globex)/,
+    },
+    {
+      name: "explain-forgets-gateways",
+      removes: "the gateways from what explain goes by",
+      patches: [
+        {
+          file: "apps/api/src/products/networks/explain-network.ts",
+          find: "const verdict = reach(intent, {",
+          replace: "const verdict = reach({ ...intent, gateways: [] }, {",
+        },
+      ],
+      expects: /explain says 200 (denied by gateway|allowed by nobody), and the intent 200/,
     },
     {
       name: "explain-forgets-firewalls",

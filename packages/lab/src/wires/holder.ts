@@ -15,6 +15,8 @@ echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
 ip link add name probe type bridge
 echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables
 echo 1 > /proc/sys/net/bridge/bridge-nf-call-ip6tables
+# As pve-cluster leaves it: a node's firewall is shown no frame that carries a tag.
+echo 0 > /proc/sys/net/bridge/bridge-nf-filter-vlan-tagged
 ip link del dev probe
 `;
 

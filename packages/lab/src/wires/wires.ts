@@ -56,11 +56,15 @@ export class Wires {
     this.#holder = holder;
   }
 
-  /** @throws WiresFailed on a machine where {@link probeWires} has a reason */
-  static async lay(region: Region, internet: Internet): Promise<Wires> {
+  /**
+   * @param nodeRules what somebody has loaded on the nodes beside their firewall, in nft's words
+   * @throws WiresFailed on a machine where {@link probeWires} has a reason, and for rules that nft refuses
+   */
+  static async lay(region: Region, internet: Internet, nodeRules = ""): Promise<Wires> {
     const holder = await Holder.start();
     const wires = new Wires(region, holder);
     try {
+      await wires.#run({ words: ["nft", "-f", "-"], input: nodeRules });
       for (const command of internetCommands(internet)) await wires.#run(command);
       if (internet.hasWeb) wires.#serveWeb();
       wires.#isFirewallDue = true;

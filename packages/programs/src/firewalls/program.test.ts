@@ -29,6 +29,12 @@ beforeAll(async () => {
 afterAll(() => region.stop());
 
 type Rule = Filter["rules"][number];
+const ofThePlatform = {
+  text: textOfRule({
+    ...{ type: "in", action: "DROP", source: "fe80::/10", comment: "platform_link_addresses" },
+  }),
+  isEnabled: true,
+};
 const rule = (id: string, more: Partial<Rule> = {}): Rule => ({
   id,
   direction: "in",
@@ -103,6 +109,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     });
     const ssh = { type: "in", action: "ACCEPT", proto: "tcp", dport: "22,8000:8100" } as const;
     expect(rules).toEqual([
+      ofThePlatform,
       on({ ...ssh, source: `+${set}`, iface: "net0", comment: "fwr_1" }),
       on({ type: "out", action: "DROP", dest: "192.0.2.0/24", comment: "fwr_2" }),
       on({ type: "in", action: "ACCEPT", proto: "icmp", comment: "fwr_3" }),
@@ -120,7 +127,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     expect(seenFilter(seen)).toEqual({
       policy_in: "DROP",
       policy_out: "ACCEPT",
-      rules: 3,
+      rules: 4,
       rules_digest: createHash("sha256").update(lines.join("\n")).digest("hex"),
     });
     const off = { text: textOfRule({ ...ssh, comment: "by hand" }), isEnabled: false };
@@ -150,7 +157,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     const vmid = newVmid();
     const { observed } = await make(vmid, { filter: filter("flt_new", rule("fwr_1")) });
     expect(observed.filter).toBe("flt_new");
-    expect((await firewallOf(vmid)).rules).toMatchObject([{ isEnabled: true }]);
+    expect((await firewallOf(vmid)).rules).toMatchObject([{ isEnabled: true }, { isEnabled: true }]);
     const ops = opsOf(vmid);
     expect(ops.lastIndexOf("firewall-rule-updated")).toBeLessThan(ops.indexOf("vm-started"));
     expect(ops.lastIndexOf("firewall-options")).toBeLessThan(ops.indexOf("vm-started"));
@@ -185,7 +192,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
       dport: "22,8000:8100",
       comment: "fwr_1",
     } as const;
-    expect((await firewallOf(vmid)).rules).toEqual([on(kept)]);
+    expect((await firewallOf(vmid)).rules).toEqual([ofThePlatform, on(kept)]);
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { systemRuntime } from "@kule/proxmox/runtime";
+import { linesOfFilter } from "@kule/rules/firewalls/rule-line";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { runJob } from "../registry.ts";
 import { createJob, type LabRegion, quietHost, SETTINGS, startLabRegion } from "../testing/lab-region.ts";
@@ -61,8 +62,8 @@ test("a look tells what a server's VM is, what its guest says, and what the regi
       ipsets: [{ name: "ipfilter-net0", addresses: ["10.20.0.5"] }],
       policy_in: "ACCEPT",
       policy_out: "ACCEPT",
-      rules: 0,
-      rules_digest: createHash("sha256").digest("hex"),
+      rules: 1,
+      rules_digest: createHash("sha256").update(linesOfFilter([], 1).join("\n")).digest("hex"),
     },
     guest: { agent: true, cloud_init: "done", os: "Simulated Linux", hostname: `web-${vmid}` },
   });

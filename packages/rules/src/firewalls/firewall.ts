@@ -98,6 +98,12 @@ export const platformRules = [
     description: "From another private network, whoever it belongs to",
   },
   {
+    name: "link_addresses",
+    direction: "in",
+    action: "deny",
+    description: "From IPv6 addresses of the link (fe80::): private networks have no IPv6 at all",
+  },
+  {
     name: "answers",
     direction: "in",
     action: "allow",

@@ -41,5 +41,12 @@ test("what is about the private side stands for each device there", () => {
       ],
       2,
     ).map((line) => line.split(" ").at(-1)),
-  ).toEqual(["net0", "net1", "all", "net2"]);
+  ).toEqual(["all", "net0", "net1", "all", "net2"]);
+});
+
+test("what comes from addresses of the link is refused before any rule is asked", () => {
+  const { device: _, ...about } = rule;
+  const [first] = linesOfFilter([{ ...about, side: null }], 1);
+  expect(first).toBe("platform_link_addresses in deny any all fe80::/10 all");
+  expect(linesOfFilter([], 1)).toEqual([first]);
 });

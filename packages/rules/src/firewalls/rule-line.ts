@@ -1,3 +1,5 @@
+import { noLinkAddresses } from "./link-addresses.ts";
+
 /** A rule as a VM has it, in words that do not depend on how its hypervisor writes them. */
 export type VmRule = {
   readonly id: string;
@@ -24,7 +26,7 @@ function oneWay(block: string): string {
 }
 
 /**
- * The rules of a server's filter as its VM is to have them: what is about the private side stands for each device there.
+ * The rules of a server's filter as its VM is to have them, behind the platform's own: what is about the private side stands for each device there.
  *
  * @param privateDevices how many there are; the public one comes after them
  */
@@ -32,7 +34,7 @@ export function linesOfFilter(
   rules: readonly (Omit<VmRule, "device"> & { readonly side: "private" | "public" | null })[],
   privateDevices: number,
 ): string[] {
-  return rules.flatMap(({ side, ...rule }) => {
+  return [noLinkAddresses, ...rules].flatMap(({ side, ...rule }) => {
     const inside = Array.from({ length: privateDevices }, (_, index) => `net${index}`);
     const devices = side === null ? [null] : side === "private" ? inside : [`net${privateDevices}`];
     return devices.map((device) => ruleLine({ ...rule, device }));

@@ -95,6 +95,7 @@ describe("inside", () => {
     ["its router's other service", to("10.0.1.1"), ["no", { by: "platform", rule: "router_echo" }]],
     ["the internet", to(outsideAddress), ["no", { by: "gateway", gatewayId: null, subnetId: app.id }]],
     ["somebody's inside", to("192.168.7.7"), ["no", { by: "isolation", networkId: "net_a1" }]],
+    ["an address of the link", to("fe80::801:ff:fe00:1"), ["no", { by: "platform", rule: "link_addresses" }]],
     ["IPv6", to("2001:db8::1"), ["no", { by: "platform", rule: "no_ipv6" }]],
   ] as const)("a server reaches %s: %#", (_, target, expected) => {
     expect(said(reach(intent(), tcp(at(web), target)))).toEqual(expected);

@@ -5,7 +5,7 @@ import { formatIp, type IpAddress } from "../public-ips/addresses.ts";
 import { addressOf, contains, isSame, rangeOf } from "./address-text.ts";
 import type { IntentGateway, IntentSubnet, NetworkIntent } from "./intent.ts";
 import { IntentIndex } from "./intent-index.ts";
-import { isOfTheInternet } from "./special-blocks.ts";
+import { isOfALink, isOfTheInternet } from "./special-blocks.ts";
 import { mayHaveEgress } from "./tiers.ts";
 import { type Decision, type Question, Stopped, Trace, type Verdict } from "./verdict.ts";
 
@@ -55,6 +55,8 @@ class Way {
       this.#trace.passes("receiver", { by: "itself", serverId: sender.id });
       return;
     }
+    if (isOfALink(destination))
+      throw this.#trace.stop("receiver_filter", { by: "platform", rule: "link_addresses" });
     const onLink = sender.interfaces
       .map(({ subnetId, address }) => ({ subnet: this.#intent.subnet(subnetId), address }))
       .find(({ subnet }) => contains(rangeOf(subnet.cidr), destination));

@@ -1,3 +1,4 @@
+import { noLinkAddresses } from "../firewalls/link-addresses.ts";
 import { type IpAddress, isSpecial, parseIpBlock } from "../public-ips/addresses.ts";
 
 const inside = ["10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"].map(
@@ -12,3 +13,9 @@ export function isOfTheInternet(address: IpAddress): boolean {
       block?.version === address.version && address.value >= block.first && address.value <= block.last,
   );
 }
+
+const link = parseIpBlock(noLinkAddresses.addresses[0]);
+
+/** Whether the address means something on one cable alone (fe80::). */
+export const isOfALink = ({ version, value }: IpAddress): boolean =>
+  link?.version === version && value >= link.first && value <= link.last;

@@ -19,9 +19,22 @@ export function tokenOf(flow: number): Buffer {
   return bytes;
 }
 
-const etherTypes = { ip: 0x0800, arp: 0x0806, vlan: 0x8100, ip6: 0x86dd } as const;
+const etherTypes = {
+  ip: 0x0800,
+  arp: 0x0806,
+  vlan: 0x8100,
+  ip6: 0x86dd,
+  pppoe: 0x8864,
+  "802.1ad": 0x88a8,
+  /** Kept for experiments: nobody speaks it. */
+  nobodys: 0x88b5,
+} as const;
 
-export type Ethernet = { readonly from: string; readonly to: string; readonly tag?: number };
+/** Of 802.1Q: the VLAN below, and above it the three bits of the priority. */
+export type Tag = number | { readonly is: "802.1ad"; readonly vlan: number };
+
+/** The outermost tag first. */
+export type Ethernet = { readonly from: string; readonly to: string; readonly tags?: readonly Tag[] };
 
 const fragmentHeader = 44;
 
@@ -32,8 +45,18 @@ const u16 = (...values: readonly number[]) => {
   return bytes;
 };
 
-export function ethernet({ from, to, tag }: Ethernet, type: keyof typeof etherTypes, body: Buffer): Buffer {
-  const head = [macBytes(to), macBytes(from), ...(tag === undefined ? [] : [u16(etherTypes.vlan, tag)])];
+export function ethernet(
+  { from, to, tags = [] }: Ethernet,
+  type: keyof typeof etherTypes,
+  body: Buffer,
+): Buffer {
+  const head = [
+    macBytes(to),
+    macBytes(from),
+    ...tags.map((tag) =>
+      typeof tag === "number" ? u16(etherTypes.vlan, tag) : u16(etherTypes[tag.is], tag.vlan),
+    ),
+  ];
   const frame = Buffer.concat([...head, u16(etherTypes[type]), body]);
   return frame.length >= 60 ? frame : Buffer.concat([frame, Buffer.alloc(60 - frame.length)]);
 }
@@ -81,6 +104,10 @@ export function udp(
   datagram.writeUInt16BE(sum === 0 ? 0xffff : sum, 6);
   return datagram;
 }
+
+/** A packet of IPv4 in a session of PPPoE. */
+export const inSession = (packet: Buffer): Buffer =>
+  Buffer.concat([Buffer.from([0x11, 0]), u16(1, packet.length + 2, 0x0021), packet]);
 
 /** The first segment of a connection. */
 export function syn(header: IpHeader, ports: { readonly from: number; readonly to: number }): Buffer {

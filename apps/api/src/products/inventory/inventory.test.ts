@@ -297,8 +297,8 @@ test("rules that a hand has changed are told until a job has put them right, and
     return (told?.differences ?? []) as { field: string; wanted: string; seen: string }[];
   };
   expect(await fields({})).toEqual([]);
-  expect(await fields({ rules: 1, rules_digest: "0".repeat(64) })).toEqual([
-    { field: "firewall rules", wanted: "0 rules", seen: "1 rule" },
+  expect(await fields({ rules: 0, rules_digest: "0".repeat(64) })).toEqual([
+    { field: "firewall rules", wanted: "1 rule", seen: "0 rules" },
   ]);
 
   const rules = [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }] }];
@@ -312,7 +312,7 @@ test("rules that a hand has changed are told until a job has put them right, and
   const right = seenFilterOf(job.payload);
   expect(await fields(right)).toEqual([]);
   expect(await fields({ ...right, rules_digest: "0".repeat(64) })).toEqual([
-    { field: "firewall rules", wanted: "1 rule", seen: "1 rule, others" },
+    { field: "firewall rules", wanted: "2 rules", seen: "2 rules, others" },
   ]);
   expect(await fields({ ...right, policy_in: "ACCEPT" })).toEqual([
     { field: "firewall policy_in", wanted: "DROP", seen: "ACCEPT" },

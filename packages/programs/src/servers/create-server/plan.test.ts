@@ -1,5 +1,6 @@
 import type { Vm } from "@kule/proxmox/hypervisor";
 import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
+import { textOfRule } from "@kule/proxmox/vm-firewall-rule";
 import { describe, expect, it } from "vitest";
 import { createJob, SETTINGS } from "../../testing/lab-region.ts";
 import { desiredVm } from "./desired-vm.ts";
@@ -31,7 +32,11 @@ const finished: Vm = {
   pendingKeys: [],
   digest: "d",
 };
-const asWanted: SeenFirewall = { ...want.firewall, rules: [], rulesDigest: null };
+const asWanted: SeenFirewall = {
+  ...want.firewall,
+  rules: want.firewall.rules.map((rule) => ({ text: textOfRule(rule), isEnabled: true })),
+  rulesDigest: null,
+};
 const stepsFor = (vm: Partial<Vm>, firewall: SeenFirewall = asWanted) =>
   planCreate(want, { state: "present", vm: { ...finished, ...vm }, firewall }).map((step) => step.do);
 
