@@ -1,5 +1,5 @@
 import { type EdgeLink, type LinkParent, parentName } from "./desired-links.ts";
-import { generationChain, namespaceOf, tableName } from "./names.ts";
+import { generationChain, namespaceOf, tableName, uplinkName } from "./names.ts";
 import type { EdgeStep } from "./plan.ts";
 import type { NftObject } from "./render-ruleset.ts";
 import { type Command, type CommandHooks, carryOut, type Runner } from "./runner.ts";
@@ -112,9 +112,12 @@ function addLink({ name, on, mac }: EdgeLink, namespace: string): Command[] {
   }
 }
 
-function plug({ on }: EdgeLink): Command[] {
+/** A gateway that has said nothing for a while is not forgotten: what is for it would be flooded until it speaks. */
+function plug({ on, mac, name }: EdgeLink): Command[] {
   if (on.kind !== "veth") return [];
-  return [{ words: ["ip", "link", "set", "dev", on.port, "master", on.bridge, "up"] }];
+  const plugged: Command = { words: ["ip", "link", "set", "dev", on.port, "master", on.bridge, "up"] };
+  if (name !== uplinkName) return [plugged];
+  return [plugged, { words: ["bridge", "fdb", "replace", mac, "dev", on.port, "master", "static"] }];
 }
 
 const raised = (name: string): Command => ({ words: ["ip", "link", "set", "dev", name, "up"] });

@@ -26,8 +26,16 @@ export function parentName(on: LinkParent): string {
   return on.kind === "macvlan" && on.vlan !== null ? `${on.interface}.${on.vlan}` : on.interface;
 }
 
-/** The links that the network is to have; the uplink is last. The state must have been checked. */
-export function desiredLinks({ subnets, gateway }: EdgeNetwork, wiring: EdgeWiring): readonly EdgeLink[] {
+/**
+ * The links that the network is to have; the uplink is last. The state must have been checked.
+ *
+ * @param isOnBridge whether the interface towards the internet is a bridge
+ */
+export function desiredLinks(
+  { subnets, gateway }: EdgeNetwork,
+  wiring: EdgeWiring,
+  isOnBridge = false,
+): readonly EdgeLink[] {
   const { trunk, uplink } = wiring;
   const links = subnets.map(
     ({ subnetId, vlan, gatewayAddress, cidr }): EdgeLink => ({
@@ -46,11 +54,19 @@ export function desiredLinks({ subnets, gateway }: EdgeNetwork, wiring: EdgeWiri
     {
       name: uplinkName,
       mac: macOf(gateway.gatewayId),
-      on: { kind: "macvlan", interface: uplink.interface, vlan: gateway.vlan },
+      // A bridge learns what is at its ports. What hangs on the bridge itself it floods to all of them, whoever is there.
+      on:
+        isOnBridge && gateway.vlan === null
+          ? { kind: "veth", bridge: uplink.interface, port: uplinkPortName(gateway.gatewayId) }
+          : { kind: "macvlan", interface: uplink.interface, vlan: gateway.vlan },
       address: `${gateway.address}/${gateway.prefixLength}`,
     },
   ];
 }
+
+/** The kernel's names have 15 characters. */
+const uplinkPortName = (gatewayId: string): string =>
+  `up${createHash("sha256").update(gatewayId).digest("hex").slice(0, 12)}`;
 
 /** Locally administered, unicast, by what the link is for. */
 function macOf(id: string): string {

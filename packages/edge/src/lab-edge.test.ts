@@ -63,6 +63,13 @@ describe.skipIf(part.missing)("the edge of a lab", { timeout: 60_000 }, () => {
     throw new Error("the edge never was as wanted");
   }
 
+  /** Where the uplink leads what is for the MAC, for good. */
+  async function portsOf(mac: string): Promise<string[]> {
+    const { stdout } = await runner.run({ words: ["bridge", "-j", "fdb", "show", "br", "vmbr0"] });
+    const entries = JSON.parse(stdout) as { mac: string; ifname: string; state?: string }[];
+    return entries.filter((each) => each.mac === mac && each.state === "static").map(({ ifname }) => ifname);
+  }
+
   const inSubnet = (vmid: number, tag: number, ip: string) =>
     lab.running(vmid, [{ net: `virtio,bridge=vmbr1,tag=${tag},firewall=1`, ip }]);
 
@@ -81,6 +88,14 @@ describe.skipIf(part.missing)("the edge of a lab", { timeout: 60_000 }, () => {
     expect(await internet.send("tcp", "203.0.113.50", { port: 8080 })).toEqual({ seenAs: "203.0.113.1" });
     expect(await other.send("icmp", "10.0.2.5", silent)).toBe("silent");
     expect(await other.send("icmp", "10.0.1.5", silent)).toBe("silent");
+
+    // The uplink is a bridge, which knows the one port that the gateway is at.
+    const mac = (await edge.observe(network)).seen?.links.find(({ name }) => name === "up")?.mac ?? "";
+    expect(await portsOf(mac)).toHaveLength(1);
+    await converge({ ...network, generation: 2, gateway: null });
+    expect(await portsOf(mac)).toEqual([]);
+    await converge({ ...network, generation: 3 });
+    expect(await portsOf(mac)).toHaveLength(1);
 
     // What the VM's own firewall forbids, the edge does not bring in.
     await lab.change(`PUT ${vm(32002)}/firewall/options`, { policy_in: "DROP" });

@@ -20,6 +20,7 @@ export type SeenLink = {
 export type SeenMachine = {
   readonly namespaces: readonly string[];
   readonly interfaces: readonly OutsideLink[];
+  readonly bridges: ReadonlySet<string>;
 };
 
 type OutsideLink = {
@@ -52,11 +53,14 @@ export async function listNamespaces(runner: Runner, signal?: AbortSignal): Prom
 }
 
 export async function observeMachine(runner: Runner, signal?: AbortSignal): Promise<SeenMachine> {
-  const [namespaces, links] = await Promise.all([
+  const [namespaces, links, forwarding] = await Promise.all([
     listNamespaces(runner, signal),
     output(runner, { words: ["ip", "-j", "link", "show"] }, signal),
+    output(runner, { words: ["bridge", "-j", "fdb", "show"] }, signal),
   ]);
-  return { namespaces, interfaces: parsed<OutsideLink[]>(links, []) };
+  // A bridge knows itself, or its ports.
+  const masters = parsed<{ master?: string }[]>(forwarding, []).flatMap(({ master }) => master ?? []);
+  return { namespaces, interfaces: parsed<OutsideLink[]>(links, []), bridges: new Set(masters) };
 }
 
 /** @returns null when the network has no namespace */

@@ -56,7 +56,7 @@ export class Superseded extends Error {
  */
 export function planNetwork(sight: EdgeSight, wiring: EdgeWiring): readonly EdgeStep[] {
   const { want, rules, seen } = sight;
-  const links = desiredLinks(want, wiring);
+  const links = desiredLinks(want, wiring, sight.machine.bridges.has(wiring.uplink.interface));
   const parents = missingParents(links, sight.machine);
   if (seen === null)
     return [

@@ -1,7 +1,7 @@
 import { mostShots, type PacketStation } from "@kule/testing/packets/packet-station";
 import type { Seen, Shot } from "@kule/testing/packets/volley";
 import { type Expectation, expectationOf, type PacketQuestion } from "./questions.ts";
-import type { Cabling } from "./segments.ts";
+import { type Cabling, publicSegment } from "./segments.ts";
 import type { Town } from "./town.ts";
 
 export type Judged = {
@@ -33,7 +33,7 @@ export async function shootQuestions(
   for (let round = 1; open.length > 0; round += 1) {
     const missing: Open[] = [];
     for (const some of chunks(open, mostShots)) {
-      const found = await shootSome(station, cabling, some);
+      const found = await shootSome(station, cabling, town, some);
       violations.push(...found.leaks);
       missing.push(...found.missing);
     }
@@ -53,6 +53,7 @@ export async function shootQuestions(
 async function shootSome(
   station: PacketStation,
   cabling: Cabling,
+  town: Town,
   some: readonly Open[],
 ): Promise<{ leaks: string[]; missing: Open[] }> {
   const flows = station.flows(some.length);
@@ -82,6 +83,7 @@ async function shootSome(
     const places = arrivals?.get(flow) ?? [];
     leaks.push(...leaksOf(each, places, answers.has(flow)));
     leaks.push(...overheardElsewhere(each, asides?.get(flow) ?? [], cabling));
+    leaks.push(...flooded(each, asides?.get(flow) ?? [], cabling, town));
     const { mustArrive, isAnswered, place } = each.expectation;
     const hasCome = !mustArrive || places.some((at) => at.place === place);
     if (!hasCome || (isAnswered && !answers.has(flow))) missing.push(each);
@@ -105,6 +107,16 @@ function overheardElsewhere({ question }: Open, places: readonly Seen[], cabling
   return places
     .filter(({ place, device }) => !way.has(cabling.segmentAt(place, device)))
     .map(({ place, device }) => `${question.name}: was overheard by ${place} ${device}`);
+}
+
+/** What is for a gateway is for nobody else on the public network, whoever else hangs on the same bridge. */
+function flooded({ question }: Open, places: readonly Seen[], cabling: Cabling, { intent }: Town): string[] {
+  if (!intent.gateways.some(({ address }) => address === question.to)) return [];
+  return places
+    .filter(
+      ({ place, device }) => cabling.segmentAt(place, device) === publicSegment && place !== question.place,
+    )
+    .map(({ place, device }) => `${question.name}: was flooded to ${place} ${device}`);
 }
 
 const neverCame = (question: PacketQuestion, expectation: Expectation): string =>

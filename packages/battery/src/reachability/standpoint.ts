@@ -30,7 +30,7 @@ export function gatewayAddresses({ intent: { gateways } }: Town): string[] {
 }
 
 /** Whether it lets in what nobody has asked for. */
-export const isOpen = ({ intent }: Town, { id }: TownServer): boolean => {
+const isOpen = ({ intent }: Town, { id }: TownServer): boolean => {
   const server = intent.servers.find((each) => each.id === id);
   return server !== undefined && !intent.firewalls.some((firewall) => isAttached(firewall, server));
 };

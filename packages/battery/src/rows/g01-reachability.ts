@@ -246,6 +246,18 @@ export const row: Row = {
       expects: /nothing forwarded: internet to 203\.\S+ by \S+ 8\d+: came to (acme|globex)/,
     },
     {
+      name: "uplink-floods",
+      removes: "that a gateway has a port of its own where the uplink is a bridge",
+      patches: [
+        {
+          file: edgeLinks,
+          find: "isOnBridge && gateway.vlan === null",
+          replace: "isOnBridge && gateway.vlan === 0",
+        },
+      ],
+      expects: /: was flooded to \S+ eth1/,
+    },
+    {
       name: "explain-forgets-gateways",
       removes: "the gateways from what explain goes by",
       patches: [

@@ -183,9 +183,9 @@ describe.skipIf(part.missing)("A firewall that is changed under traffic", { time
     expect([...leaked.arrivals]).toContain(STRANGER);
     await apply(first);
     const dropped = await meanwhile(async () => {
-      await lab.change(`PUT ${vm(20_771)}/firewall/rules/0`, { enable: 0 });
+      await lab.change(`PUT ${vm(20_771)}/firewall/rules/1`, { enable: 0 });
       await pause(2_500);
-      await lab.change(`PUT ${vm(20_771)}/firewall/rules/0`, { enable: 1 });
+      await lab.change(`PUT ${vm(20_771)}/firewall/rules/1`, { enable: 1 });
     });
     expect(dropped.called).toContain("silent");
     // What was let in once is answered to its end.
