@@ -1,64 +1,17 @@
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { requirePart } from "@kule/testing/parts";
+import { probeSshd, type Sshd, startSshd } from "@kule/testing/rig/sshd";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SshRunner } from "./ssh-runner.ts";
 
-const sshd = "/usr/sbin/sshd";
-const probe = () => {
-  if (process.getuid?.() !== 0) return "a server of SSH needs root";
-  return existsSync(sshd) ? undefined : "there is no sshd (Debian: openssh-server)";
-};
-const part = await requirePart("sshd", probe, import.meta.filename);
+const part = await requirePart("sshd", probeSshd, import.meta.filename);
 
 describe.skipIf(part.missing)("commands over SSH", () => {
-  let folder: string;
-  let server: ReturnType<typeof spawn>;
-  let port: number;
-  let key: string;
-  let hostKey: string;
-
+  let sshd: Sshd;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "kule-sshd-"));
-    mkdirSync("/run/sshd", { recursive: true });
-    const make = (name: string) =>
-      execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(folder, name)]);
-    for (const name of ["host", "client", "stranger"]) make(name);
-    key = readFileSync(join(folder, "client"), "utf8");
-    hostKey =
-      execFileSync("ssh-keygen", ["-lf", join(folder, "host.pub")], { encoding: "utf8" }).split(" ")[1] ?? "";
-    port = await freePort();
-    writeFileSync(
-      join(folder, "config"),
-      [
-        `Port ${port}`,
-        "ListenAddress 127.0.0.1",
-        `HostKey ${join(folder, "host")}`,
-        `AuthorizedKeysFile ${join(folder, "client.pub")}`,
-        "PermitRootLogin prohibit-password",
-        "StrictModes no",
-        "UsePAM no",
-        "PidFile none",
-      ].join("\n"),
-    );
-    server = spawn(sshd, ["-D", "-e", "-f", join(folder, "config")], { stdio: "ignore" });
-    for (let tries = 0; tries < 50; tries++) {
-      const answer = await runner()
-        .run({ words: ["true"] })
-        .catch(() => null);
-      if (answer?.code === 0) return;
-      await delay(100);
-    }
-    throw new Error("sshd did not come up");
+    sshd = await startSshd();
   });
-  afterAll(() => {
-    server?.kill("SIGKILL");
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => sshd?.end());
 
   const open: SshRunner[] = [];
   afterAll(() => {
@@ -68,6 +21,7 @@ describe.skipIf(part.missing)("commands over SSH", () => {
     more: Partial<ConstructorParameters<typeof SshRunner>[0]> = {},
     timeoutMs?: number,
   ): SshRunner {
+    const { port, key, hostKey } = sshd;
     const made = new SshRunner({ host: "127.0.0.1", port, user: "root", key, hostKey, ...more }, timeoutMs);
     open.push(made);
     return made;
@@ -98,13 +52,14 @@ describe.skipIf(part.missing)("commands over SSH", () => {
   test("tell nothing to a host with another key, and say which one it has", async () => {
     const other = `SHA256:${"A".repeat(43)}`;
     await expect(runner({ hostKey: other }).run({ words: ["true"] })).rejects.toThrow(
-      `the host's key is ${hostKey}, and edge.host_key says ${other}`,
+      `the host's key is ${sshd.hostKey}, and edge.host_key says ${other}`,
     );
   });
 
   test("say it when the key is not let in, and when nobody is there", async () => {
-    const stranger = readFileSync(join(folder, "stranger"), "utf8");
-    await expect(runner({ key: stranger }).run({ words: ["true"] })).rejects.toThrow(/authentication/);
+    await expect(runner({ key: sshd.strangersKey }).run({ words: ["true"] })).rejects.toThrow(
+      /authentication/,
+    );
     await expect(runner({ port: await freePort() }).run({ words: ["true"] })).rejects.toThrow(/ECONNREFUSED/);
   });
 

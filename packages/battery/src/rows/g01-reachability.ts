@@ -255,7 +255,7 @@ export const row: Row = {
           replace: "isOnBridge && gateway.vlan === 0",
         },
       ],
-      expects: /: was flooded to \S+ eth1/,
+      expects: /: was flooded to \S+ eth\d/,
     },
     {
       name: "explain-forgets-gateways",

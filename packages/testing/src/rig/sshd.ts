@@ -1,0 +1,75 @@
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const sshd = "/usr/sbin/sshd";
+
+/** Why this machine has no server of SSH; undefined when it has. */
+export function probeSshd(): string | undefined {
+  if (process.getuid?.() !== 0) return "a server of SSH needs root";
+  return existsSync(sshd) ? undefined : "there is no sshd (Debian: openssh-server)";
+}
+
+export type Sshd = {
+  readonly port: number;
+  /** Of the one account that is let in, root. */
+  readonly key: string;
+  /** Of somebody who is not. */
+  readonly strangersKey: string;
+  /** As `ssh-keygen -lf` prints it. */
+  readonly hostKey: string;
+  end(): Promise<void>;
+};
+
+/**
+ * OpenSSH's server, on a port of loopback. Each connection has an sshd of its own, so that it can be one in other
+ * namespaces than the port.
+ *
+ * @param enter words before its command, to run it elsewhere on this machine
+ */
+export async function startSshd(enter: readonly string[] = []): Promise<Sshd> {
+  const folder = mkdtempSync(join(tmpdir(), "kule-sshd-"));
+  mkdirSync("/run/sshd", { recursive: true });
+  for (const name of ["host", "client", "stranger"])
+    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(folder, name)]);
+  const config = [
+    `HostKey ${join(folder, "host")}`,
+    `AuthorizedKeysFile ${join(folder, "client.pub")}`,
+    "PermitRootLogin prohibit-password",
+    "PasswordAuthentication no",
+    "StrictModes no",
+    "UsePAM no",
+    "PidFile none",
+  ];
+  writeFileSync(join(folder, "config"), config.join("\n"));
+  const [program = sshd, ...words] = [...enter, sshd, "-i", "-e", "-f", join(folder, "config")];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"] });
+    for (const stream of [socket, child.stdin, child.stdout]) stream.on("error", () => {});
+    socket.pipe(child.stdin);
+    child.stdout.pipe(socket);
+    child.once("exit", () => socket.end());
+    socket.once("close", () => {
+      sockets.delete(socket);
+      child.kill();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const text = (name: string) => readFileSync(join(folder, name), "utf8");
+  const print = execFileSync("ssh-keygen", ["-lf", join(folder, "host.pub")], { encoding: "utf8" });
+  return {
+    port: (server.address() as { port: number }).port,
+    key: text("client"),
+    strangersKey: text("stranger"),
+    hostKey: print.split(" ")[1] ?? "",
+    async end() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
