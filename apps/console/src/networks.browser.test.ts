@@ -81,6 +81,16 @@ describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 12
           .evaluate((text) => text.getBoundingClientRect().height);
         expect(letters).toBeGreaterThan(11);
         expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+        // The menu's words are whole, and none is in another's place.
+        const cut = await page.locator(".sections a").evaluateAll((links) => {
+          const words = links.map((link) => {
+            const range = link.ownerDocument.createRange();
+            range.selectNodeContents(link.querySelector("span") ?? link);
+            return { own: link.getBoundingClientRect(), text: range.getBoundingClientRect() };
+          });
+          return words.filter(({ own, text }) => text.left < own.left || text.right > own.right).length;
+        });
+        expect(cut).toBe(0);
       }
     },
   );

@@ -14,7 +14,7 @@ export const gatewaysEn = {
     create: "Create gateway",
     description: "Description",
     address: "Public address",
-    anyAddress: "a new one, of those allocated to the organisation",
+    anyAddress: "a new one",
     addressHint:
       "Everything that leaves by the gateway has this address. A new one is given back with the gateway, one that you have stays yours.",
     network: "Network",

@@ -15,7 +15,7 @@ export const gatewaysTr = {
     create: "Ağ geçidi oluştur",
     description: "Açıklama",
     address: "Genel adres",
-    anyAddress: "kuruluşa ayrılanlardan yeni biri",
+    anyAddress: "yeni bir adres",
     addressHint:
       "Geçitten çıkan her şeyin adresi budur. Yeni alınan adres geçitle birlikte geri verilir, sizde olan sizde kalır.",
     network: "Ağ",

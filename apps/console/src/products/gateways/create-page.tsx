@@ -5,6 +5,7 @@ import { Banner, CallExample, FormSeal, PageHead } from "../../layout/parts.tsx"
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import { inAddressOrder } from "../networks/subnet-order.ts";
 
 export type CreateGatewayPageProps = {
   readonly view: View;
@@ -49,7 +50,7 @@ export function CreateGatewayPage(props: CreateGatewayPageProps) {
             <legend>{text.serves}</legend>
             <Problem name="subnet_ids" problems={problems.subnet_ids} />
             <div class="checks">
-              {network.subnets.map(({ id, name, tier, cidr }) => (
+              {inAddressOrder(network.subnets).map(({ id, name, tier, cidr }) => (
                 <label class="check">
                   <input
                     type="checkbox"

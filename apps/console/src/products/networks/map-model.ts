@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { placeOf } from "./subnet-order.ts";
 
 export type MapServer = {
   readonly id: string;
@@ -75,8 +76,4 @@ export function serversIn(servers: readonly Schemas["Server"][], subnetId: strin
         })),
     )
     .toSorted((one, other) => placeOf(one.address) - placeOf(other.address));
-}
-
-function placeOf(address: string): number {
-  return address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
 }

@@ -10,6 +10,7 @@ import { readPlaces } from "../firewalls/places.ts";
 import type { ExplainAnswer } from "./explain-panel.tsx";
 import { nothingAsked, questionBody, questionField, readQuestion } from "./reach-form.tsx";
 import { NetworkPage } from "./show-page.tsx";
+import { inAddressOrder } from "./subnet-order.ts";
 import { subnetPageRoutes } from "./subnet-routes.tsx";
 
 /** One network: its map, what can be changed of it and of its subnets, and who reaches whom. */
@@ -161,7 +162,7 @@ async function show(
       <NetworkPage
         view={context.get("view")}
         network={network}
-        subnets={subnets.items}
+        subnets={inAddressOrder(subnets.items)}
         places={places}
         gateway={gateways.items.find(({ network_id }) => network_id === network.id) ?? null}
         asked={asked}

@@ -6,6 +6,7 @@ import { fieldProblems, problemText } from "../../problem-messages.ts";
 import type { NetworkFormState } from "./create-forms.tsx";
 import { NetworksPage } from "./list-page.tsx";
 import { networkPageRoutes } from "./network-routes.tsx";
+import { inAddressOrder } from "./subnet-order.ts";
 
 type Banner = { readonly kind: "notice" | "problem"; readonly text: string } | null;
 
@@ -96,7 +97,7 @@ async function showNetworks(
           params: { path: { network_id: id }, query: { limit: 200 } },
         }),
       );
-      return [id, page.items] as const;
+      return [id, inAddressOrder(page.items)] as const;
     }),
   );
   return context.html(
