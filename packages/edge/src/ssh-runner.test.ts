@@ -6,7 +6,7 @@ import { SshRunner } from "./ssh-runner.ts";
 
 const part = await requirePart("sshd", probeSshd, import.meta.filename);
 
-describe.skipIf(part.missing)("commands over SSH", () => {
+describe.skipIf(part.missing)("commands over SSH", { timeout: 30_000 }, () => {
   let sshd: Sshd;
   beforeAll(async () => {
     sshd = await startSshd();
@@ -64,13 +64,28 @@ describe.skipIf(part.missing)("commands over SSH", () => {
   });
 
   test("give up on one that does not end, and go on with the next", async () => {
-    const ssh = runner({}, 2_000);
-    await expect(ssh.run({ words: ["sleep", "20"] })).rejects.toThrow("did not end in 2 s");
+    const ssh = runner({}, 4_000);
+    await expect(ssh.run({ words: ["sleep", "20"] })).rejects.toThrow("did not end in 4 s");
     expect(await ssh.run({ words: ["echo", "on"] })).toMatchObject({ code: 0, stdout: "on\n" });
     const stop = new AbortController();
     const called = runner().run({ words: ["sleep", "20"] }, stop.signal);
     setTimeout(() => stop.abort(), 100);
     await expect(called).rejects.toThrow("called off");
+  });
+
+  test("one that is called off leaves the others on its connection alone", async () => {
+    const ssh = runner();
+    await ssh.run({ words: ["true"] });
+    const other = ssh.run({ words: ["sh", "-c", "sleep 1; echo there"] });
+    const stop = new AbortController();
+    const called = expect(ssh.run({ words: ["sleep", "20"] }, stop.signal)).rejects.toThrow("called off");
+    const early = new AbortController();
+    const never = expect(ssh.run({ words: ["sleep", "20"] }, early.signal)).rejects.toThrow("called off");
+    early.abort();
+    setTimeout(() => stop.abort(), 200);
+    await Promise.all([called, never]);
+    expect(await other).toMatchObject({ code: 0, stdout: "there\n" });
+    expect(await ssh.run({ words: ["echo", "on"] })).toMatchObject({ code: 0, stdout: "on\n" });
   });
 });
 

@@ -30,7 +30,10 @@ export class SshRunner implements Runner {
     const client = await this.#connection;
     const line = lineOf(command.words, this.#edge.user);
     return new Promise((resolve, reject) => {
+      let open: ClientChannel | null = null;
+      let isSettled = false;
       const settle = () => {
+        isSettled = true;
         clearTimeout(timer);
         signal?.removeEventListener("abort", aborted);
         client.removeListener("close", lost);
@@ -41,14 +44,21 @@ export class SshRunner implements Runner {
         this.#forget(client);
         reject(new EdgeUnreachable(`${command.words[0]} on ${this.#edge.host} ${why}`, { cause }));
       };
-      const aborted = () => give("was called off");
+      // Others have commands on the connection, and it is not for want of an answer that this one ends.
+      const aborted = () => {
+        settle();
+        open?.close();
+        reject(new EdgeUnreachable(`${command.words[0]} on ${this.#edge.host} was called off`));
+      };
       const lost = () => give("lost its connection");
       const timer = setTimeout(() => give(`did not end in ${this.#timeoutMs / 1000} s`), this.#timeoutMs);
       if (signal?.aborted === true) return aborted();
       signal?.addEventListener("abort", aborted, { once: true });
       client.once("close", lost);
       client.exec(line, (error: Error | undefined, channel: ClientChannel) => {
+        if (isSettled) return channel?.close();
         if (error !== undefined) return give("could not be started", error);
+        open = channel;
         const said = { code: null as number | null, stdout: "", stderr: "" };
         channel.setEncoding("utf8").on("data", (text: string) => {
           said.stdout += text;
@@ -60,6 +70,7 @@ export class SshRunner implements Runner {
           said.code = status;
         });
         channel.on("close", () => {
+          if (isSettled) return;
           const { code, stdout, stderr } = said;
           if (code === null) return give("ended without an exit code");
           settle();
