@@ -4,6 +4,7 @@ import { consoleChecks } from "./consoles.ts";
 import { firewallChecks } from "./firewalls.ts";
 import { gatewayChecks } from "./gateways.ts";
 import { jobChecks } from "./jobs.ts";
+import { networkChecks } from "./networks.ts";
 import { ownershipChecks } from "./ownership.ts";
 import { publicIpChecks } from "./public-ips.ts";
 import { recordChecks } from "./records.ts";
@@ -17,6 +18,7 @@ export const databaseChecks: readonly Check[] = [
   ...publicIpChecks,
   ...firewallChecks,
   ...gatewayChecks,
+  ...networkChecks,
   ...jobChecks,
   ...recordChecks,
   ...uniquenessChecks,

@@ -154,6 +154,6 @@ function onItsWay(table: "network" | "subnet"): Check {
     sql: `select x.id || ' is ' || x.status as subject from ${table} x
            where x.status in ('provisioning', 'updating', 'deleting')
              and not exists (select 1 from job j where j.resource_id = ${resource} and j.kind = 'NetworkApply'
-                               and (j.${isOpen} or x.status = 'deleting' and j.status = 'failed'))`,
+                               and (j.${isOpen} or x.status = 'deleting' and j.status in ('failed', 'cancelled')))`,
   };
 }

@@ -1,7 +1,12 @@
 import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import { type Reply, reply } from "../platform/reply.ts";
-import { applyFirstTime, applyLostNetworks } from "../products/networks/index.ts";
+import {
+  applyFirstTime,
+  applyLostNetworks,
+  applyStranded,
+  endStrandedJobs,
+} from "../products/networks/index.ts";
 import { regionOf } from "./region.ts";
 
 /** Keeps the region's last report. `status_since` moves only when the region turns well or unwell. */
@@ -34,7 +39,14 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
     .where("slug", "=", region)
     .returning(sql<Date>`clock_timestamp()`.as("now"))
     .executeTakeFirstOrThrow();
-  if ((body.edge ?? null) !== null) await applyFirstTime(db, region);
+  if (body.edge !== undefined) {
+    const ended = await endStrandedJobs(db, region, request.deps.settings);
+    if (ended > 0) request.deps.log.warn({ region, jobs: ended }, "jobs of networks end for want of an edge");
+  }
+  if ((body.edge ?? null) !== null) {
+    await applyFirstTime(db, region);
+    await applyStranded(db, region);
+  }
   const seen = body.edge?.reachable === true ? body.edge.networks : undefined;
   if (seen !== undefined) {
     const lost = await applyLostNetworks(db, region, seen);

@@ -26,6 +26,12 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "a token says itself which organisation it is of",
   "select member by id, organisation_id, user_id": "a login finds the organisations of its user",
   "select network by id, region, slug": "operators see which namespaces on an edge are of no network",
+  "select network by error, id, on_edge, region, status, status_code, status_job_id":
+    "an edge that is back is told of all networks that wait for it",
+  "select job by error, id, on_edge, region, status, status_code, status_job_id":
+    "an edge that is back is told of all networks that wait for it",
+  "select job by has_edge, kind, region, run_at, secs, slug, status":
+    "a region that has no edge any more has its jobs of networks ended",
   "select network by on_edge, region": "a region that gets an edge has all of its networks brought there",
   "select nic by id, nic_id, position, server_id, state, subnet_id in a function":
     "the check at commit looks at the one server whose rows changed",

@@ -564,6 +564,17 @@ const planted: readonly Planted[] = [
     ["I5 srv_run has flt_1 and is to have flt_2"],
   ],
   [
+    "a network in force that its edge was not told of as it is",
+    "update network set generation = 7, edge_generation = 7 where id = 'net_r2'",
+    ["I14 net_r2 has 1 of 7"],
+  ],
+  [
+    "a network in force that its edge does not hold",
+    `update network set on_edge = true, applied_at = now() - interval '3 minutes' where region = 'r2';
+     update region set has_edge = true, edge_at = now(), edge = '{"reachable": true, "networks": ["net_other"]}' where slug = 'r2'`,
+    ["I14 net_r2 in r2"],
+  ],
+  [
     "a gateway without its address",
     "update public_ip set gateway_id = null where id = 'ip_gwa'",
     ["I4 gw_a has 0 addresses"],

@@ -289,6 +289,49 @@ describe("in a region with an edge", () => {
     await health({ reachable: true, networks: await onEdge() });
   });
 
+  test("a job that nobody takes since the region file has lost its edge ends, and is told again when it is back", async () => {
+    const { id, subnet } = await ready();
+    const { id: going } = await ready();
+    const kept = (await world.owned.delete(`/networks/${id}/subnets/${subnet}`)).body.job;
+    const late = (await addSubnet(going, "late")).body;
+    await health(null);
+    // An agent whose file still has the edge is given the time to take it.
+    expect(await read(`/jobs/${kept.id}`)).toMatchObject({ status: "queued" });
+    await world.rows("update job set run_at = run_at - interval '61 seconds' where status = 'queued'");
+    await health(null);
+    for (const job of [kept.id, late.job.id])
+      expect(await read(`/jobs/${job}`)).toMatchObject({
+        status: "cancelled",
+        error: { code: "edge_missing", message: expect.stringContaining("no edge") },
+        retryable: true,
+      });
+    expect(await read(`/networks/${going}`)).toMatchObject({
+      status: "error",
+      status_reason: { code: "apply_failed", message: expect.stringContaining("no edge") },
+    });
+    // What the edge was told of keeps its VLAN: nobody has seen it go.
+    expect(await read(`/networks/${id}/subnets/${subnet}`)).toMatchObject({ status: "deleting" });
+    expect(await world.rows("select vlan from region_vlan where subnet_id = $1", [subnet])).toHaveLength(1);
+    await health({ reachable: true, networks: await onEdge() });
+    expect(await read(`/networks/${going}`)).toMatchObject({ status: "updating", status_reason: null });
+    await world.agent.work();
+    expect(await read(`/networks/${going}`)).toMatchObject({ status: "active" });
+    expect(await read(`/networks/${going}/subnets/${late.subnet.id}`)).toMatchObject({ status: "active" });
+    expect((await world.owned.get(`/networks/${id}/subnets/${subnet}`)).status).toBe(404);
+    expect(await world.agent.claim()).toBeNull();
+  });
+
+  test("a job that an agent has is left to it, whatever another agent's region file says", async () => {
+    const { id } = await ready();
+    await addSubnet(id, "late");
+    const claimed = await take();
+    await world.rows("update job set run_at = run_at - interval '61 seconds' where id = $1", [claimed.id]);
+    await health(null);
+    await world.agent.succeed(claimed);
+    expect(await read(`/networks/${id}`)).toMatchObject({ status: "active" });
+    await health({ reachable: true, networks: await onEdge() });
+  });
+
   test("an edge that has lost a network is told again, and only of that one", async () => {
     const { id } = await ready();
     await ready();

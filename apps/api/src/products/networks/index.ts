@@ -2,4 +2,5 @@
 export { allocateAddress } from "./addresses.ts";
 export { askedBy } from "./apply.ts";
 export { applyFirstTime, applyLostNetworks, applyUnseenNetworks } from "./apply-lost.ts";
+export { applyStranded, endStrandedJobs } from "./edge-gone.ts";
 export { type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "./placement.ts";

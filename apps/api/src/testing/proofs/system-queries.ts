@@ -32,6 +32,7 @@ export const systemQueries: readonly string[] = [
   "products/ip-pools/store.ts: operators see who has a pool's addresses",
   "products/networks/apply-lost.ts: an edge holds the networks of all organisations in its region",
   "products/networks/apply-lost.ts: the worker looks after the networks of all",
+  "products/networks/edge-gone.ts: an edge holds the networks of all organisations in its region",
   "products/regions/pools.ts: a region's VLANs are of all organisations",
   "products/regions/store.ts: operators say which organisations see a region",
   "products/regions/store.ts: operators see how many jobs a region has",

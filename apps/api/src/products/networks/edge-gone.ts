@@ -1,0 +1,99 @@
+import { sql } from "kysely";
+import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+import { newId } from "../../platform/ids.ts";
+import { cancelQueuedJob, lockOpenJobs } from "../../platform/jobs.ts";
+import { actAs } from "../../platform/mutation.ts";
+import type { Settings } from "../../platform/settings.ts";
+import { requestNetworkApply } from "./apply.ts";
+import { networkJobs } from "./settle.ts";
+import { hasOpenJob, lockNetwork } from "./store.ts";
+
+/** What one report writes at most; the next goes on. */
+const mostAtOnce = 200;
+/** Region files are changed one agent after the other: one that still has the edge takes what waits well before. */
+const graceSeconds = 60;
+const edgeMissing = "edge_missing";
+const message = "The region's agents know of no edge any more; it is told again when they do.";
+
+type Candidate = { readonly organisation_id: string; readonly network_id: string };
+
+/**
+ * Ends the jobs that nobody takes: the region's agents say that their region file has no edge. What the edge was told of
+ * before stays recorded as being there, since nobody can look.
+ *
+ * @returns how many
+ */
+export async function endStrandedJobs(db: Database, region: string, settings: Settings): Promise<number> {
+  const stranded = await systemQuery(db, "an edge holds the networks of all organisations in its region")
+    .selectFrom("job")
+    .innerJoin("region", "region.slug", "job.region")
+    .select(["job.organisation_id", "job.resource_id as network_id"])
+    .where("region.slug", "=", region)
+    .where("region.has_edge", "=", false)
+    .where("job.kind", "=", "NetworkApply")
+    .where("job.status", "=", "queued")
+    .where("job.run_at", "<", sql<Date>`clock_timestamp() - make_interval(secs => ${graceSeconds})`)
+    .orderBy("job.run_at")
+    .limit(mostAtOnce)
+    .execute();
+  let ended = 0;
+  for (const each of stranded)
+    if (await db.transaction().execute((tx) => endStranded(tx, region, each, settings))) ended += 1;
+  return ended;
+}
+
+async function endStranded(
+  tx: Tx,
+  region: string,
+  { organisation_id, network_id }: Candidate,
+  settings: Settings,
+): Promise<boolean> {
+  await actAs(tx, organisation_id);
+  await networkJobs.lockResource(tx, { organisation_id, resource_id: network_id } as never);
+  const { queued } = await lockOpenJobs(tx, organisation_id, network_id);
+  const { has_edge } = await tx
+    .selectFrom("region")
+    .select("has_edge")
+    .where("slug", "=", region)
+    .executeTakeFirstOrThrow();
+  // Taken, or an agent with an edge is back.
+  if (queued === null || has_edge) return false;
+  await cancelQueuedJob(tx, queued, edgeMissing, message);
+  await networkJobs.settle(
+    tx,
+    queued,
+    { status: "cancelled", power: null, code: edgeMissing, message },
+    settings,
+  );
+  return true;
+}
+
+/**
+ * Has an edge that is back told of what was not brought for want of it.
+ *
+ * @returns how many networks
+ */
+export async function applyStranded(db: Database, region: string): Promise<number> {
+  const stranded = await systemQuery(db, "an edge holds the networks of all organisations in its region")
+    .selectFrom("network")
+    .innerJoin("job", "job.id", "network.status_job_id")
+    .select(["network.id", "network.organisation_id"])
+    .where("network.region", "=", region)
+    .where("network.on_edge", "=", true)
+    .where("network.status_code", "is not", null)
+    .where("job.status", "=", "cancelled")
+    .where(sql<string>`job.error ->> 'code'`, "=", edgeMissing)
+    .limit(mostAtOnce)
+    .execute();
+  for (const { id, organisation_id } of stranded)
+    await db.transaction().execute(async (tx) => {
+      await actAs(tx, organisation_id);
+      const network = await lockNetwork(tx, organisation_id, id);
+      if (network === null || (await hasOpenJob(tx, organisation_id, id))) return;
+      await requestNetworkApply(tx, organisation_id, id, {
+        requestedBy: { type: "system", id: null, name: "the region has an edge again" },
+        requestId: newId("req"),
+      });
+    });
+  return stranded.length;
+}
