@@ -98,7 +98,11 @@ export class SshRunner implements Runner {
     const client = new Client();
     const connection = new Promise<Client>((resolve, reject) => {
       let refusal: string | null = null;
-      client.once("ready", () => resolve(client));
+      client.once("ready", () => {
+        // Each command is asked after the one before has answered: waiting for more to send only costs time.
+        client.setNoDelay(true);
+        resolve(client);
+      });
       client.on("error", (error) =>
         reject(new EdgeUnreachable(`${user}@${host}: ${refusal ?? error.message}`, { cause: error })),
       );

@@ -37,6 +37,8 @@ export type WorldOptions = {
    * what {@link probeWorldWires} looks for.
    */
   readonly hasWires?: boolean;
+  /** An edge beside the lab: of its own wires there is none then. */
+  readonly edge?: LabEdge;
   /** `direct`: the worker drives the lab, and there is no agent. Default `agent`. */
   readonly mode?: "agent" | "direct";
 };
@@ -200,7 +202,10 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       const { apiOrigin: origin, lab: place } = { ...places, ...own };
       regionFiles += 1;
       const file = path.join(directory, `region-${regionFiles}.yaml`);
-      writeFileSync(file, renderLabRegionFile(`${origin}/api/v1`, place, own.name, labFile.edge));
+      writeFileSync(
+        file,
+        renderLabRegionFile(`${origin}/api/v1`, place, own.name, options.edge ?? labFile.edge),
+      );
       return file;
     };
     const regionFile = writeRegionFile();

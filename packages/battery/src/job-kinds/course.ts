@@ -1,11 +1,29 @@
-import type { ServerJobKind } from "@kule/contract/schemas";
+import type { JobKind, ServerJobKind } from "@kule/contract/schemas";
 import { parseMarker } from "@kule/proxmox/marker";
 import type { ObservedVm } from "@kule/testing/world-check/region-invariants";
 import { SCENARIOS } from "./scenarios.ts";
 import { type JobEndRow, type JobScene, latestJob, newSubject, type Subject } from "./scene.ts";
 
 /** Does what agents have to do until the subject's latest job of the kind is over, and answers how it ended. */
-export type Work = (subject: Subject, kind: ServerJobKind) => Promise<JobEndRow>;
+export type Work = (subject: Subject, kind: JobKind) => Promise<JobEndRow>;
+
+/** A job from where it starts to where it ends. */
+export type Course = {
+  readonly kind: JobKind;
+  /** What the job can be caused of, with healthy agents. */
+  begin(scene: JobScene, work: Work): Promise<Subject>;
+  cause(scene: JobScene, subject: Subject): Promise<void>;
+  /** What is not as it must be when the job has succeeded. */
+  violations(scene: JobScene, subject: Subject): Promise<string[]>;
+};
+
+/** The plain course of a kind of servers. */
+export const courseOfServer = (kind: ServerJobKind): Course => ({
+  kind,
+  begin: (scene, work) => subjectFor(scene, kind, work),
+  cause: (scene, subject) => SCENARIOS[kind].cause(scene, subject),
+  violations: (scene, subject) => endViolations(scene, subject, kind),
+});
 
 /** Brings a new server to where a job of the kind starts from, with healthy agents. */
 export async function subjectFor(scene: JobScene, kind: ServerJobKind, work: Work): Promise<Subject> {

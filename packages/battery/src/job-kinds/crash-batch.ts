@@ -1,10 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ServerJobKind } from "@kule/contract/schemas";
 import type { TestProcess } from "@kule/testing/child-process";
-import { endViolations } from "./course.ts";
+import type { Course } from "./course.ts";
 import type { CrashPlace } from "./crash-places.ts";
 import type { RegionScene } from "./region-scene.ts";
-import { SCENARIOS } from "./scenarios.ts";
 import { brokenInvariants, type Subject } from "./scene.ts";
 
 /** An agent that takes this long to a place will not get there. */
@@ -21,6 +19,8 @@ export type CrashResult = {
 export type CrashOptions = {
   /** Lets the leases of the dead pass at once instead of waiting for them; recovery is not measured then. */
   readonly passLeases: boolean;
+  /** What of the world that the dead have left must not be so, before anybody goes on. */
+  readonly whenKilled?: () => Promise<string[]>;
 };
 
 /**
@@ -29,21 +29,22 @@ export type CrashOptions = {
  */
 export async function killAtEach(
   scene: RegionScene,
-  kind: ServerJobKind,
+  { kind, cause, violations: endOf }: Course,
   places: readonly CrashPlace[],
   subjects: readonly Subject[],
-  { passLeases }: CrashOptions,
+  { passLeases, whenKilled }: CrashOptions,
 ): Promise<CrashResult> {
   const agents = places.map(({ name, time }) =>
     scene.world.startAgent({ BATTERY_CRASH: `${name}@${time}`, KULE_AGENT_CONCURRENCY: "1" }),
   );
   await untilReadyOrDead(agents);
-  await Promise.all(subjects.map((subject) => SCENARIOS[kind].cause(scene, subject)));
+  await Promise.all(subjects.map((subject) => cause(scene, subject)));
   const killedAt = await Promise.all(agents.map(killed));
   const violations = places.flatMap(({ name, time }, index) =>
     killedAt[index] === null ? [`${kind}: no agent came to ${name}@${time}`] : [],
   );
   await Promise.all(agents.map((agent) => agent.end()));
+  violations.push(...((await whenKilled?.()) ?? []));
   if (passLeases)
     await scene.owner.query(
       "update job set lease_until = clock_timestamp() - interval '1 second' where status = 'running'",
@@ -51,7 +52,7 @@ export async function killAtEach(
   const healer = scene.world.startAgent({ KULE_AGENT_CONCURRENCY: String(Math.max(1, subjects.length)) });
   const jobs = await Promise.all(subjects.map((subject) => scene.work(subject, kind)));
   await healer.end();
-  for (const subject of subjects) violations.push(...(await endViolations(scene, subject, kind)));
+  for (const subject of subjects) violations.push(...(await endOf(scene, subject)));
   violations.push(...(await brokenInvariants(scene)));
   const last = Math.max(...killedAt.map((at) => at ?? 0));
   const recoverySeconds = jobs.flatMap(({ id, finished_at }) => {

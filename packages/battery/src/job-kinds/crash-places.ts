@@ -2,13 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ServerJobKind } from "@kule/contract/schemas";
-import { describeJob, subjectFor } from "./course.ts";
+import type { JobKind } from "@kule/contract/schemas";
+import { type Course, describeJob } from "./course.ts";
 import type { RegionScene } from "./region-scene.ts";
-import { SCENARIOS } from "./scenarios.ts";
 
 /** One place at which an agent is killed or stopped: a crash point's name, and which time it is reached. */
-export type CrashPlace = { readonly kind: ServerJobKind; readonly name: string; readonly time: number };
+export type CrashPlace = { readonly kind: JobKind; readonly name: string; readonly time: number };
 
 /** What an agent does again and again for one job; its other calls are made before it has one. */
 const REPORTS = /^agent\.report\./;
@@ -23,23 +22,25 @@ const WITHOUT_JOB = /^agent\.(?:me|health|inventory)\.|^agent\.claim\.before-sen
  * The crash points that a healthy agent passes on one job of each kind, learnt from the agent itself: a new step is
  * covered the day it is written.
  */
-export async function traceCrashPlaces(
+export async function traceCrashPlaces<Of>(
   scene: RegionScene,
-  kinds: readonly ServerJobKind[],
-): Promise<Map<ServerJobKind, CrashPlace[]>> {
+  all: readonly Of[],
+  courseOf: (of: Of) => Course,
+): Promise<Map<Of, CrashPlace[]>> {
   const directory = mkdtempSync(join(tmpdir(), "kule-trace-"));
   const file = join(directory, "trace");
   const agent = scene.world.startAgent({ BATTERY_TRACE: file, KULE_AGENT_CONCURRENCY: "1" });
   try {
-    const places = new Map<ServerJobKind, CrashPlace[]>();
-    for (const kind of kinds) {
-      const subject = await subjectFor(scene, kind, (each, of) => scene.work(each, of));
+    const places = new Map<Of, CrashPlace[]>();
+    for (const of of all) {
+      const { kind, begin, cause } = courseOf(of);
+      const subject = await begin(scene, (each, kind) => scene.work(each, kind));
       const before = await untilIdle(file, 0);
-      await SCENARIOS[kind].cause(scene, subject);
+      await cause(scene, subject);
       const job = await scene.work(subject, kind);
       if (job.status !== "succeeded") throw new Error(`${kind} ${describeJob(job)}\n${agent.output()}`);
       const after = await untilIdle(file, before.length);
-      places.set(kind, placesOf(kind, before, after.slice(before.length)));
+      places.set(of, placesOf(kind, before, after.slice(before.length)));
     }
     return places;
   } finally {
@@ -75,11 +76,7 @@ function linesOf(file: string): string[] {
 }
 
 /** The places of one job in a trace: its own steps and its reports by how often they are reached, other calls once. */
-export function placesOf(
-  kind: ServerJobKind,
-  before: readonly string[],
-  during: readonly string[],
-): CrashPlace[] {
+export function placesOf(kind: JobKind, before: readonly string[], during: readonly string[]): CrashPlace[] {
   const times = new Map<string, number>();
   const inJob = during
     .filter((name) => name.startsWith(`${kind}.`) || REPORTS.test(name))

@@ -1,5 +1,6 @@
-import type { PayloadOf, ServerJobKind } from "@kule/contract/schemas";
+import type { JobKind, PayloadOf } from "@kule/contract/schemas";
 import { applyFirewall } from "@kule/programs/firewalls/program";
+import { applyNetwork } from "@kule/programs/networks/program";
 import type { Job, Program, Step, World } from "@kule/programs/program";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
 import { runProgram } from "@kule/programs/run-program";
@@ -19,7 +20,7 @@ import type { Runner } from "./local-agent.ts";
 type Applied = (name: string) => void;
 
 /** Runs a job with each of its steps applied twice in a row, and tells the name of each that was. */
-const DOUBLED: { readonly [Kind in ServerJobKind]: (applied: Applied) => Runner } = {
+const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
   ServerCreate: (applied) => doubled(createServer, applied),
   ServerAdopt: (applied) => doubled(adoptServer, applied),
   ServerStop: (applied) => doubled(stopServer, applied),
@@ -33,14 +34,15 @@ const DOUBLED: { readonly [Kind in ServerJobKind]: (applied: Applied) => Runner 
   ServerPasswordReset: (applied) => doubled(resetPassword, applied),
   ServerUpdate: (applied) => doubled(updateServer, applied),
   FirewallApply: (applied) => doubled(applyFirewall, applied),
+  NetworkApply: (applied) => doubled(applyNetwork, applied),
 };
 
 /** The runner for jobs of a kind. A kind that is not in the table does not compile. */
-export function runnerOfDoubledSteps(kind: ServerJobKind, applied: Applied): Runner {
+export function runnerOfDoubledSteps(kind: JobKind, applied: Applied): Runner {
   return DOUBLED[kind](applied);
 }
 
-function doubled<Kind extends ServerJobKind, Seen, S extends Step>(
+function doubled<Kind extends JobKind, Seen, S extends Step>(
   program: Program<Kind, Seen, S>,
   applied: Applied,
 ): Runner {

@@ -2,17 +2,18 @@ import type { ApiCaller } from "@kule/api/testing/api-caller";
 import { ApiWorld } from "@kule/api/testing/api-world";
 import { TestAgent } from "@kule/api/testing/test-agent";
 import { expireRemovalBuffer } from "@kule/api/worker/expire-removal-buffer";
-import type { ServerJobKind } from "@kule/contract/schemas";
+import type { JobKind } from "@kule/contract/schemas";
 import { call as callLab, run as runInLab } from "@kule/lab/api-client";
 import { callWorld } from "@kule/lab/world";
 import type { StepEvent, World } from "@kule/programs/program";
 import { type LabRegion, startLabRegion } from "@kule/programs/testing/lab-region";
 import { ProxmoxClient } from "@kule/proxmox/client";
 import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
+import type { EdgeView } from "@kule/testing/world-check/edge-invariants";
 import { viewOfControlServer, viewOfVms } from "@kule/testing/world-check/region-invariants";
 import pg from "pg";
 import { LocalAgent, type Runner } from "./local-agent.ts";
-import { type JobEndRow, type JobScene, latestJob, type Subject } from "./scene.ts";
+import { type JobEndRow, type JobScene, latestJob, resourceOf, type Subject } from "./scene.ts";
 
 /** For as many organisations and servers as a row may want. */
 export const ROOM = {
@@ -41,6 +42,7 @@ export class LocalScene implements JobScene {
   readonly api: ApiWorld;
   readonly lab: LabRegion;
   readonly owner: pg.Pool;
+  edge?: EdgeView;
   /** As an agent of the region calls the API. */
   readonly agentApi: ApiCaller;
   readonly #agent: LocalAgent;
@@ -120,10 +122,10 @@ export class LocalScene implements JobScene {
   }
 
   /** Works until the subject's job of the kind is over, or has been claimed so often that it never will be. */
-  async work(subject: Subject, kind: ServerJobKind, how: HowToWork = {}): Promise<JobEndRow> {
+  async work(subject: Subject, kind: JobKind, how: HowToWork = {}): Promise<JobEndRow> {
     for (let claims = 0; ; claims += 1) {
       const job = await latestJob(this, subject, kind);
-      if (job === null) throw new Error(`${subject.server} has no ${kind}`);
+      if (job === null) throw new Error(`${resourceOf(subject, kind)} has no ${kind}`);
       if (job.finished_at !== null || claims === MOST_CLAIMS) return job;
       await this.passBackoff();
       const agent = how.isPrivileged ? this.#privileged : this.#agent;

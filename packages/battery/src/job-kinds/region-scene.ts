@@ -1,12 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ApiCaller } from "@kule/api/testing/api-caller";
-import type { ServerJobKind } from "@kule/contract/schemas";
+import type { JobKind } from "@kule/contract/schemas";
 import { effects } from "@kule/lab/effects";
 import { readJournal } from "@kule/lab/journal";
 import { type RegionWorld, startRegionWorld, type WorldOptions } from "@kule/testing/region-world";
+import type { EdgeView } from "@kule/testing/world-check/edge-invariants";
 import { viewOfControlServer, viewOfVms } from "@kule/testing/world-check/region-invariants";
 import pg from "pg";
-import { type JobEndRow, type JobScene, latestJob, type Subject } from "./scene.ts";
+import type { EdgeStand } from "../network-jobs/edge-stand.ts";
+import { viewOfEdge } from "../network-jobs/edge-view.ts";
+import { type JobEndRow, type JobScene, latestJob, resourceOf, type Subject } from "./scene.ts";
 
 const POLL_MILLISECONDS = 100;
 /** More than a guest's agent takes to come up in the labs of these rows. */
@@ -21,9 +24,11 @@ export class RegionScene implements JobScene {
   readonly world: RegionWorld;
   readonly owner: pg.Pool;
   readonly operator: ApiCaller;
+  readonly edge?: EdgeView;
 
-  private constructor(world: RegionWorld) {
+  private constructor(world: RegionWorld, stand?: EdgeStand) {
     this.world = world;
+    if (stand !== undefined) this.edge = viewOfEdge(stand, this.region);
     this.owner = new pg.Pool({ connectionString: world.database.ownerUrl, max: 4 });
     this.owner.on("error", () => {});
     const { origin } = new URL(world.apiUrl);
@@ -32,9 +37,17 @@ export class RegionScene implements JobScene {
   }
 
   /** Opens one for as long as the work takes. */
-  static async use<T>(options: WorldOptions, work: (scene: RegionScene) => Promise<T>): Promise<T> {
-    const world = await startRegionWorld({ removalBufferSeconds: 3600, ...options });
-    const scene = new RegionScene(world);
+  static async use<T>(
+    options: WorldOptions,
+    work: (scene: RegionScene) => Promise<T>,
+    stand?: EdgeStand,
+  ): Promise<T> {
+    const world = await startRegionWorld({
+      removalBufferSeconds: 3600,
+      ...options,
+      ...(stand === undefined ? {} : { edge: stand.inRegionFile }),
+    });
+    const scene = new RegionScene(world, stand);
     try {
       return await work(scene);
     } finally {
@@ -70,7 +83,7 @@ export class RegionScene implements JobScene {
   }
 
   /** Waits until the subject's job of the kind is over; answers it as it is when that takes too long. */
-  async work(subject: Subject, kind: ServerJobKind, patience = PATIENCE_MILLISECONDS): Promise<JobEndRow> {
+  async work(subject: Subject, kind: JobKind, patience = PATIENCE_MILLISECONDS): Promise<JobEndRow> {
     const deadline = performance.now() + patience;
     for (;;) {
       const job = await latestJob(this, subject, kind);
@@ -80,7 +93,7 @@ export class RegionScene implements JobScene {
         return job;
       }
       if (performance.now() > deadline)
-        throw new Error(`${subject.server} has no ${kind}\n${this.world.outputs()}`);
+        throw new Error(`${resourceOf(subject, kind)} has no ${kind}\n${this.world.outputs()}`);
       await delay(POLL_MILLISECONDS);
     }
   }

@@ -1,5 +1,6 @@
 import type { ApiCaller } from "@kule/api/testing/api-caller";
-import type { ServerJobKind } from "@kule/contract/schemas";
+import type { JobKind } from "@kule/contract/schemas";
+import type { EdgeView } from "@kule/testing/world-check/edge-invariants";
 import type { ObservedVm, RegionView } from "@kule/testing/world-check/region-invariants";
 import { worldCheck } from "@kule/testing/world-check/world-check";
 import type pg from "pg";
@@ -16,6 +17,8 @@ export type JobScene = {
   endBuffer(subject: Subject): Promise<void>;
   /** What the region really holds, and all that ever happened there. */
   view(): Promise<RegionView>;
+  /** Where the region has an edge. */
+  readonly edge?: EdgeView;
   /** The VMs alone, which is quicker. */
   vms(): Promise<readonly ObservedVm[]>;
   /** Does something in the lab behind the agents' back. */
@@ -31,7 +34,14 @@ export type Subject = {
   readonly api: ApiCaller;
   /** Empty before the server has been asked for. */
   server: string;
+  /** The same of a network, of which jobs of networks are. */
+  network: string;
 };
+
+/** What a job of the kind is about. */
+export function resourceOf({ server, network }: Subject, kind: JobKind): string {
+  return kind === "NetworkApply" ? network : server;
+}
 
 export type JobEndRow = {
   readonly id: string;
@@ -57,6 +67,7 @@ export async function newSubject(scene: JobScene): Promise<Subject> {
     organisation,
     api: scene.operator.with({ "Kule-Organisation": organisation }),
     server: "",
+    network: "",
   };
 }
 
@@ -79,21 +90,18 @@ export async function vmidOf(scene: JobScene, { server }: Subject): Promise<numb
 }
 
 /** The subject's latest job of a kind; null when there is none. */
-export async function latestJob(
-  scene: JobScene,
-  subject: Subject,
-  kind: ServerJobKind,
-): Promise<JobEndRow | null> {
+export async function latestJob(scene: JobScene, subject: Subject, kind: JobKind): Promise<JobEndRow | null> {
   const { rows } = await scene.owner.query<JobEndRow>(
     `select id, status, attempt, max_attempts, epoch, error, internal_error, finished_at from job
       where resource_id = $1 and kind = $2 order by created_at desc, id desc limit 1`,
-    [subject.server, kind],
+    [resourceOf(subject, kind), kind],
   );
   return rows[0] ?? null;
 }
 
 /** The invariants that do not hold, as sentences. */
 export async function brokenInvariants(scene: JobScene): Promise<string[]> {
-  const found = await worldCheck({ ownerUrl: scene.ownerUrl, regions: [await scene.view()] });
+  const edges = scene.edge === undefined ? [] : [scene.edge];
+  const found = await worldCheck({ ownerUrl: scene.ownerUrl, regions: [await scene.view()], edges });
   return found.map(({ invariant, check, subject }) => `${invariant} ${check}: ${subject}`);
 }

@@ -1,5 +1,6 @@
-import type { ServerJobKind } from "@kule/contract/schemas";
+import type { JobKind } from "@kule/contract/schemas";
 import { applyFirewall } from "@kule/programs/firewalls/program";
+import { applyNetwork } from "@kule/programs/networks/program";
 import { attachPublicIp, detachPublicIp } from "@kule/programs/public-ips/program";
 import { adoptServer } from "@kule/programs/servers/adopt-server/program";
 import { createServer } from "@kule/programs/servers/create-server/program";
@@ -13,7 +14,7 @@ import { stopServer } from "@kule/programs/servers/stop-server/program";
 import { updateServer } from "@kule/programs/servers/update-server/program";
 
 /** The steps that a kind's program can have at all. */
-export const STEP_NAMES: { readonly [Kind in ServerJobKind]: readonly string[] } = {
+export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
   ServerCreate: Object.keys(createServer.apply),
   ServerAdopt: Object.keys(adoptServer.apply),
   ServerStop: Object.keys(stopServer.apply),
@@ -30,6 +31,7 @@ export const STEP_NAMES: { readonly [Kind in ServerJobKind]: readonly string[] }
   PublicIpAttach: without(Object.keys(attachPublicIp.apply), "clear-guest"),
   PublicIpDetach: without(Object.keys(detachPublicIp.apply), "tell-guest", "open-link"),
   FirewallApply: Object.keys(applyFirewall.apply),
+  NetworkApply: Object.keys(applyNetwork.apply),
 };
 
 function without(names: readonly string[], ...never: readonly string[]): string[] {

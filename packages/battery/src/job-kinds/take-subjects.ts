@@ -1,4 +1,5 @@
 import type { ServerJobKind } from "@kule/contract/schemas";
+import type { Work } from "./course.ts";
 import type { RegionScene } from "./region-scene.ts";
 import type { Subject } from "./scene.ts";
 import type { SubjectPool } from "./subject-pool.ts";
@@ -10,7 +11,7 @@ export async function takeSubjects(
   kind: ServerJobKind,
   count: number,
 ): Promise<Subject[]> {
-  const work = (subject: Subject, of: ServerJobKind) => scene.work(subject, of);
+  const work: Work = (subject, of) => scene.work(subject, of);
   if (pool.missing(kind, count) === 0) return pool.take(kind, count, work);
   const agent = scene.world.startAgent({ KULE_AGENT_CONCURRENCY: "8" });
   try {

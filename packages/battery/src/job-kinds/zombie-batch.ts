@@ -1,14 +1,13 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ServerJobKind } from "@kule/contract/schemas";
+import type { JobKind } from "@kule/contract/schemas";
 import type { TestProcess } from "@kule/testing/child-process";
 import type { Exchange } from "@kule/testing/rig/http-fault-proxy";
-import { endViolations } from "./course.ts";
+import type { Course } from "./course.ts";
 import { untilReadyOrDead } from "./crash-batch.ts";
 import type { CrashPlace } from "./crash-places.ts";
 import type { RegionScene } from "./region-scene.ts";
-import { SCENARIOS } from "./scenarios.ts";
-import { brokenInvariants, type Subject } from "./scene.ts";
+import { brokenInvariants, resourceOf, type Subject } from "./scene.ts";
 
 /** What the successor is doing when the stopped agents come back. */
 export type SuccessorState = "done" | "in the middle";
@@ -23,7 +22,7 @@ const AFTERWARDS_MILLISECONDS = 500;
 const MANY_TASKS = 10_000;
 
 export type ZombieBatch = {
-  readonly kind: ServerJobKind;
+  readonly course: Course;
   readonly places: readonly CrashPlace[];
   readonly subjects: readonly Subject[];
   readonly successor: SuccessorState;
@@ -31,6 +30,8 @@ export type ZombieBatch = {
   /** Where stopped agents find the API, and what has come through there so far. */
   readonly apiOrigin: string;
   readonly exchanges: readonly Exchange[];
+  /** All of the region that nobody may change any more; its VMs when left out. */
+  readonly stateOf?: () => Promise<string>;
 };
 
 export type ZombieResult = {
@@ -46,12 +47,14 @@ export type ZombieResult = {
  * (SIGCONT) in the middle of what it believes to be its job. All that it writes then must be refused.
  */
 export async function stopAtEach(scene: RegionScene, batch: ZombieBatch): Promise<ZombieResult> {
-  const { kind, places, subjects, apiOrigin } = batch;
+  const { course, places, subjects, apiOrigin } = batch;
+  const { kind } = course;
+  const stateOf = batch.stateOf ?? (async () => JSON.stringify(await scene.vms()));
   const zombies = places.map(({ name, time }) =>
     scene.world.startAgent({ BATTERY_STOP: `${name}@${time}`, KULE_AGENT_CONCURRENCY: "1" }, { apiOrigin }),
   );
   await untilReadyOrDead(zombies);
-  await Promise.all(subjects.map((subject) => SCENARIOS[kind].cause(scene, subject)));
+  await Promise.all(subjects.map((subject) => course.cause(scene, subject)));
   const reached = await Promise.all(zombies.map(stopped));
   const violations = places.flatMap(({ name, time }, index) =>
     reached[index] === true ? [] : [`${kind}: no agent came to ${name}@${time}`],
@@ -65,15 +68,15 @@ export async function stopAtEach(scene: RegionScene, batch: ZombieBatch): Promis
   if (batch.successor === "done") await Promise.all(subjects.map((subject) => scene.work(subject, kind)));
 
   const before = await formerHolders(scene, batch.successor);
-  const vms = batch.successor === "done" ? JSON.stringify(await scene.vms()) : "";
+  const state = batch.successor === "done" ? await stateOf() : "";
   const seen = batch.exchanges.length;
   for (const zombie of zombies) zombie.signal("SIGCONT");
   await Promise.all(zombies.map(untilGivenUp));
   await delay(AFTERWARDS_MILLISECONDS);
   const after = await formerHolders(scene, batch.successor);
   violations.push(...changes(before, after, kind));
-  if (batch.successor === "done" && JSON.stringify(await scene.vms()) !== vms)
-    violations.push(`${kind}: an agent that came back changed a VM`);
+  if (batch.successor === "done" && (await stateOf()) !== state)
+    violations.push(`${kind}: an agent that came back changed the region`);
   const { writes, refused, accepted } = await judgedWrites(scene, batch.exchanges.slice(seen));
   violations.push(...accepted.map((text) => `${kind}: ${text}`));
   await Promise.all(zombies.map((zombie) => zombie.end("SIGKILL")));
@@ -81,7 +84,7 @@ export async function stopAtEach(scene: RegionScene, batch: ZombieBatch): Promis
   await scene.control("DELETE", "/faults");
   await Promise.all(subjects.map((subject) => scene.work(subject, kind)));
   await successor.end();
-  for (const subject of subjects) violations.push(...(await endViolations(scene, subject, kind)));
+  for (const subject of subjects) violations.push(...(await course.violations(scene, subject)));
   violations.push(...(await brokenInvariants(scene)));
   return { violations, writes, refused, heldJobs };
 }
@@ -106,23 +109,23 @@ async function untilGivenUp(zombie: TestProcess): Promise<void> {
 /** Waits until every job is in the successor's hands, held by a task or over; answers how many are not over. */
 async function untilInTheMiddle(
   scene: RegionScene,
-  kind: ServerJobKind,
+  kind: JobKind,
   subjects: readonly Subject[],
 ): Promise<number> {
   const deadline = performance.now() + HOLD_MILLISECONDS;
-  const servers = subjects.map(({ server }) => server);
+  const resources = subjects.map((subject) => resourceOf(subject, kind));
   for (;;) {
     const { rows } = await scene.owner.query<{ over: number; taken: number }>(
       `select count(*) filter (where finished_at is not null)::int as over,
               count(*) filter (where epoch >= 2 or finished_at is not null)::int as taken
          from job where resource_id = any ($1) and kind = $2`,
-      [servers, kind],
+      [resources, kind],
     );
     const { over = 0, taken = 0 } = rows[0] ?? {};
     const { tasks } = (await scene.control("GET", "/faults")) as { tasks: readonly { count: number }[] };
     const held = MANY_TASKS - (tasks[0]?.count ?? MANY_TASKS);
-    if (taken >= servers.length && over + held >= servers.length) return servers.length - over;
-    if (performance.now() > deadline) return servers.length - over;
+    if (taken >= resources.length && over + held >= resources.length) return resources.length - over;
+    if (performance.now() > deadline) return resources.length - over;
     await delay(50);
   }
 }
@@ -147,7 +150,7 @@ async function formerHolders(scene: RegionScene, successor: SuccessorState): Pro
 }
 
 /** Steps of former holders may become more when jobs change hands, but those that were there stay as they were. */
-function changes(before: ReadonlySet<string>, after: ReadonlySet<string>, kind: ServerJobKind): string[] {
+function changes(before: ReadonlySet<string>, after: ReadonlySet<string>, kind: JobKind): string[] {
   const lost = [...before].filter((row) => !after.has(row));
   return lost
     .slice(0, 3)

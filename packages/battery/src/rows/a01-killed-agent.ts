@@ -1,3 +1,4 @@
+import { courseOfServer } from "../job-kinds/course.ts";
 import { killAtEach } from "../job-kinds/crash-batch.ts";
 import { batchesOf, holdsJob, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
 import { ALWAYS_SAMPLED, kindsOf } from "../job-kinds/kinds-of.ts";
@@ -5,7 +6,9 @@ import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { takeSubjects } from "../job-kinds/take-subjects.ts";
 import { percentile } from "../judgement.ts";
-import type { Row } from "../row.ts";
+import { killAtNetworks } from "../network-jobs/killed-agents.ts";
+import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
+import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** Long enough that all agents of a batch come to their places before the first job may be taken over. */
 const LEASE_SECONDS = 5;
@@ -21,7 +24,7 @@ const SLOWEST_RECOVERY_LEASES = 6;
 export const row: Row = {
   id: "A1",
   title: "An agent that is killed, wherever that is, costs a job some seconds and nothing else.",
-  minutes: 8,
+  minutes: 14,
   mutants: [
     {
       name: "blind-clone",
@@ -58,53 +61,92 @@ export const row: Row = {
       ],
       expects: /is (running|queued) in attempt/,
     },
+    {
+      name: "rules-one-by-one",
+      removes: "the one transaction in which an edge's rules are replaced",
+      patches: [
+        {
+          file: "packages/edge/src/apply.ts",
+          find: `      return [
+        {
+          words: ["ip", "netns", "exec", namespace, "sh", "-c", nftFromInput],
+          input: JSON.stringify({ nftables: replacement(step, rules) }),
+        },
+      ];`,
+          replace: `      return replacement(step, rules).map((each) => ({
+        words: ["ip", "netns", "exec", namespace, "sh", "-c", nftFromInput],
+        input: JSON.stringify({ nftables: [each] }),
+      }));`,
+        },
+      ],
+      expects: /rules of neither the old state nor the new/,
+    },
+    {
+      name: "links-not-looked-at",
+      removes: "the comparison of an edge's links with those that are wanted",
+      patches: [
+        {
+          file: "packages/edge/src/plan.ts",
+          find: "const isRight = seen.isUp && staleAddresses.length === 0 && seen.addresses.includes(link.address);",
+          replace: "const isRight = seen.name === link.name;",
+        },
+      ],
+      expects: /I14 an edge holds what is wanted of a network: \S+ has a link/,
+    },
   ],
   run: (run) =>
-    RegionScene.use({ leaseSeconds: LEASE_SECONDS, labTimeScale: 0.01 }, async (scene) => {
-      const violations: string[] = [];
-      const recoverySeconds: number[] = [];
-      const pool = new SubjectPool(scene);
-      const kinds = kindsOf(run.scale, run.random);
-      const all = await traceCrashPlaces(scene, kinds);
-      // Places at which an agent has no job yet are those of every kind: one stands for them all.
-      const whole = kinds[Math.floor(run.random() * kinds.length)];
-      let [cases, points] = [0, 0];
-      for (const kind of kinds) {
-        const traced = (all.get(kind) ?? []).filter((place) => kind === whole || holdsJob(place));
-        points += traced.length;
-        if (traced.length < LEAST_PLACES) violations.push(`${kind} has only ${traced.length} crash points`);
-        const places =
-          run.scale === "full"
-            ? traced
-            : someOfEachStep(traced, kind === ALWAYS_SAMPLED ? SAMPLE_SHARE : 0, run.random);
-        for (const batch of batchesOf(places, BATCH)) {
-          const subjects = await takeSubjects(scene, pool, kind, batch.length);
-          const result = await killAtEach(scene, kind, batch, subjects, {
-            passLeases: run.scale === "sample",
-          });
-          cases += batch.length;
-          violations.push(...result.violations);
-          recoverySeconds.push(...result.recoverySeconds);
-          run.progress(`${kind}: ${cases} kills, ${violations.length} violations`);
-          // What one batch has broken, the next ones only find again.
-          if (result.violations.length > 0) return { cases, violations, recoverySeconds };
-          pool.put(kind, subjects);
-        }
-      }
-      const slowest = Math.max(0, ...recoverySeconds) / LEASE_SECONDS;
-      if (slowest > SLOWEST_RECOVERY_LEASES)
-        violations.push(`a job took ${slowest.toFixed(1)} leases to be brought to its end`);
-      const p95 = percentile(recoverySeconds, 0.95);
-      return {
-        cases,
-        violations,
-        recoverySeconds,
-        figures: {
-          kinds: kinds.length,
-          "crash points": points,
-          "lease in seconds": LEASE_SECONDS,
-          ...(p95 === null ? {} : { "p95 recovery in leases": Number((p95 / LEASE_SECONDS).toFixed(2)) }),
-        },
-      };
-    }),
+    bothParts(
+      () => killAtServers(run),
+      () => atEdge(run, (stand) => killAtNetworks(run, stand)),
+    ),
 };
+
+function killAtServers(run: RowRun): Promise<RowResult> {
+  return RegionScene.use({ leaseSeconds: LEASE_SECONDS, labTimeScale: 0.01 }, async (scene) => {
+    const violations: string[] = [];
+    const recoverySeconds: number[] = [];
+    const pool = new SubjectPool(scene);
+    const kinds = kindsOf(run.scale, run.random);
+    const all = await traceCrashPlaces(scene, kinds, courseOfServer);
+    // Places at which an agent has no job yet are those of every kind: one stands for them all.
+    const whole = kinds[Math.floor(run.random() * kinds.length)];
+    let [cases, points] = [0, 0];
+    for (const kind of kinds) {
+      const traced = (all.get(kind) ?? []).filter((place) => kind === whole || holdsJob(place));
+      points += traced.length;
+      if (traced.length < LEAST_PLACES) violations.push(`${kind} has only ${traced.length} crash points`);
+      const places =
+        run.scale === "full"
+          ? traced
+          : someOfEachStep(traced, kind === ALWAYS_SAMPLED ? SAMPLE_SHARE : 0, run.random);
+      for (const batch of batchesOf(places, BATCH)) {
+        const subjects = await takeSubjects(scene, pool, kind, batch.length);
+        const result = await killAtEach(scene, courseOfServer(kind), batch, subjects, {
+          passLeases: run.scale === "sample",
+        });
+        cases += batch.length;
+        violations.push(...result.violations);
+        recoverySeconds.push(...result.recoverySeconds);
+        run.progress(`${kind}: ${cases} kills, ${violations.length} violations`);
+        // What one batch has broken, the next ones only find again.
+        if (result.violations.length > 0) return { cases, violations, recoverySeconds };
+        pool.put(kind, subjects);
+      }
+    }
+    const slowest = Math.max(0, ...recoverySeconds) / LEASE_SECONDS;
+    if (slowest > SLOWEST_RECOVERY_LEASES)
+      violations.push(`a job took ${slowest.toFixed(1)} leases to be brought to its end`);
+    const p95 = percentile(recoverySeconds, 0.95);
+    return {
+      cases,
+      violations,
+      recoverySeconds,
+      figures: {
+        kinds: kinds.length,
+        "crash points": points,
+        "lease in seconds": LEASE_SECONDS,
+        ...(p95 === null ? {} : { "p95 recovery in leases": Number((p95 / LEASE_SECONDS).toFixed(2)) }),
+      },
+    };
+  });
+}

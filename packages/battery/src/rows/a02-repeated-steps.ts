@@ -6,7 +6,9 @@ import { LocalScene } from "../job-kinds/local-scene.ts";
 import { brokenInvariants, vmidOf } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
 import { differences, worldStateOf } from "../job-kinds/world-state.ts";
-import type { Row } from "../row.ts";
+import { repeatAtNetworks } from "../network-jobs/repeated-steps.ts";
+import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
+import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** How often each course of each kind is gone, with each step applied once and with each applied twice. */
 const REPEATS = { sample: 1, full: 3 };
@@ -14,7 +16,7 @@ const REPEATS = { sample: 1, full: 3 };
 export const row: Row = {
   id: "A2",
   title: "A step of a job that is applied twice leaves the world as if it had been applied once.",
-  minutes: 1,
+  minutes: 2,
   mutants: [
     {
       name: "clone-exists-is-failure",
@@ -47,52 +49,59 @@ export const row: Row = {
     },
   ],
   run: (run) =>
-    LocalScene.use(async (scene) => {
-      const violations: string[] = [];
-      const work: Work = (subject, kind) => scene.work(subject, kind);
-      let cases = 0;
-      let steps = 0;
-      for (const kind of SERVER_JOB_KINDS) {
-        const applied = new Set<string>();
-        const courses = Array.from({ length: REPEATS[run.scale] }, () => DETOURS[kind]).flat();
-        for (const detour of courses) {
-          const once = await subjectFor(scene, kind, work);
-          await cause(scene, once, kind, detour);
-          await scene.work(once, kind, {
-            isPrivileged: detour.isPrivileged,
-            onEvent: onDetour(scene, detour, await vmidOf(scene, once)),
-          });
-          const twice = await subjectFor(scene, kind, work);
-          await cause(scene, twice, kind, detour);
-          const doubled = runnerOfDoubledSteps(kind, (name) => {
-            applied.add(name);
-            steps += 1;
-          });
-          await scene.work(twice, kind, {
-            run: doubled,
-            isPrivileged: detour.isPrivileged,
-            onEvent: onDetour(scene, detour, await vmidOf(scene, twice)),
-          });
-          cases += 1;
-          violations.push(
-            ...(await endViolations(scene, once, kind)),
-            ...(await endViolations(scene, twice, kind)).map((text) =>
-              text.replace(twice.server, `${twice.server} with each step twice`),
-            ),
-            ...differences(await worldStateOf(scene, twice), await worldStateOf(scene, once)).map(
-              (text) => `${kind} ${detour.name} with each step twice leaves ${text}`,
-            ),
-            ...(await brokenInvariants(scene)),
-          );
-        }
-        const missing = STEP_NAMES[kind].filter((name) => !applied.has(name));
-        if (missing.length > 0) violations.push(`${kind}: nothing led to ${missing.join(", ")}`);
-        run.progress(`${kind}: ${[...applied].join(", ")}`);
-      }
-      return {
-        cases,
-        violations: [...new Set(violations)],
-        figures: { kinds: SERVER_JOB_KINDS.length, "steps applied twice": steps },
-      };
-    }),
+    bothParts(
+      () => repeatAtServers(run),
+      () => atEdge(run, (stand) => repeatAtNetworks(run, stand)),
+    ),
 };
+
+function repeatAtServers(run: RowRun): Promise<RowResult> {
+  return LocalScene.use(async (scene) => {
+    const violations: string[] = [];
+    const work: Work = (subject, kind) => scene.work(subject, kind);
+    let cases = 0;
+    let steps = 0;
+    for (const kind of SERVER_JOB_KINDS) {
+      const applied = new Set<string>();
+      const courses = Array.from({ length: REPEATS[run.scale] }, () => DETOURS[kind]).flat();
+      for (const detour of courses) {
+        const once = await subjectFor(scene, kind, work);
+        await cause(scene, once, kind, detour);
+        await scene.work(once, kind, {
+          isPrivileged: detour.isPrivileged,
+          onEvent: onDetour(scene, detour, await vmidOf(scene, once)),
+        });
+        const twice = await subjectFor(scene, kind, work);
+        await cause(scene, twice, kind, detour);
+        const doubled = runnerOfDoubledSteps(kind, (name) => {
+          applied.add(name);
+          steps += 1;
+        });
+        await scene.work(twice, kind, {
+          run: doubled,
+          isPrivileged: detour.isPrivileged,
+          onEvent: onDetour(scene, detour, await vmidOf(scene, twice)),
+        });
+        cases += 1;
+        violations.push(
+          ...(await endViolations(scene, once, kind)),
+          ...(await endViolations(scene, twice, kind)).map((text) =>
+            text.replace(twice.server, `${twice.server} with each step twice`),
+          ),
+          ...differences(await worldStateOf(scene, twice), await worldStateOf(scene, once)).map(
+            (text) => `${kind} ${detour.name} with each step twice leaves ${text}`,
+          ),
+          ...(await brokenInvariants(scene)),
+        );
+      }
+      const missing = STEP_NAMES[kind].filter((name) => !applied.has(name));
+      if (missing.length > 0) violations.push(`${kind}: nothing led to ${missing.join(", ")}`);
+      run.progress(`${kind}: ${[...applied].join(", ")}`);
+    }
+    return {
+      cases,
+      violations: [...new Set(violations)],
+      figures: { kinds: SERVER_JOB_KINDS.length, "steps applied twice": steps },
+    };
+  });
+}

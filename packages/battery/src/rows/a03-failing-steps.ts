@@ -10,9 +10,11 @@ import { removeServer } from "../job-kinds/remove-server.ts";
 import { SCENARIOS } from "../job-kinds/scenarios.ts";
 import { brokenInvariants, type Subject, vmidOf } from "../job-kinds/scene.ts";
 import { STEP_NAMES } from "../job-kinds/step-names.ts";
+import { failuresAtNetworks } from "../network-jobs/faulty-edge.ts";
+import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import { uncheckedCommits } from "../pools/unchecked-commits.ts";
 import { shuffled } from "../races/shuffled.ts";
-import type { Row } from "../row.ts";
+import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** Steps of each kind that a sample lets fail, each in one way. */
 const SAMPLED_STEPS = 2;
@@ -21,7 +23,7 @@ export const row: Row = {
   id: "A3",
   title:
     "A step that fails for good ends its job, which names it, and deleting the server then gives everything back.",
-  minutes: 3,
+  minutes: 6,
   mutants: [
     {
       name: "nothing-released",
@@ -86,58 +88,63 @@ export const row: Row = {
     },
   ],
   run: (run) =>
-    LocalScene.use(async (scene) => {
-      const work: Work = (subject, kind) => scene.work(subject, kind);
-      const violations: string[] = [];
-      let cases = 0;
-      const planned: { kind: ServerJobKind; detour: Detour; step: string; failure: Failure }[] = [];
-      for (const kind of SERVER_JOB_KINDS) {
-        const ofKind: typeof planned = [];
-        const known = new Set<string>();
-        for (const detour of DETOURS[kind]) {
-          const steps = await stepsOf(scene, kind, detour, work);
-          for (const { name, hasTask } of steps) {
-            if (known.has(name)) continue;
-            known.add(name);
-            const possible = FAILURES.filter(({ needsTask }) => hasTask || !needsTask);
-            const chosen =
-              run.scale === "full" ? possible : [possible[Math.floor(run.random() * possible.length)]];
-            for (const failure of chosen)
-              if (failure !== undefined) ofKind.push({ kind, detour, step: name, failure });
-          }
-        }
-        planned.push(
-          ...(run.scale === "full" ? ofKind : shuffled(ofKind, run.random).slice(0, SAMPLED_STEPS)),
-        );
-        run.progress(`${kind}: ${[...known].join(", ")}`);
-        const missing = STEP_NAMES[kind].filter((name) => !known.has(name));
-        if (missing.length > 0) violations.push(`${kind}: nothing leads to ${missing.join(", ")}`);
-      }
-      for (const { kind, detour, step, failure } of planned) {
-        const what = `${kind} ${detour.name}, ${failure.name} at ${step}`;
-        const subject = await subjectFor(scene, kind, work);
-        const found = await failingCase(scene, subject, { kind, detour, step, failure });
-        found.push(...(await brokenInvariants(scene)));
-        scene.lab.lab.faults.clear();
-        scene.lab.lab.faults.tasks.clear();
-        const { isPrivileged } = detour;
-        const remove: Work = (each, of) => scene.work(each, of, { isPrivileged });
-        const left = await removeServer(scene, subject, remove);
-        if (left !== null) found.push(`the server cannot be removed: ${left}`);
-        if (SCENARIOS[kind].staysWhenRemoved) found.push(...(await takeAway(scene, subject)));
-        found.push(...(await remains(scene, subject)), ...(await brokenInvariants(scene)));
-        violations.push(...found.map((text) => `${what}: ${text}`));
-        cases += 1;
-        if (cases % 10 === 0) run.progress(`${cases} of ${planned.length} failures`);
-      }
-      violations.push(...(await grownDiskViolations(scene, new RegionLooker(scene), work)));
-      return {
-        cases,
-        violations,
-        figures: { kinds: SERVER_JOB_KINDS.length, "steps that failed": cases },
-      };
-    }),
+    bothParts(
+      () => failAtServers(run),
+      () => atEdge(run, (stand) => failuresAtNetworks(run, stand)),
+    ),
 };
+
+function failAtServers(run: RowRun): Promise<RowResult> {
+  return LocalScene.use(async (scene) => {
+    const work: Work = (subject, kind) => scene.work(subject, kind);
+    const violations: string[] = [];
+    let cases = 0;
+    const planned: { kind: ServerJobKind; detour: Detour; step: string; failure: Failure }[] = [];
+    for (const kind of SERVER_JOB_KINDS) {
+      const ofKind: typeof planned = [];
+      const known = new Set<string>();
+      for (const detour of DETOURS[kind]) {
+        const steps = await stepsOf(scene, kind, detour, work);
+        for (const { name, hasTask } of steps) {
+          if (known.has(name)) continue;
+          known.add(name);
+          const possible = FAILURES.filter(({ needsTask }) => hasTask || !needsTask);
+          const chosen =
+            run.scale === "full" ? possible : [possible[Math.floor(run.random() * possible.length)]];
+          for (const failure of chosen)
+            if (failure !== undefined) ofKind.push({ kind, detour, step: name, failure });
+        }
+      }
+      planned.push(...(run.scale === "full" ? ofKind : shuffled(ofKind, run.random).slice(0, SAMPLED_STEPS)));
+      run.progress(`${kind}: ${[...known].join(", ")}`);
+      const missing = STEP_NAMES[kind].filter((name) => !known.has(name));
+      if (missing.length > 0) violations.push(`${kind}: nothing leads to ${missing.join(", ")}`);
+    }
+    for (const { kind, detour, step, failure } of planned) {
+      const what = `${kind} ${detour.name}, ${failure.name} at ${step}`;
+      const subject = await subjectFor(scene, kind, work);
+      const found = await failingCase(scene, subject, { kind, detour, step, failure });
+      found.push(...(await brokenInvariants(scene)));
+      scene.lab.lab.faults.clear();
+      scene.lab.lab.faults.tasks.clear();
+      const { isPrivileged } = detour;
+      const remove: Work = (each, of) => scene.work(each, of, { isPrivileged });
+      const left = await removeServer(scene, subject, remove);
+      if (left !== null) found.push(`the server cannot be removed: ${left}`);
+      if (SCENARIOS[kind].staysWhenRemoved) found.push(...(await takeAway(scene, subject)));
+      found.push(...(await remains(scene, subject)), ...(await brokenInvariants(scene)));
+      violations.push(...found.map((text) => `${what}: ${text}`));
+      cases += 1;
+      if (cases % 10 === 0) run.progress(`${cases} of ${planned.length} failures`);
+    }
+    violations.push(...(await grownDiskViolations(scene, new RegionLooker(scene), work)));
+    return {
+      cases,
+      violations,
+      figures: { kinds: SERVER_JOB_KINDS.length, "steps that failed": cases },
+    };
+  });
+}
 
 /** A VM that was never taken over has outlived its server; whoever it belongs to takes it away now. */
 async function takeAway(scene: LocalScene, subject: Subject): Promise<string[]> {

@@ -1,5 +1,6 @@
 import type { ServerJobKind } from "@kule/contract/schemas";
 import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
+import { courseOfServer } from "../job-kinds/course.ts";
 import {
   batchesOf,
   type CrashPlace,
@@ -12,7 +13,7 @@ import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { takeSubjects } from "../job-kinds/take-subjects.ts";
 import { stopAtEach } from "../job-kinds/zombie-batch.ts";
-import type { Row } from "../row.ts";
+import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** Long enough that all agents of a batch come to their places before the first job may be taken over. */
 const LEASE_SECONDS = 4;
@@ -39,69 +40,71 @@ export const row: Row = {
       expects: /report \d+ under epoch \d+ of \S+ was answered 200/,
     },
   ],
-  run: (run) => {
-    const exchanges: Exchange[] = [];
-    return RegionScene.use({ leaseSeconds: LEASE_SECONDS }, async (scene) => {
-      const proxy = await HttpFaultProxy.open({
-        target: new URL(scene.world.apiUrl).origin,
-        random: run.random,
-        keepsIdleConnections: true,
-        onExchange: (exchange) => void exchanges.push(exchange),
-      });
-      try {
-        const violations: string[] = [];
-        const pool = new SubjectPool(scene);
-        const kinds = kindsOf(run.scale, run.random);
-        const all = await traceCrashPlaces(scene, kinds);
-        let cases = 0;
-        let [writes, refused, heldJobs] = [0, 0, 0];
-        for (const { kind, successor, places } of plan(all, run.scale, run.random)) {
-          const subjects = await takeSubjects(scene, pool, kind, places.length);
-          const result = await stopAtEach(scene, {
-            kind,
-            places,
-            subjects,
-            successor,
-            leaseSeconds: LEASE_SECONDS,
-            apiOrigin: proxy.origin,
-            exchanges,
-          });
-          cases += places.length;
-          writes += result.writes;
-          refused += result.refused;
-          heldJobs += result.heldJobs;
-          violations.push(...result.violations);
-          run.progress(
-            `${kind}, successor ${successor}: ${cases} agents, ${refused} of ${writes} writes refused`,
-          );
-          if (result.violations.length > 0) break;
-          pool.put(kind, subjects);
-        }
-        if (violations.length === 0 && refused < cases * LEAST_REFUSED_SHARE)
-          violations.push(
-            `only ${refused} writes of ${cases} agents were refused: the fence was hardly tested`,
-          );
-        if (violations.length === 0 && heldJobs === 0)
-          violations.push("no successor was in the middle of its job when the others came back");
-        return {
-          cases,
-          violations,
-          figures: {
-            kinds: kinds.length,
-            "crash points": [...all.values()].flat().length,
-            "writes of agents that came back": writes,
-            "of them accepted": writes - refused,
-            "of them refused": refused,
-            "successors in the middle of the job": heldJobs,
-            "lease in seconds": LEASE_SECONDS,
-          },
-        };
-      } finally {
-        await proxy.close();
-      }
-    });
-  },
+  run: stopAtServers,
 };
+
+function stopAtServers(run: RowRun): Promise<RowResult> {
+  const exchanges: Exchange[] = [];
+  return RegionScene.use({ leaseSeconds: LEASE_SECONDS }, async (scene) => {
+    const proxy = await HttpFaultProxy.open({
+      target: new URL(scene.world.apiUrl).origin,
+      random: run.random,
+      keepsIdleConnections: true,
+      onExchange: (exchange) => void exchanges.push(exchange),
+    });
+    try {
+      const violations: string[] = [];
+      const pool = new SubjectPool(scene);
+      const kinds = kindsOf(run.scale, run.random);
+      const all = await traceCrashPlaces(scene, kinds, courseOfServer);
+      let cases = 0;
+      let [writes, refused, heldJobs] = [0, 0, 0];
+      for (const { kind, successor, places } of plan(all, run.scale, run.random)) {
+        const subjects = await takeSubjects(scene, pool, kind, places.length);
+        const result = await stopAtEach(scene, {
+          course: courseOfServer(kind),
+          places,
+          subjects,
+          successor,
+          leaseSeconds: LEASE_SECONDS,
+          apiOrigin: proxy.origin,
+          exchanges,
+        });
+        cases += places.length;
+        writes += result.writes;
+        refused += result.refused;
+        heldJobs += result.heldJobs;
+        violations.push(...result.violations);
+        run.progress(
+          `${kind}, successor ${successor}: ${cases} agents, ${refused} of ${writes} writes refused`,
+        );
+        if (result.violations.length > 0) break;
+        pool.put(kind, subjects);
+      }
+      if (violations.length === 0 && refused < cases * LEAST_REFUSED_SHARE)
+        violations.push(
+          `only ${refused} writes of ${cases} agents were refused: the fence was hardly tested`,
+        );
+      if (violations.length === 0 && heldJobs === 0)
+        violations.push("no successor was in the middle of its job when the others came back");
+      return {
+        cases,
+        violations,
+        figures: {
+          kinds: kinds.length,
+          "crash points": [...all.values()].flat().length,
+          "writes of agents that came back": writes,
+          "of them accepted": writes - refused,
+          "of them refused": refused,
+          "successors in the middle of the job": heldJobs,
+          "lease in seconds": LEASE_SECONDS,
+        },
+      };
+    } finally {
+      await proxy.close();
+    }
+  });
+}
 
 type Planned = {
   readonly kind: ServerJobKind;

@@ -9,7 +9,9 @@ import { brokenInvariants, newSubject } from "../job-kinds/scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { type UpstreamCase, upstreamCase } from "../job-kinds/upstream-case.ts";
 import { UPSTREAM_FAULTS } from "../job-kinds/upstream-faults.ts";
-import type { Row, RowRun } from "../row.ts";
+import { faultsAtNetworks } from "../network-jobs/faulty-edge.ts";
+import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
+import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** The whole world is looked at after so many cases. */
 const BATCH = 10;
@@ -21,7 +23,7 @@ const ALWAYS = new Set(["a task that ends OK and has done nothing", "tasks that 
 export const row: Row = {
   id: "A14",
   title: "Whatever a region answers, or does not, a job ends: done, or failed with a reason that has a name.",
-  minutes: 7,
+  minutes: 10,
   mutants: [
     {
       name: "no-verify",
@@ -50,52 +52,59 @@ export const row: Row = {
     },
   ],
   run: (run) =>
-    LocalScene.use(async (scene) => {
-      const violations: string[] = [];
-      const cases = await plannedCases(scene, run);
-      const reader = await newSubject(scene);
-      const reads = sampleReads(() => reader.api.get("/servers"));
-      const ends = { succeeded: 0, failed: 0, open: 0 };
-      let atOnce = 0;
-      let retried = 0;
-      const work: Work = (subject, kind) => scene.work(subject, kind);
-      const pool = new SubjectPool(scene);
-      for (const [index, planned] of cases.entries()) {
-        const [subject = await newSubject(scene)] = await pool.take(planned.kind, 1, work);
-        const { end, attempts, violations: found } = await upstreamCase(scene, subject, planned);
-        ends[end] += 1;
-        if (attempts > 1) retried += 1;
-        else if (end === "succeeded") atOnce += 1;
-        const what = `${planned.kind}, ${planned.fault.name} at ${planned.step}`;
-        violations.push(...found.map((text) => `${what}: ${text}`));
-        scene.lab.lab.faults.clear();
-        scene.lab.lab.faults.tasks.clear();
-        if (found.length === 0) pool.put(planned.kind, [subject]);
-        if ((index + 1) % BATCH === 0 || index + 1 === cases.length || found.length > 0) {
-          const broken = await brokenInvariants(scene);
-          violations.push(...broken.map((text) => `up to ${what}: ${text}`));
-          run.progress(`${index + 1} of ${cases.length} faults, ${violations.length} violations`);
-        }
-      }
-      const { count, p99Milliseconds, refused } = await reads.stop();
-      if (count < cases.length) violations.push(`only ${count} reads were made meanwhile`);
-      if (refused.length > 0) violations.push(`reads were answered ${[...new Set(refused)].join(", ")}`);
-      if (p99Milliseconds > SLOW_READ_MILLISECONDS)
-        violations.push(`the slowest of 100 reads took ${Math.round(p99Milliseconds)} ms meanwhile`);
-      return {
-        cases: cases.length,
-        violations: [...new Set(violations)],
-        figures: {
-          "kinds of fault": UPSTREAM_FAULTS.length,
-          "done in the first attempt": atOnce,
-          "tried more than once": retried,
-          "failed with a name, then done": ends.failed,
-          "reads meanwhile": count,
-          "their p99 in ms": Math.round(p99Milliseconds),
-        },
-      };
-    }, impatientWorld),
+    bothParts(
+      () => faultsAtServers(run),
+      () => atEdge(run, (stand) => faultsAtNetworks(run, stand)),
+    ),
 };
+
+function faultsAtServers(run: RowRun): Promise<RowResult> {
+  return LocalScene.use(async (scene) => {
+    const violations: string[] = [];
+    const cases = await plannedCases(scene, run);
+    const reader = await newSubject(scene);
+    const reads = sampleReads(() => reader.api.get("/servers"));
+    const ends = { succeeded: 0, failed: 0, open: 0 };
+    let atOnce = 0;
+    let retried = 0;
+    const work: Work = (subject, kind) => scene.work(subject, kind);
+    const pool = new SubjectPool(scene);
+    for (const [index, planned] of cases.entries()) {
+      const [subject = await newSubject(scene)] = await pool.take(planned.kind, 1, work);
+      const { end, attempts, violations: found } = await upstreamCase(scene, subject, planned);
+      ends[end] += 1;
+      if (attempts > 1) retried += 1;
+      else if (end === "succeeded") atOnce += 1;
+      const what = `${planned.kind}, ${planned.fault.name} at ${planned.step}`;
+      violations.push(...found.map((text) => `${what}: ${text}`));
+      scene.lab.lab.faults.clear();
+      scene.lab.lab.faults.tasks.clear();
+      if (found.length === 0) pool.put(planned.kind, [subject]);
+      if ((index + 1) % BATCH === 0 || index + 1 === cases.length || found.length > 0) {
+        const broken = await brokenInvariants(scene);
+        violations.push(...broken.map((text) => `up to ${what}: ${text}`));
+        run.progress(`${index + 1} of ${cases.length} faults, ${violations.length} violations`);
+      }
+    }
+    const { count, p99Milliseconds, refused } = await reads.stop();
+    if (count < cases.length) violations.push(`only ${count} reads were made meanwhile`);
+    if (refused.length > 0) violations.push(`reads were answered ${[...new Set(refused)].join(", ")}`);
+    if (p99Milliseconds > SLOW_READ_MILLISECONDS)
+      violations.push(`the slowest of 100 reads took ${Math.round(p99Milliseconds)} ms meanwhile`);
+    return {
+      cases: cases.length,
+      violations: [...new Set(violations)],
+      figures: {
+        "kinds of fault": UPSTREAM_FAULTS.length,
+        "done in the first attempt": atOnce,
+        "tried more than once": retried,
+        "failed with a name, then done": ends.failed,
+        "reads meanwhile": count,
+        "their p99 in ms": Math.round(p99Milliseconds),
+      },
+    };
+  }, impatientWorld);
+}
 
 /** Every fault at every step of every kind; a sample has each fault and each kind at least once. */
 async function plannedCases(scene: LocalScene, run: RowRun): Promise<UpstreamCase[]> {

@@ -140,6 +140,7 @@ async function oldAgentViolations(scene: RegionScene): Promise<string[]> {
     organisation: server.organisation_id,
     api: scene.operator.with({ "Kule-Organisation": server.organisation_id }),
     server: server.id,
+    network: "",
   };
   await SCENARIOS.ServerStop.cause(scene, stopped);
   const created = await newSubject(scene);

@@ -19,6 +19,9 @@ export type EdgeMachine = {
   stop(): Promise<void>;
 };
 
+/** What goes before a command, to run it where the bridges are. */
+type Bridges = Pick<Wires, "atBridges">;
+
 /**
  * The machine beside the cluster that routes its private networks: it is where the bridges are, and is spoken to by SSH
  * with a key, as a real one. Its keys are made at the first start and kept.
@@ -26,7 +29,7 @@ export type EdgeMachine = {
  * @param port on loopback; 0 takes any free one
  * @throws PortTaken
  */
-export async function startEdgeMachine(wires: Wires, dataDir: string, port = 0): Promise<EdgeMachine> {
+export async function startEdgeMachine(wires: Bridges, dataDir: string, port = 0): Promise<EdgeMachine> {
   const folder = join(dataDir, "edge");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const hostKey = keptKey(join(folder, "host_key"));
@@ -73,7 +76,7 @@ export async function startEdgeMachine(wires: Wires, dataDir: string, port = 0):
 }
 
 /** A command outlives the connection that asked for it, as it does on any machine. */
-function execute(wires: Wires, channel: ssh2.ServerChannel, command: string): void {
+function execute(wires: Bridges, channel: ssh2.ServerChannel, command: string): void {
   const [program = "", ...words] = [...wires.atBridges(), "sh", "-c", command];
   const child = spawn(program, words, { stdio: "pipe", env: { PATH: process.env.PATH, HOME: "/root" } });
   channel.on("error", () => {});

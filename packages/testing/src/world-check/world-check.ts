@@ -1,6 +1,7 @@
 import { findViolations } from "@kule/invariants/find-violations";
 import type { Violation } from "@kule/invariants/violation";
 import pg from "pg";
+import { type EdgeView, edgeViolations } from "./edge-invariants.ts";
 import { type RegionView, regionViolations, type ServerIntent } from "./region-invariants.ts";
 import type { JobRun } from "./repeated-effects.ts";
 
@@ -9,19 +10,22 @@ export type WorldToCheck = {
   readonly ownerUrl: string;
   /** Without them only the database is held against itself. */
   readonly regions?: readonly RegionView[];
+  readonly edges?: readonly EdgeView[];
 };
 
 /**
  * Looks for broken promises: in the database, and between the database and what the regions really hold. A quiet
  * world has none; while jobs run, only what holds at any moment is looked at.
  */
-export async function worldCheck({ ownerUrl, regions = [] }: WorldToCheck): Promise<Violation[]> {
+export async function worldCheck({ ownerUrl, regions = [], edges = [] }: WorldToCheck): Promise<Violation[]> {
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
   try {
     // One snapshot: a job that ends between two of the queries is no violation.
     await client.query("begin isolation level repeatable read read only");
-    return await violationsIn(client, regions);
+    const violations = await violationsIn(client, regions);
+    for (const edge of edges) violations.push(...(await edgeViolations(client, edge)));
+    return violations;
   } finally {
     await client.end();
   }

@@ -1,0 +1,39 @@
+import { EdgeUnreachable } from "@kule/edge/runner";
+import type { EdgeFault } from "./local-edge.ts";
+
+export type NamedFault = Omit<EdgeFault, "at"> & { readonly name: string };
+
+const refused = { code: 2, stdout: "", stderr: "RTNETLINK answers: Device or resource busy" };
+
+const silent = () => Promise.reject(new EdgeUnreachable("did not end in 30 s"));
+
+/** Ways in which an edge fails a command and is well again: the job has to come to its end. */
+export const EDGE_FAULTS: readonly NamedFault[] = [
+  { name: "a refusal", count: 1, act: async () => refused },
+  { name: "a refusal after the effect", count: 1, act: (run) => run().then(() => refused) },
+  { name: "no answer", count: 1, act: silent },
+  { name: "no answer after the effect", count: 1, act: (run) => run().then(silent) },
+  {
+    name: "an answer that is cut off",
+    count: 1,
+    act: (run) => run().then((said) => ({ ...said, stdout: said.stdout.slice(0, -9) })),
+  },
+  { name: "no answers for a while", count: 12, act: silent },
+  { name: "refusals for a while", count: 12, act: async () => refused },
+];
+
+/** Ways in which it fails until all attempts are used up, and what the job then says. */
+export const LASTING_FAULTS: readonly (NamedFault & { readonly code: string })[] = [
+  {
+    name: "refusals until attempts are used up",
+    count: Number.POSITIVE_INFINITY,
+    act: async () => refused,
+    code: "edge_refused",
+  },
+  {
+    name: "no answers until attempts are used up",
+    count: Number.POSITIVE_INFINITY,
+    act: silent,
+    code: "edge_unreachable",
+  },
+];

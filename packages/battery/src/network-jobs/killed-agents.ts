@@ -1,0 +1,138 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { EdgeNetwork } from "@kule/edge/edge-network";
+import type { SeenRuleset } from "@kule/edge/observe";
+import { wantedNetworks } from "@kule/testing/world-check/edge-invariants";
+import type { Work } from "../job-kinds/course.ts";
+import { killAtEach } from "../job-kinds/crash-batch.ts";
+import { batchesOf, holdsJob, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
+import { RegionScene } from "../job-kinds/region-scene.ts";
+import type { Subject } from "../job-kinds/scene.ts";
+import type { RowResult, RowRun } from "../row.ts";
+import type { EdgeStand } from "./edge-stand.ts";
+import { type NetworkCourse, networkCourses } from "./network-courses.ts";
+
+const BATCH = 8;
+/** A sample has one place of each step. */
+const SAMPLE_SHARE = 0;
+/** A program with fewer places than this has lost them. */
+const LEAST_PLACES = 8;
+const EDGE_MILLISECONDS = 20_000;
+/** A network is made by up to three jobs, some of them beside each other. */
+const MADE_MILLISECONDS = 120_000;
+/** Where leases are let pass, none is to pass by itself: each command of an edge takes its time on a busy machine. */
+const LEASE_SECONDS = { sample: 30, full: 10 };
+
+/** Kills agents at every place of the jobs of networks: between any two of an edge's commands, among others. */
+export function killAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
+  return RegionScene.use(
+    { leaseSeconds: LEASE_SECONDS[run.scale] },
+    async (scene) => {
+      await untilEdge(scene);
+      const violations: string[] = [];
+      const recoverySeconds: number[] = [];
+      const courses = coursesOf(run, stand);
+      const traced = await traceCrashPlaces(scene, courses, (course) => course);
+      let [cases, points, commands] = [0, 0, 0];
+      for (const [course, all] of traced) {
+        const places = all.filter(holdsJob);
+        points += places.length;
+        commands += places.filter(({ name }) => name.endsWith(".effect-done")).length;
+        if (places.length < LEAST_PLACES)
+          violations.push(`a network ${course.name} has only ${places.length} crash points`);
+        const chosen = run.scale === "full" ? places : someOfEachStep(places, SAMPLE_SHARE, run.random);
+        for (const batch of batchesOf(chosen, BATCH)) {
+          const subjects = await begun(scene, course, batch.length);
+          const before = await rulesOf(stand, subjects);
+          const result = await killAtEach(scene, course, batch, subjects, {
+            passLeases: run.scale === "sample",
+            whenKilled: () => tornRules(scene, stand, course, before),
+          });
+          cases += batch.length;
+          violations.push(...result.violations);
+          recoverySeconds.push(...result.recoverySeconds);
+          run.progress(`a network ${course.name}: ${cases} kills, ${violations.length} violations`);
+          if (violations.length > 0) return { cases, violations, recoverySeconds };
+        }
+      }
+      return {
+        cases,
+        violations,
+        recoverySeconds,
+        figures: {
+          "crash points of networks' jobs": points,
+          "of them after a command to the edge": commands,
+        },
+      };
+    },
+    stand,
+  );
+}
+
+/** A sample has the one that makes all of a network by one job. */
+function coursesOf(run: RowRun, stand: EdgeStand): readonly NetworkCourse[] {
+  const all = networkCourses(stand);
+  return run.scale === "full" ? all : all.slice(0, 1);
+}
+
+/** Networks from which the course begins, made with a healthy agent. */
+async function begun(scene: RegionScene, course: NetworkCourse, count: number): Promise<readonly Subject[]> {
+  const work: Work = (subject, kind) => scene.work(subject, kind, MADE_MILLISECONDS);
+  const agent = scene.world.startAgent({ KULE_AGENT_CONCURRENCY: "8" });
+  try {
+    return await Promise.all(Array.from({ length: count }, () => course.begin(scene, work)));
+  } finally {
+    await agent.end();
+  }
+}
+
+/** Jobs of networks are written once an agent has said that its region has an edge. */
+async function untilEdge(scene: RegionScene): Promise<void> {
+  const agent = scene.world.startAgent();
+  const deadline = performance.now() + EDGE_MILLISECONDS;
+  for (;;) {
+    const { rows } = await scene.owner.query("select 1 from region where has_edge");
+    if (rows.length > 0) return agent.end();
+    if (performance.now() > deadline)
+      throw new Error(`no agent says that there is an edge\n${agent.output()}`);
+    await delay(50);
+  }
+}
+
+type Rules = SeenRuleset["objects"];
+
+/** The rules that are in force for each; null where there is no namespace. */
+async function rulesOf(stand: EdgeStand, subjects: readonly Subject[]): Promise<Map<string, Rules | null>> {
+  const rules = new Map<string, Rules | null>();
+  for (const { network } of subjects) if (network !== "") rules.set(network, await rulesNow(stand, network));
+  return rules;
+}
+
+async function rulesNow(stand: EdgeStand, networkId: string): Promise<Rules | null> {
+  const nothing: EdgeNetwork = { networkId, generation: 1, subnets: [], gateway: null };
+  return (await stand.edge.observe(nothing)).seen?.ruleset.objects ?? null;
+}
+
+/** Whoever was killed has left the rules as they were, or as they are to be; without any, nothing is plugged in. */
+async function tornRules(
+  scene: RegionScene,
+  stand: EdgeStand,
+  { leaves, name }: NetworkCourse,
+  before: ReadonlyMap<string, Rules | null>,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const { want } of await wantedNetworks(scene.owner, scene.region)) {
+    const { rules, seen } = await stand.edge.observe(want as EdgeNetwork);
+    const old = before.get(want.networkId) ?? null;
+    if (seen === null) {
+      if (old !== null && leaves === "present") found.push(`${want.networkId} has lost its namespace`);
+      continue;
+    }
+    const { objects } = seen.ruleset;
+    const isClosed = objects.length === 0 && seen.links.length === 0;
+    const isWhole = isDeepStrictEqual(objects, rules) || (old !== null && isDeepStrictEqual(objects, old));
+    if (!isWhole && !isClosed)
+      found.push(`${want.networkId} has ${objects.length} rules of neither the old state nor the new`);
+  }
+  return found.map((text) => `a network ${name}, agents killed: ${text}`);
+}
