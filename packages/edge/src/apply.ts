@@ -1,5 +1,5 @@
-import { type EdgeLink, type LinkParent, parentName } from "./desired-links.ts";
-import { generationChain, namespaceOf, tableName, uplinkName } from "./names.ts";
+import { type EdgeLink, isPinned, type LinkParent, parentName } from "./desired-links.ts";
+import { generationChain, namespaceOf, tableName } from "./names.ts";
 import type { EdgeStep } from "./plan.ts";
 import type { NftObject } from "./render-ruleset.ts";
 import { type Command, type CommandHooks, carryOut, type Runner } from "./runner.ts";
@@ -112,11 +112,11 @@ function addLink({ name, on, mac }: EdgeLink, namespace: string): Command[] {
   }
 }
 
-/** A gateway that has said nothing for a while is not forgotten: what is for it would be flooded until it speaks. */
-function plug({ on, mac, name }: EdgeLink): Command[] {
+function plug(link: EdgeLink): Command[] {
+  const { on, mac } = link;
   if (on.kind !== "veth") return [];
   const plugged: Command = { words: ["ip", "link", "set", "dev", on.port, "master", on.bridge, "up"] };
-  if (name !== uplinkName) return [plugged];
+  if (!isPinned(link)) return [plugged];
   return [plugged, { words: ["bridge", "fdb", "replace", mac, "dev", on.port, "master", "static"] }];
 }
 

@@ -27,6 +27,12 @@ export function parentName(on: LinkParent): string {
 }
 
 /**
+ * Whether the bridge is to be told for good at which port the link's MAC is. A gateway that has said nothing for a while
+ * would be forgotten, and what is for it be flooded until it speaks.
+ */
+export const isPinned = ({ name, on }: EdgeLink): boolean => on.kind === "veth" && name === uplinkName;
+
+/**
  * The links that the network is to have; the uplink is last. The state must have been checked.
  *
  * @param isOnBridge whether the interface towards the internet is a bridge

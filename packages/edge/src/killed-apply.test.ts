@@ -109,6 +109,16 @@ describe.skipIf(part.missing)("an edge whose agent is killed", { timeout: 120_00
     throw new Error("the edge never was as wanted");
   }
 
+  /** The ports of the uplink's bridge that it was told for good of what is there: one for each gateway. */
+  async function staticPorts(): Promise<string[]> {
+    const { stdout } = await new LocalRunner().run({
+      words: ["bridge", "-j", "fdb", "show", "br", wires.wiring.uplink.interface],
+    });
+    const entries = JSON.parse(stdout) as { ifname: string; state?: string }[];
+    // One that knows VLANs has an entry for each.
+    return [...new Set(entries.filter(({ state }) => state === "static").map(({ ifname }) => ifname))];
+  }
+
   async function reach(): Promise<Record<string, boolean>> {
     await internet.arrivals();
     // Who asked for a router in vain asks again only after a second.
@@ -171,6 +181,7 @@ describe.skipIf(part.missing)("an edge whose agent is killed", { timeout: 120_00
       if (!(await apply(before, new KilledRunner(commands)))) break;
       kills += 1;
       expect(await apply(before, new LocalRunner())).toBe(false);
+      expect(await staticPorts(), `gone on after ${commands}`).toHaveLength(1);
     }
     expect(kills).toBeGreaterThan(8);
     await edge.remove(networkId);

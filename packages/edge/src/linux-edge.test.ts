@@ -69,6 +69,16 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     throw new Error(`the edge never was as wanted: ${JSON.stringify(done)}`);
   }
 
+  /** What the uplink's bridge was told of where the network's gateway is. */
+  async function pinOf(want: EdgeNetwork) {
+    const { machine, seen } = await edge.observe(want);
+    const mac = seen?.links.find(({ name }) => name === "up")?.mac;
+    // One that knows VLANs has an entry for each.
+    const pin = machine.pins.find((each) => each.mac === mac);
+    if (pin === undefined) throw new Error(`the bridge was not told of ${mac}`);
+    return pin;
+  }
+
   test("subnets of a network reach each other, and two networks with the same blocks do not", async () => {
     await converge(network("a", 201));
     await converge(network("b", 211));
@@ -186,12 +196,15 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     await inside("ip", "route", "del", "default");
     await inside("ip", "link", "set", "s272", "down");
     await inside("ip", "route", "add", "172.16.0.0/12", "via", "10.0.1.77");
+    const { mac, port } = await pinOf(want);
+    await runner.run({ words: ["bridge", "fdb", "del", mac, "dev", port, "master"] });
     const done = await converge(want);
     expect(done.map((step) => step.do)).toEqual([
       "replace-rules",
       "set",
       "bring-up",
       "bring-up",
+      "plug",
       "unroute",
       "route",
     ]);

@@ -11,6 +11,8 @@ export type SeenLink = {
   readonly mac: string;
   /** The interface outside of the namespace that it hangs on, where there is one; a bridge for a cable's other end. */
   readonly parent: string | null;
+  /** Of a cable: whether its bridge was told for good that the link's MAC is at this port. */
+  readonly isPinned: boolean;
   readonly isUp: boolean;
   /** IPv4, in slash notation. */
   readonly addresses: readonly string[];
@@ -21,6 +23,8 @@ export type SeenMachine = {
   readonly namespaces: readonly string[];
   readonly interfaces: readonly OutsideLink[];
   readonly bridges: ReadonlySet<string>;
+  /** What bridges were told for good of where MACs are: what they learn, they forget. */
+  readonly pins: readonly { readonly mac: string; readonly port: string }[];
 };
 
 type OutsideLink = {
@@ -59,8 +63,13 @@ export async function observeMachine(runner: Runner, signal?: AbortSignal): Prom
     output(runner, { words: ["bridge", "-j", "fdb", "show"] }, signal),
   ]);
   // A bridge knows itself, or its ports.
-  const masters = parsed<{ master?: string }[]>(forwarding, []).flatMap(({ master }) => master ?? []);
-  return { namespaces, interfaces: parsed<OutsideLink[]>(links, []), bridges: new Set(masters) };
+  const entries = parsed<RawEntry[]>(forwarding, []).filter(({ master }) => master !== undefined);
+  return {
+    namespaces,
+    interfaces: parsed<OutsideLink[]>(links, []),
+    bridges: new Set(entries.flatMap(({ master }) => master ?? [])),
+    pins: entries.filter(({ state }) => state === "static").map(({ mac, ifname }) => ({ mac, port: ifname })),
+  };
 }
 
 /** @returns null when the network has no namespace */
@@ -84,7 +93,7 @@ export async function observeNetwork(
   const settings = values.trim().split("\n");
   return {
     links: parsed<RawLink[]>(links, []).flatMap((link) =>
-      link.ifname === "lo" ? [] : [linkOf(link, machine.interfaces)],
+      link.ifname === "lo" ? [] : [linkOf(link, machine)],
     ),
     routes: parsed<RawRoute[]>(routes, []).map((route) => ({
       to: route.dst,
@@ -96,6 +105,7 @@ export async function observeNetwork(
   };
 }
 
+type RawEntry = { mac: string; ifname: string; master?: string; state?: string };
 type RawLink = {
   ifname: string;
   address?: string;
@@ -106,14 +116,15 @@ type RawLink = {
 };
 type RawRoute = { dst: string; gateway?: string; dev: string };
 
-function linkOf(link: RawLink, machine: readonly OutsideLink[]): SeenLink {
+function linkOf(link: RawLink, { interfaces, pins }: SeenMachine): SeenLink {
   const { ifname, flags, linkinfo, addr_info = [] } = link;
-  const other = machine.find(({ ifindex }) => ifindex === link.link_index);
+  const other = interfaces.find(({ ifindex }) => ifindex === link.link_index);
   return {
     name: ifname,
     kind: linkinfo?.info_kind ?? "",
     mac: link.address ?? "",
     parent: (linkinfo?.info_kind === "veth" ? other?.master : other?.ifname) ?? null,
+    isPinned: pins.some(({ mac, port }) => mac === link.address && port === other?.ifname),
     vlan: linkinfo?.info_kind === "vlan" ? (linkinfo.info_data?.id ?? null) : null,
     isUp: flags.includes("UP"),
     addresses: addr_info

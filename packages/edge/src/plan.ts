@@ -4,6 +4,7 @@ import {
   desiredRoute,
   desiredSettings,
   type EdgeLink,
+  isPinned,
   type LinkParent,
   parentName,
 } from "./desired-links.ts";
@@ -31,7 +32,7 @@ export type EdgeStep =
   | { readonly do: "remove-link"; readonly name: string }
   | { readonly do: "set"; readonly settings: Readonly<Record<string, string>> }
   | { readonly do: "add-link"; readonly link: EdgeLink }
-  /** The other end of its cable goes into its bridge. */
+  /** The other end of its cable goes into its bridge, which is told of a gateway's MAC. */
   | { readonly do: "plug"; readonly link: EdgeLink }
   | { readonly do: "bring-up"; readonly link: EdgeLink; readonly staleAddresses: readonly string[] }
   | { readonly do: "route"; readonly via: string; readonly device: string }
@@ -110,7 +111,8 @@ function addedLinks(links: readonly EdgeLink[], there: readonly SeenLink[]): Edg
       ];
     const staleAddresses = seen.addresses.filter((address) => address !== link.address);
     const isRight = seen.isUp && staleAddresses.length === 0 && seen.addresses.includes(link.address);
-    const isPlugged = link.on.kind !== "veth" || seen.parent === link.on.bridge;
+    const isPlugged =
+      link.on.kind !== "veth" || (seen.parent === link.on.bridge && (seen.isPinned || !isPinned(link)));
     return [
       ...(isPlugged ? [] : [{ do: "plug", link } as const]),
       ...(isRight ? [] : [{ do: "bring-up", link, staleAddresses } as const]),

@@ -4,6 +4,7 @@ import {
   desiredRoute,
   desiredSettings,
   type EdgeLink,
+  isPinned,
   parentName,
 } from "@kule/edge/desired-links";
 import type { EdgeNetwork, EdgeWiring } from "@kule/edge/edge-network";
@@ -44,7 +45,8 @@ function differencesOf({ want, rules, machine, seen }: EdgeSight, wiring: EdgeWi
   ];
 }
 
-function linkDifferences({ name, on, mac, address }: EdgeLink, { links }: SeenNetwork): string[] {
+function linkDifferences(wanted: EdgeLink, { links }: SeenNetwork): string[] {
+  const { name, on, mac, address } = wanted;
   const [link, ...more] = links.filter((each) => each.name === name);
   if (link === undefined) return [`has no link ${name}`];
   const found = [];
@@ -54,6 +56,7 @@ function linkDifferences({ name, on, mac, address }: EdgeLink, { links }: SeenNe
   if (!isDeepStrictEqual(link.addresses, [address]))
     found.push(`has the addresses ${link.addresses.join(", ")}`);
   if (link.parent !== parentName(on)) found.push(`hangs on ${link.parent}`);
+  if (isPinned(wanted) && !link.isPinned) found.push(`${parentName(on)} was not told of`);
   return found.map((text) => `has a link ${name} that ${text}`);
 }
 

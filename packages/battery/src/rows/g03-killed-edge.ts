@@ -29,6 +29,18 @@ export const row: Row = {
       ],
       expects: /killed after \d+ commands: .* came to \S+, where neither state lets it/,
     },
+    {
+      name: "port-not-read-back",
+      removes: "the look whether the uplink's bridge was told at which port a gateway is",
+      patches: [
+        {
+          file: "packages/edge/src/plan.ts",
+          find: " && (seen.isPinned || !isPinned(link))",
+          replace: " && (!seen.isPinned || link !== undefined)",
+        },
+      ],
+      expects: /killed after \d+ commands, and gone on: .* was flooded to \S+ eth\d/,
+    },
   ],
   run: runKilledEdge,
 };
