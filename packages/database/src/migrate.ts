@@ -25,6 +25,8 @@ import { gateways } from "./migrations/0022-gateways.ts";
 import { firewallQuotas } from "./migrations/0027-firewall-quotas.ts";
 import { filterDigest } from "./migrations/0028-filter-digest.ts";
 import { reservations } from "./migrations/0031-reservations.ts";
+import { invitations } from "./migrations/0038-invitations.ts";
+import { auditFilters } from "./migrations/0039-audit-filters.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -50,6 +52,8 @@ const migrations: Record<string, Migration> = {
   "0027-firewall-quotas": step(firewallQuotas),
   "0028-filter-digest": step(filterDigest),
   "0031-reservations": step(reservations),
+  "0038-invitations": step(invitations),
+  "0039-audit-filters": step(auditFilters),
 };
 
 export type MigrateOptions = {

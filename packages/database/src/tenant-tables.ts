@@ -15,4 +15,5 @@ export const tenantTables = [
   "gateway_subnet",
   "port_forward",
   "address_reservation",
+  "invitation",
 ] as const;

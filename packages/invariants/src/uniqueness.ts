@@ -125,6 +125,12 @@ export const uniqueFacts: readonly UniqueFact[] = [
   { what: "growth", table: "region_growth", columns: ["id"] },
   { what: "seen VMID", table: "region_vm", columns: ["region", "vmid"] },
   { what: "member", table: "member", columns: ["organisation_id", "user_id"] },
+  {
+    what: "open invitation",
+    table: "invitation",
+    columns: ["organisation_id", "email_key"],
+    where: "accepted_at is null and revoked_at is null",
+  },
   { what: "e-mail", table: "app_user", columns: ["email_key"] },
   { what: "organisation", table: "organisation", columns: ["slug"] },
   { what: "region number", table: "region", columns: ["number"] },

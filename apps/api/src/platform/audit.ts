@@ -15,7 +15,7 @@ export type AuditNote = {
 };
 
 /** Body fields that are secrets themselves and are never noted. */
-const secretFields = new Set(["password"]);
+const secretFields = new Set(["password", "secret"]);
 const maxDetailCharacters = 4_000;
 
 /** Writes who did what and how it ended; in the transaction of what was done. */

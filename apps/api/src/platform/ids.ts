@@ -5,6 +5,7 @@ export type IdPrefix =
   | "org"
   | "usr"
   | "mem"
+  | "inv"
   | "tok"
   | "aud"
   | "key"

@@ -34,10 +34,14 @@ export type MintedToken = {
 
 export function mintToken(kind: TokenKind): MintedToken {
   const id = newIdBody();
+  return { id: `tok_${id}`, ...mintSecret(tagOfKind[kind], id) };
+}
+
+/** What is shown once, and the hash that is kept of it. */
+export function mintSecret(tag: string, id: string): { readonly secret: string; readonly hash: Buffer } {
   const random = Array.from({ length: 32 }, () => base62[randomInt(62)]).join("");
-  const start = `kule_${tagOfKind[kind]}_${id}_${random}`;
-  const secret = withChecksum(start);
-  return { id: `tok_${id}`, secret, hash: hashToken(secret) };
+  const secret = withChecksum(`kule_${tag}_${id}_${random}`);
+  return { secret, hash: hashToken(secret) };
 }
 
 export type ParsedToken = { readonly id: string; readonly kind: TokenKind; readonly hash: Buffer };
@@ -46,8 +50,8 @@ export type ParsedToken = { readonly id: string; readonly kind: TokenKind; reado
 export function parseToken(text: string): ParsedToken | null {
   const match = tokenPattern.exec(text);
   if (match === null) return null;
-  const [, tag, id, , sum] = match;
-  if (checksum(text.slice(0, -6)) !== sum) return null;
+  const [, tag, id] = match;
+  if (!hasChecksum(text)) return null;
   const kind = (Object.keys(tagOfKind) as TokenKind[]).find((each) => tagOfKind[each] === tag);
   return kind === undefined ? null : { id: `tok_${id}`, kind, hash: hashToken(text) };
 }
@@ -61,13 +65,18 @@ export function sameHash(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-function hashToken(secret: string): Buffer {
+export function hashToken(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
 /** The text with the checksum that makes a token of it. */
 export function withChecksum(start: string): string {
   return start + checksum(start);
+}
+
+/** Whether the text ends with its own checksum. */
+export function hasChecksum(text: string): boolean {
+  return checksum(text.slice(0, -6)) === text.slice(-6);
 }
 
 function checksum(text: string): string {

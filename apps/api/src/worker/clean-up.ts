@@ -1,12 +1,14 @@
 import { sql } from "kysely";
 import { type Database, systemQuery } from "../platform/database.ts";
 import { forgetOldSessions } from "../products/consoles/store.ts";
+import { forgetOldInvitations } from "../products/identity/index.ts";
 
 /** What the clean-up took away or gave back. */
 export type Cleaned = {
   readonly idempotencyKeys: number;
   readonly loginFailures: number;
   readonly vmids: number;
+  readonly invitations: number;
   /** Console sessions that were over long ago. */
   readonly consoles: number;
 };
@@ -29,6 +31,7 @@ export async function cleanUp(connection: Database): Promise<Cleaned> {
     .where("free_after", "<", sql<Date>`clock_timestamp()`)
     .executeTakeFirst();
   return {
+    invitations: await forgetOldInvitations(connection),
     consoles: await forgetOldSessions(connection),
     idempotencyKeys: Number(keys.numDeletedRows),
     loginFailures: Number(failures.numDeletedRows),

@@ -734,6 +734,7 @@ export const tr = {
     idempotency_key_reused:
       "Bu istek başka içerikle daha önce gönderildi. Sayfayı yenileyip yeniden deneyin.",
     idempotency_in_progress: "Aynı istek şu anda işleniyor. Birazdan sayfayı yenileyin.",
+    already_invited: "Bu kişinin açık bir daveti var.",
     already_member: "Bu kişi zaten üye.",
     last_owner: "Kuruluşun son sahibi çıkarılamaz.",
     tier_forbids_egress: "Veri alt ağları internete hiçbir zaman ulaşamaz.",

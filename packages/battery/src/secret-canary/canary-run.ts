@@ -75,6 +75,15 @@ async function people({ api, secrets, region }: CanaryWorld, round: number): Pro
   );
   for (const path of ["/tokens", "/members", "/audit?limit=200", "/organisation"])
     made(await admin.get(path));
+  const guest = { email: `guest-${round}@example.org`, role: "viewer" };
+  const invited = made(await admin.post("/invitations", guest, { "Idempotency-Key": `i-${round}` }));
+  const secret = secrets.learn(`an invitation (${round})`, invited.secret);
+  await admin.post("/invitations", guest, { "Idempotency-Key": `i-${round}` });
+  const chosen = secrets.learn(`a password that a guest chose (${round})`, marked("chosen"));
+  made(await nobody.post("/auth/invitation", { secret }));
+  made(await nobody.post("/auth/invitation/accept", { secret, name: "Guest", password: chosen }));
+  await nobody.post("/auth/invitation/accept", { secret, name: "Guest", password: chosen });
+  made(await admin.get("/invitations"));
   made(await admin.post("/auth/logout"));
   await admin.get("/me");
 }

@@ -14,6 +14,7 @@ const excused: { readonly [column: string]: string } = {
   "console_session.request_id": "names a request, no row",
   "console_session.token_id": "the session outlives the token, and is ended with it",
   "idempotency_key.organisation_id": "'' for callers of no organisation",
+  "invitation.actor_id": "an invitation outlives whoever invited, as the trail does",
   "job.agent_token_id": "an agent's token, of the region",
   "job.claim_id": "made by the agent for its own call",
   "job.request_id": "names a request, no row",

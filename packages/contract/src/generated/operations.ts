@@ -27,6 +27,11 @@ export type OperationId =
   | "login"
   | "logout"
   | "getMe"
+  | "readInvitation"
+  | "acceptInvitation"
+  | "switchOrganisation"
+  | "listMyOrganisations"
+  | "joinOrganisation"
   | "getOrganisation"
   | "listOrganisations"
   | "createOrganisation"
@@ -38,6 +43,10 @@ export type OperationId =
   | "getMember"
   | "updateMember"
   | "removeMember"
+  | "listInvitations"
+  | "createInvitation"
+  | "getInvitation"
+  | "revokeInvitation"
   | "listTokens"
   | "createToken"
   | "getToken"
@@ -166,6 +175,11 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   login: {"id":"login","method":"post","path":"/auth/login","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,422,429,503]},
   logout: {"id":"logout","method":"post","path":"/auth/logout","tag":"identity","permission":"authenticated","audit":"session.close","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[204,401,409,429,503]},
   getMe: {"id":"getMe","method":"get","path":"/me","tag":"identity","permission":"authenticated","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,429,503]},
+  readInvitation: {"id":"readInvitation","method":"post","path":"/auth/invitation","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,422,429,503]},
+  acceptInvitation: {"id":"acceptInvitation","method":"post","path":"/auth/invitation/accept","tag":"identity","permission":"public","audit":"member.join","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,409,422,429,503]},
+  switchOrganisation: {"id":"switchOrganisation","method":"post","path":"/auth/switch-organisation","tag":"identity","permission":"authenticated","audit":"session.switch","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,409,422,429,503]},
+  listMyOrganisations: {"id":"listMyOrganisations","method":"get","path":"/me/organisations","tag":"identity","permission":"authenticated","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,429,503]},
+  joinOrganisation: {"id":"joinOrganisation","method":"post","path":"/me/organisations","tag":"identity","permission":"authenticated","audit":"member.join","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,409,422,429,503]},
   getOrganisation: {"id":"getOrganisation","method":"get","path":"/organisation","tag":"identity","permission":"organisation:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   listOrganisations: {"id":"listOrganisations","method":"get","path":"/organisations","tag":"identity","permission":"operator:organisations","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   createOrganisation: {"id":"createOrganisation","method":"post","path":"/organisations","tag":"identity","permission":"operator:organisations","audit":"organisation.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
@@ -177,12 +191,16 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getMember: {"id":"getMember","method":"get","path":"/members/{member_id}","tag":"identity","permission":"member:read","audit":null,"pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateMember: {"id":"updateMember","method":"patch","path":"/members/{member_id}","tag":"identity","permission":"member:manage","audit":"member.update","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   removeMember: {"id":"removeMember","method":"delete","path":"/members/{member_id}","tag":"identity","permission":"member:manage","audit":"member.remove","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
+  listInvitations: {"id":"listInvitations","method":"get","path":"/invitations","tag":"identity","permission":"member:manage","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","status"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  createInvitation: {"id":"createInvitation","method":"post","path":"/invitations","tag":"identity","permission":"member:manage","audit":"invitation.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
+  getInvitation: {"id":"getInvitation","method":"get","path":"/invitations/{invitation_id}","tag":"identity","permission":"member:manage","audit":null,"pathParameters":["invitation_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
+  revokeInvitation: {"id":"revokeInvitation","method":"delete","path":"/invitations/{invitation_id}","tag":"identity","permission":"member:manage","audit":"invitation.revoke","pathParameters":["invitation_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   listTokens: {"id":"listTokens","method":"get","path":"/tokens","tag":"identity","permission":"token:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createToken: {"id":"createToken","method":"post","path":"/tokens","tag":"identity","permission":"token:manage","audit":"token.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getToken: {"id":"getToken","method":"get","path":"/tokens/{token_id}","tag":"identity","permission":"token:read","audit":null,"pathParameters":["token_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   revokeToken: {"id":"revokeToken","method":"delete","path":"/tokens/{token_id}","tag":"identity","permission":"token:manage","audit":"token.revoke","pathParameters":["token_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   rotateToken: {"id":"rotateToken","method":"post","path":"/tokens/{token_id}/rotate","tag":"identity","permission":"token:manage","audit":"token.rotate","pathParameters":["token_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"optional","statuses":[201,400,401,403,404,409,422,429,503]},
-  listAudit: {"id":"listAudit","method":"get","path":"/audit","tag":"identity","permission":"audit:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","action","resource"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  listAudit: {"id":"listAudit","method":"get","path":"/audit","tag":"identity","permission":"audit:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","action","resource","actor","outcome","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getCatalog: {"id":"getCatalog","method":"get","path":"/catalog","tag":"catalog","permission":"catalog:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   checkCatalog: {"id":"checkCatalog","method":"post","path":"/catalog/check","tag":"catalog","permission":"catalog:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":"required","statuses":[200,400,401,403,422,429,503]},
   listRegions: {"id":"listRegions","method":"get","path":"/regions","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":[],"queryParameters":["limit","cursor"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},

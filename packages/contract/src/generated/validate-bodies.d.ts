@@ -9,11 +9,16 @@ export type ValidatorError = {
 };
 export type Validator = ((data: unknown) => boolean) & { errors?: readonly ValidatorError[] | null };
 export const login: Validator;
+export const readInvitation: Validator;
+export const acceptInvitation: Validator;
+export const switchOrganisation: Validator;
+export const joinOrganisation: Validator;
 export const createOrganisation: Validator;
 export const updateOrganisation: Validator;
 export const setQuotas: Validator;
 export const addMember: Validator;
 export const updateMember: Validator;
+export const createInvitation: Validator;
 export const createToken: Validator;
 export const rotateToken: Validator;
 export const checkCatalog: Validator;

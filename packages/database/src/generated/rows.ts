@@ -232,6 +232,23 @@ export interface InvariantReport {
   violations: Json;
 }
 
+export interface Invitation {
+  accepted_at: Timestamp | null;
+  actor_id: string | null;
+  actor_name: string | null;
+  actor_type: string;
+  created_at: Generated<Timestamp>;
+  email: string;
+  email_key: Generated<string>;
+  expires_at: Timestamp;
+  id: string;
+  invited_by_user_id: string | null;
+  organisation_id: string;
+  revoked_at: Timestamp | null;
+  role: string;
+  secret_hash: Buffer;
+}
+
 export interface IpPool {
   created_at: Generated<Timestamp>;
   description: Generated<string>;
@@ -688,6 +705,7 @@ export interface DB {
   gateway_subnet: GatewaySubnet;
   idempotency_key: IdempotencyKey;
   invariant_report: InvariantReport;
+  invitation: Invitation;
   ip_pool: IpPool;
   ip_pool_range: IpPoolRange;
   job: Job;

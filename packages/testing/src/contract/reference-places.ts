@@ -5,6 +5,7 @@ import { allOperations, bodySchema, type JsonSchema, parametersOf, resolved } fr
 export type ReferenceKind =
   | "organisation"
   | "member"
+  | "invitation"
   | "token"
   | "agent_token"
   | "region"
@@ -40,6 +41,7 @@ export type ReferencePlace = {
 const pathKinds: { readonly [name: string]: ReferenceKind } = {
   organisation_id: "organisation",
   member_id: "member",
+  invitation_id: "invitation",
   token_id: "token",
   region: "region",
   ssh_key_id: "ssh_key",
@@ -63,7 +65,8 @@ const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
   resource: "resource",
   cursor: "cursor",
   region: "region",
-  // These name nothing that somebody could own.
+  // These name nothing that somebody could own; an actor is looked for in the organisation's own trail only.
+  actor: null,
   action: null,
   dry_run: null,
   fresh: null,
@@ -74,6 +77,7 @@ const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
   limit: null,
   name: null,
   of: null,
+  outcome: null,
   purge: null,
   q: null,
   // Operators' filter: no organisation's server is foreign to them.

@@ -3,6 +3,7 @@ import type { Audit } from "@kule/database/generated/rows";
 import type { Selectable } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
 import { fetchPage, type Page } from "../../platform/pagination.ts";
+import { timeOf } from "../../platform/time-parameter.ts";
 
 export type AuditRow = Selectable<Audit>;
 
@@ -18,6 +19,10 @@ export function listAudit(
       : db.selectFrom("audit").selectAll().where("organisation_id", "=", organisationId);
   if (query.action !== undefined) rows = rows.where("action", "=", query.action);
   if (query.resource !== undefined) rows = rows.where("resource", "=", query.resource);
+  if (query.actor !== undefined) rows = rows.where("actor_id", "=", query.actor);
+  if (query.outcome !== undefined) rows = rows.where("outcome", "=", query.outcome);
+  if (query.from !== undefined) rows = rows.where("at", ">=", timeOf("from", query.from));
+  if (query.to !== undefined) rows = rows.where("at", "<", timeOf("to", query.to));
   return fetchPage(rows, {
     list: "audit",
     limit: query.limit ?? 50,

@@ -4,6 +4,8 @@ import type { Tx } from "../../platform/database.ts";
 import { conflict, NotFound } from "../../platform/errors.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { noContent, type Reply, reply } from "../../platform/reply.ts";
+import { revokeInvitationsOfToken, withdrawnNote } from "./invitation-store.ts";
+import { lockOrganisation } from "./organisation-store.ts";
 import { requirePermissionsWithinReach, requireRoleWithinReach } from "./privilege.ts";
 import { expireTokenRow, issueToken, lockToken, revokeTokenRow, type TokenOwner } from "./token-store.ts";
 import { viewToken } from "./view.ts";
@@ -15,8 +17,16 @@ export async function endToken(request: ApiRequest, owner: TokenOwner, id: strin
   const answer = await mutation(request, async (tx): Promise<Outcome> => {
     const token = await lockedToken(tx, owner, id);
     if (token.role !== null) requireRoleWithinReach(request, token.role);
+    const organisationId = token.organisation_id;
+    // In one order with those who accept what the token has invited to.
+    if (organisationId !== null) await lockOrganisation(tx, organisationId);
     await revokeTokenRow(tx, id);
-    return { reply: noContent(), resource: id, details: { name: token.name } };
+    const withdrawn = organisationId === null ? [] : await revokeInvitationsOfToken(tx, organisationId, id);
+    return {
+      reply: noContent(),
+      resource: id,
+      details: { name: token.name, ...withdrawnNote(withdrawn) },
+    };
   });
   request.deps.tokens.forgetCallers();
   return answer;

@@ -1,5 +1,6 @@
 /** What other products and commands may use of identity. */
 export { endToken, replaceToken } from "./end-token.ts";
+export { forgetOldInvitations } from "./invitation-store.ts";
 export { findUserByEmail, insertMember, insertUser, listMemberships } from "./member-store.ts";
 export {
   findOrganisation,

@@ -60,6 +60,17 @@ export async function findMemberOfUser(
   return row ?? null;
 }
 
+export async function findMemberByEmail(
+  tx: Tx,
+  organisationId: string,
+  email: string,
+): Promise<MemberRow | null> {
+  const row = await members(tx, organisationId)
+    .where("app_user.email_key", "=", sql<string>`lower(${email}::text)`)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
 /** How many owners the organisation has. Exact only under the organisation's lock. */
 export async function countOwners(tx: Tx, organisationId: string): Promise<number> {
   const row = await tx

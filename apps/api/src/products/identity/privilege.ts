@@ -24,6 +24,17 @@ export function requireRoleWithinReach(request: ApiRequest, role: string): void 
 }
 
 /**
+ * The same under a lock, by the role that the caller's user has by now.
+ *
+ * @param roleNow null when they are no member any more
+ * @throws Forbidden
+ */
+export function requireStillWithinReach(request: ApiRequest, roleNow: string | null, role: string): void {
+  if (roleNow !== null && roleAtMost(role as OrganisationRole, roleNow as OrganisationRole)) return;
+  throw new Forbidden([request.operation.permission]);
+}
+
+/**
  * A token whose secret the caller gets may do nothing that the caller may not: otherwise a narrow token that can
  * manage tokens would be as good as an owner's.
  *

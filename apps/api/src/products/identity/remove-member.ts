@@ -2,12 +2,13 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
+import { revokeInvitationsOfUser, withdrawnNote } from "./invitation-store.ts";
 import { deleteMember, type MemberRow } from "./member-store.ts";
 import { requireRoleWithinReach } from "./privilege.ts";
 import { revokeTokensOfUser } from "./token-store.ts";
 import { lockMember, requireAnotherOwner } from "./update-member.ts";
 
-/** Removes a member; their sessions and the tokens they minted here end with it. */
+/** Removes a member; their sessions, the tokens they minted here and what they invited to end with it. */
 export async function removeMember(request: ApiRequest<"removeMember">, found: MemberRow): Promise<Reply> {
   const answer = await mutation(request, (tx) => remove(request, tx, found.id));
   request.deps.tokens.forgetCallers();
@@ -21,9 +22,15 @@ async function remove(request: ApiRequest<"removeMember">, tx: Tx, id: string): 
   if (member.role === "owner") await requireAnotherOwner(tx, organisationId, id);
   await deleteMember(tx, organisationId, id);
   const revoked = await revokeTokensOfUser(tx, organisationId, member.user_id);
+  const withdrawn = await revokeInvitationsOfUser(tx, organisationId, member.user_id);
   return {
     reply: noContent(),
     resource: id,
-    details: { user_id: member.user_id, role: member.role, tokens_revoked: revoked },
+    details: {
+      user_id: member.user_id,
+      role: member.role,
+      tokens_revoked: revoked,
+      ...withdrawnNote(withdrawn),
+    },
   };
 }

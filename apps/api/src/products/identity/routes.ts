@@ -2,27 +2,46 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
+import { acceptInvitation } from "./accept-invitation.ts";
 import { addMember, checkAddMember } from "./add-member.ts";
 import { listAudit } from "./audit-store.ts";
+import { createInvitation } from "./create-invitation.ts";
 import { createOrganisation } from "./create-organisation.ts";
 import { checkCreateToken, createToken } from "./create-token.ts";
 import { endToken, replaceToken } from "./end-token.ts";
+import { findInvitation, listInvitations } from "./invitation-store.ts";
+import { checkSecret, offered, organisationOf } from "./join.ts";
+import { joinOrganisation } from "./join-organisation.ts";
+import { listMyOrganisations } from "./list-my-organisations.ts";
 import { login } from "./login.ts";
 import { logout } from "./logout.ts";
 import { findMember, listMembers } from "./member-store.ts";
 import { findOrganisation, listOrganisations } from "./organisation-store.ts";
 import { removeMember } from "./remove-member.ts";
+import { revokeInvitation } from "./revoke-invitation.ts";
+import { switchOrganisation } from "./switch-organisation.ts";
 import { findToken, listTokens, type TokenOwner } from "./token-store.ts";
 import { updateMember } from "./update-member.ts";
 import { updateOrganisation } from "./update-organisation.ts";
-import { viewAuditEntry, viewMe, viewMember, viewOrganisation, viewToken } from "./view.ts";
+import {
+  viewAuditEntry,
+  viewInvitation,
+  viewMe,
+  viewMember,
+  viewOrganisation,
+  viewOrganisationRef,
+  viewToken,
+} from "./view.ts";
 
 export function mountIdentity(api: Api): void {
   operation(api, "login", { handle: login });
   operation(api, "logout", { handle: logout });
   operation(api, "getMe", { handle: async ({ caller }) => reply(200, viewMe(caller)) });
+  operation(api, "switchOrganisation", { handle: switchOrganisation });
+  operation(api, "listMyOrganisations", { handle: listMyOrganisations });
   mountOrganisations(api);
   mountMembers(api);
+  mountInvitations(api);
   mountTokens(api);
   operation(api, "listAudit", {
     organisation: "optional",
@@ -72,6 +91,38 @@ function mountMembers(api: Api): void {
   operation(api, "getMember", { find, handle: async (_request, member) => reply(200, viewMember(member)) });
   operation(api, "updateMember", { find, handle: updateMember });
   operation(api, "removeMember", { find, handle: removeMember });
+}
+
+function mountInvitations(api: Api): void {
+  const find = (request: ApiRequest<"getInvitation" | "revokeInvitation">) =>
+    findInvitation(request.db, request.organisationId, request.pathId("invitation_id", "inv"));
+
+  operation(api, "listInvitations", {
+    handle: async (request) => {
+      const page = await listInvitations(request.db, request.organisationId, request.query);
+      return reply(200, { items: page.rows.map(viewInvitation), next_cursor: page.nextCursor });
+    },
+  });
+  operation(api, "createInvitation", { mutate: createInvitation });
+  operation(api, "getInvitation", {
+    find,
+    handle: async (_request, invitation) => reply(200, viewInvitation(invitation)),
+  });
+  operation(api, "revokeInvitation", { find, mutate: revokeInvitation });
+  operation(api, "readInvitation", {
+    handle: async (request) => {
+      const invitation = await offered(request, request.body.secret);
+      return reply(200, {
+        organisation: viewOrganisationRef(organisationOf(invitation)),
+        email: invitation.email,
+        role: invitation.role,
+        invited_by: invitation.actor_name,
+        expires_at: invitation.expires_at.toISOString(),
+      });
+    },
+  });
+  operation(api, "acceptInvitation", { check: checkSecret, handle: acceptInvitation });
+  operation(api, "joinOrganisation", { check: checkSecret, handle: joinOrganisation });
 }
 
 function mountTokens(api: Api): void {

@@ -66,6 +66,36 @@ export async function issueToken(connection: Database | Tx, token: NewToken): Pr
   return { row, secret: minted.secret };
 }
 
+export type Successor = { readonly id: string; readonly secret: string; readonly expiresAt: Date };
+
+/**
+ * A session in another organisation, otherwise as the one that it follows, its end included. Null when that one has
+ * ended meanwhile.
+ */
+export async function succeedSession(
+  tx: Tx,
+  tokenId: string,
+  organisationId: string,
+): Promise<Successor | null> {
+  const sessions = systemQuery(tx, "a session is followed by one of another organisation of its user");
+  const row = await sessions
+    .selectFrom("token")
+    .selectAll()
+    .where("id", "=", tokenId)
+    .where("kind", "=", "session")
+    .where("revoked_at", "is", null)
+    .where("expires_at", ">", sql<Date>`clock_timestamp()`)
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined || row.expires_at === null) return null;
+  const { id, secret, hash } = mintToken("session");
+  await sessions
+    .insertInto("token")
+    .values({ ...row, id, secret_hash: hash, organisation_id: organisationId, last_used_at: null })
+    .execute();
+  return { id, secret, expiresAt: row.expires_at };
+}
+
 /** Which tokens somebody manages: an organisation's, the operators', or a region's agents'. */
 export type TokenOwner =
   | { readonly kind: "organisation"; readonly organisationId: string }

@@ -1,8 +1,10 @@
+import { organisationRoles, roleAtMost } from "@kule/rules/identity/permissions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { type Conflict, conflict, NotFound } from "../../platform/errors.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
+import { revokeInvitationsOfUser, withdrawnNote } from "./invitation-store.ts";
 import { countOwners, findMember, type MemberRow, updateMemberRole } from "./member-store.ts";
 import { lockOrganisation } from "./organisation-store.ts";
 import { requireRoleWithinReach } from "./privilege.ts";
@@ -22,10 +24,12 @@ async function update(request: ApiRequest<"updateMember">, tx: Tx, id: string): 
   requireRoleWithinReach(request, member.role);
   if (member.role === "owner" && body.role !== "owner") await requireAnotherOwner(tx, organisationId, id);
   await updateMemberRole(tx, organisationId, id, body.role);
+  const beyond = organisationRoles.filter((role) => !roleAtMost(role, body.role));
+  const withdrawn = await revokeInvitationsOfUser(tx, organisationId, member.user_id, beyond);
   return {
     reply: reply(200, viewMember({ ...member, role: body.role })),
     resource: id,
-    details: { from: member.role },
+    details: { from: member.role, ...withdrawnNote(withdrawn) },
   };
 }
 

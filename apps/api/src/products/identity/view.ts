@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Caller } from "../../platform/caller.ts";
 import { type TokenKind, tokenPrefix } from "../../platform/tokens.ts";
 import type { AuditRow } from "./audit-store.ts";
+import type { InvitationRow } from "./invitation-store.ts";
 import type { MemberRow } from "./member-store.ts";
 import type { OrganisationRow } from "./organisation-store.ts";
 import type { TokenRow } from "./token-store.ts";
@@ -50,6 +51,24 @@ export function viewMember(row: MemberRow): Schemas["Member"] {
     user: { id: row.user_id, email: row.email, name: row.name },
     role: row.role as Schemas["Role"],
     created_at: row.created_at.toISOString(),
+  };
+}
+
+export function viewInvitation(row: InvitationRow): Schemas["Invitation"] {
+  return {
+    id: row.id,
+    email: row.email,
+    role: row.role as Schemas["Role"],
+    status: row.status,
+    invited_by: {
+      type: row.actor_type as Schemas["Actor"]["type"],
+      id: row.actor_id,
+      name: row.actor_name,
+    },
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at.toISOString(),
+    accepted_at: row.accepted_at?.toISOString() ?? null,
+    revoked_at: row.revoked_at?.toISOString() ?? null,
   };
 }
 

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Database } from "../../platform/database.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
+import { timeOf } from "../../platform/time-parameter.ts";
 
 /** What usage of any form can be cut down to. */
 export type UsageFilters = {
@@ -23,14 +24,6 @@ export function usageCondition(
   if (kind !== undefined) conditions.push(sql`${column("kind")} = any (${[...kind]}::text[])`);
   if (label_selector !== undefined) conditions.push(labelCondition(label_selector, `${table}.labels`));
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`;
-}
-
-/** The contract's format lets leap seconds pass, which are no time for Date. */
-export function timeOf(parameter: string, text: string): Date {
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime()))
-    throw new Invalid([fieldError(parameter, "invalid_format", "is not a time that can be compared")]);
-  return time;
 }
 
 /** Half-open. As texts that Postgres reads, so that no microsecond is lost. */

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import type { Database } from "../../platform/database.ts";
 import { fetchPage } from "../../platform/pagination.ts";
-import { timeOf, type UsageFilters, usageCondition } from "./filters.ts";
+import { timeOf } from "../../platform/time-parameter.ts";
+import { type UsageFilters, usageCondition } from "./filters.ts";
 
 type ListQuery = UsageFilters & {
   readonly from?: string;

@@ -178,4 +178,4 @@ function isUnprotectRefused({ operation, body }: FuzzCase, actor: FuzzActor, tex
 }
 
 /** Operations that look at the role that is given or taken, too. */
-const isPrivilege = (id: string) => /Member$|Token$/.test(id);
+const isPrivilege = (id: string) => /Member$|Token$|Invitation$/.test(id);

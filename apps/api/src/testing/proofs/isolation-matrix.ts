@@ -41,8 +41,11 @@ export async function runIsolationMatrix(
 ): Promise<MatrixReport> {
   const { places, unsorted } = referencePlaces();
   const chosen = places.filter(
-    // A login is no call of anybody; it has a test of its own.
-    (place) => place.operation !== "login" && (selection.place?.(place) ?? true),
+    // A login is no call of anybody, and only sessions are switched; they have tests of their own.
+    (place) =>
+      place.operation !== "login" &&
+      place.operation !== "switchOrganisation" &&
+      (selection.place?.(place) ?? true),
   );
   // Filters first: later refusals leave what was asked for in one's own audit trail.
   chosen.sort((one, other) => Number(other.where === "query") - Number(one.where === "query"));
@@ -233,6 +236,7 @@ function absentId(place: ReferencePlace): string {
 const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   organisation: "org",
   member: "mem",
+  invitation: "inv",
   token: "tok",
   agent_token: "tok",
   ssh_key: "key",

@@ -3,6 +3,7 @@ import type { OperationId } from "@kule/contract/schemas";
 import { newId } from "../../platform/ids.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { TestAgent } from "../test-agent.ts";
+import { sessionFor } from "./of-sessions.ts";
 import type { OperationCall } from "./operation-call.ts";
 import { recipes } from "./recipes.ts";
 import { emptyEdgeQueue } from "./region-agent.ts";
@@ -34,9 +35,12 @@ const again: { readonly [id in OperationId]?: Make } = {
     const { email, password } = await tenant.addMember();
     return { path: {}, body: { email, password }, caller: new ApiCaller(tenant.owner.app, null) };
   },
-  logout: async ({ tenant }, { world }) => ({
+  logout: async (side, all) => ({ path: {}, ...(await sessionFor("logout", side, all)) }),
+  joinOrganisation: async (side, all) => ({ path: {}, ...(await sessionFor("joinOrganisation", side, all)) }),
+  switchOrganisation: async (side, all) => ({
     path: {},
-    caller: await tenant.signIn(world, await tenant.addMember()),
+    body: { organisation_id: side.tenant.id },
+    ...(await sessionFor("switchOrganisation", side, all)),
   }),
   updateOrganisation: async ({ tenant }, { world }, count) => {
     const path = { organisation_id: tenant.id };
@@ -198,7 +202,12 @@ const more: readonly (readonly [OperationId, string, Make])[] = [
 ];
 
 /** Asked with a body, and change nothing. */
-const questions: ReadonlySet<OperationId> = new Set(["checkCatalog", "explainNetwork", "testFirewall"]);
+const questions: ReadonlySet<OperationId> = new Set([
+  "checkCatalog",
+  "explainNetwork",
+  "readInvitation",
+  "testFirewall",
+]);
 
 /** Every mutating operation of the contract, by its recipe, and the other ways in which some of them write. */
 export function mutationCases(): MutationCase[] {

@@ -2,7 +2,7 @@ import type { OperationInfo } from "@kule/contract/schemas";
 import { allOperations } from "@kule/testing/contract/contract-schema";
 import pg from "pg";
 import { parseToken } from "../../platform/tokens.ts";
-import type { ApiCaller } from "../api-caller.ts";
+import { ApiCaller } from "../api-caller.ts";
 import { openReplica, type Replica } from "../api-world.ts";
 import { infoOf, type Provocations } from "./provocations.ts";
 import { recipes } from "./recipes.ts";
@@ -32,6 +32,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await owner.post(`/tokens/${revoked.id}/rotate`, {});
   const member = await tenant.addMember();
   await owner.post("/members", { email: member.email, name: "again", role: "viewer" });
+  await provokeJoining(all);
   await provokeLastOwner(all);
   const key = tenant.sshKeyBody();
   const kept = made(await owner.post("/ssh-keys", key)).id;
@@ -185,6 +186,22 @@ async function provokePoolConflicts({ world: { operator }, a }: TwoOrganisations
   await operator.post(`${path}/allocations`, { organisation_id: tenant.id, count: 65_536 });
   const { address } = made(await tenant.owner.get(`/public-ips/${standing.public_ip}`));
   await operator.delete(`${path}/allocations/${address}`);
+}
+
+/** People who are invited and cannot join. */
+async function provokeJoining({ a: { tenant } }: TwoOrganisations): Promise<void> {
+  const { owner } = tenant;
+  const nobody = new ApiCaller(owner.app, null);
+  const invited = await tenant.addInvitation();
+  await owner.post("/invitations", { email: invited.email, role: "viewer" });
+  // A token is no session.
+  await owner.post("/me/organisations", { secret: invited.secret });
+  await owner.post("/auth/switch-organisation", { organisation_id: tenant.id });
+  const added = made(await owner.post("/members", { email: invited.email, name: "Faster", role: "viewer" }));
+  const accept = (password: string) =>
+    nobody.post("/auth/invitation/accept", { secret: invited.secret, name: "Me", password });
+  await accept("not my password at all");
+  await accept(added.initial_password);
 }
 
 /** An organisation with one owner who is a person, and nobody else who could be it. */

@@ -17,6 +17,7 @@ const standing =
   (
     kind:
       | "member"
+      | "invitation"
       | "token"
       | "ssh_key"
       | "network"
@@ -75,6 +76,17 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   getReadiness: {},
   login: { body: () => ({ email: "nobody@example.org", password: "wrong" }) },
   logout: {},
+  readInvitation: { body: async ({ tenant }) => ({ secret: (await tenant.addInvitation()).secret }) },
+  acceptInvitation: {
+    body: async ({ tenant }) => ({
+      secret: (await tenant.addInvitation()).secret,
+      name: tenant.name(),
+      password: "correct horse battery",
+    }),
+  },
+  switchOrganisation: { body: ({ tenant }) => ({ organisation_id: tenant.id }) },
+  listMyOrganisations: {},
+  joinOrganisation: { body: async ({ tenant }) => ({ secret: (await tenant.addInvitation()).secret }) },
   getMe: {},
   getOrganisation: {},
   listOrganisations: {},
@@ -91,6 +103,10 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   getMember: { path: standing("member") },
   updateMember: { path: standing("member"), body: () => ({ role: "viewer" }) },
   removeMember: { path: async ({ tenant }) => ({ member_id: (await tenant.addMember()).id }) },
+  listInvitations: {},
+  createInvitation: { body: () => ({ email: `${newId("usr")}@example.org`, role: "viewer" }) },
+  getInvitation: { path: standing("invitation") },
+  revokeInvitation: { path: async ({ tenant }) => ({ invitation_id: (await tenant.addInvitation()).id }) },
   listTokens: {},
   createToken: { body: ({ tenant }) => ({ name: tenant.name(), role: "viewer" }) },
   getToken: { path: standing("token") },

@@ -294,6 +294,13 @@ export class Tenant {
     return { id: added.member.id, email, password: added.initial_password };
   }
 
+  /** Somebody who is new to the installation. */
+  async addInvitation(role: Role = "viewer"): Promise<{ id: string; email: string; secret: string }> {
+    const email = `${this.mark}-${randomUUID()}@example.org`;
+    const { invitation, secret } = made(await this.owner.post("/invitations", { email, role }));
+    return { id: invitation.id, email, secret };
+  }
+
   async addToken(role: Role = "viewer"): Promise<{ id: string; secret: string }> {
     const minted = made(await this.owner.post("/tokens", { name: this.name(), role }));
     return { id: minted.token.id, secret: minted.secret };

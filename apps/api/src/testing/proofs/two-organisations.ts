@@ -13,6 +13,7 @@ import { made, Tenant, type TenantRegion } from "./tenant.ts";
 export type Standing = {
   readonly organisation: string;
   readonly member: string;
+  readonly invitation: string;
   readonly token: string;
   readonly ssh_key: string;
   readonly network: string;
@@ -281,6 +282,7 @@ async function openSide(
   await tenant.addReservation(network, subnet);
   await tenant.addSshKey();
   await tenant.addMember();
+  await tenant.addInvitation();
   await tenant.addRunningServer({ subnet_id: subnet });
   await tenant.addPublicIp();
   await openScreen(world, tenant, server);
@@ -292,6 +294,7 @@ async function openSide(
   const standing: Standing = {
     organisation: tenant.id,
     member: (await tenant.addMember()).id,
+    invitation: (await tenant.addInvitation()).id,
     token: (await tenant.addToken()).id,
     ssh_key: sshKey,
     network,

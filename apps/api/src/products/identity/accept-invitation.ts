@@ -1,0 +1,52 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { Unauthorized } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { hashPassword, verifyPassword } from "../../platform/passwords.ts";
+import type { Reply } from "../../platform/reply.ts";
+import { actInOrganisationOf, join, offered } from "./join.ts";
+import { beginLogin } from "./login-limit.ts";
+import { findUserByEmail, insertUser, type UserRow } from "./member-store.ts";
+
+/**
+ * Joins as the person with the invited e-mail: new here with the password that is given, or known by it. Both take one
+ * hash, and both count as an attempt to log in, so the secret of an invitation is no way to guess a password faster.
+ */
+export async function acceptInvitation(request: ApiRequest<"acceptInvitation">): Promise<Reply> {
+  const { secret, name, password } = request.body;
+  const invitation = await offered(request, secret);
+  const attempt = await beginLogin(request.db, invitation.email, request.sourceAddress);
+  const known = await findUserByEmail(request.db, invitation.email);
+  const passwordHash = known === null ? await hashPassword(password) : null;
+  if (known !== null && !(await verifyPassword(password, known.password_hash))) throw wrong();
+  await attempt.succeeded();
+
+  actInOrganisationOf(request, invitation);
+  return mutation(request, async (tx) => {
+    const user = known ?? (await addUser(tx, { email: invitation.email, name, passwordHash }));
+    request.established.actor = {
+      type: user.is_operator ? "operator" : "user",
+      id: user.id,
+      name: user.name,
+    };
+    const joined = await join(tx, invitation, user.id);
+    return { ...joined, details: { ...joined.details, new_user: known === null } };
+  });
+}
+
+async function addUser(
+  tx: Tx,
+  person: { readonly email: string; readonly name: string; readonly passwordHash: string | null },
+): Promise<UserRow> {
+  const { email, name, passwordHash } = person;
+  if (passwordHash === null) throw new Error("a new person has no password");
+  const user = await insertUser(tx, { id: newId("usr"), email, name, password_hash: passwordHash });
+  // Somebody has become a user with this e-mail a moment ago, and nobody has looked whether this is their password.
+  if (user === null) throw wrong();
+  return user;
+}
+
+function wrong(): Unauthorized {
+  return new Unauthorized("the e-mail or the password is wrong");
+}

@@ -1,0 +1,66 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { conflict } from "../../platform/errors.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import { mintInvitation } from "./invitation-secret.ts";
+import { findInvitation, findOpenInvitation, insertInvitation } from "./invitation-store.ts";
+import { findMemberByEmail, findMemberOfUser } from "./member-store.ts";
+import { lockOrganisation } from "./organisation-store.ts";
+import { requireRoleWithinReach, requireStillWithinReach } from "./privilege.ts";
+import { viewInvitation } from "./view.ts";
+
+const usualDays = 7;
+
+/** Invites. Looks at the organisation's own members and invitations only: whether the e-mail has an account is not asked. */
+export async function createInvitation(request: ApiRequest<"createInvitation">, tx: Tx): Promise<Outcome> {
+  const { body, caller, organisationId } = request;
+  requireRoleWithinReach(request, body.role);
+  // Under the lock of those who remove members: nothing is invited to by somebody who has just been removed.
+  await lockOrganisation(tx, organisationId);
+  const inviter = caller.isOperator ? null : caller.user;
+  if (inviter !== null) {
+    const membership = await findMemberOfUser(tx, organisationId, inviter.id);
+    requireStillWithinReach(request, membership?.role ?? null, body.role);
+  }
+  const member = await findMemberByEmail(tx, organisationId, body.email);
+  if (member !== null)
+    throw conflict("already_member", "not_yet_a_member", "this person already belongs to the organisation", {
+      resource: member.id,
+      fix: `change the role: PATCH /members/${member.id}`,
+    });
+  const open = await findOpenInvitation(tx, organisationId, body.email);
+  if (open !== null)
+    throw conflict("already_invited", "not_yet_invited", "this person has an open invitation", {
+      resource: open.id,
+      fix: `withdraw it for a new one: DELETE /invitations/${open.id}`,
+    });
+
+  const { id, secret, hash } = mintInvitation();
+  await insertInvitation(
+    tx,
+    {
+      id,
+      organisation_id: organisationId,
+      email: body.email,
+      role: body.role,
+      secret_hash: hash,
+      actor_type: caller.actor.type,
+      actor_id: caller.actor.id,
+      actor_name: caller.actor.name,
+      invited_by_user_id: inviter?.id ?? null,
+    },
+    body.expires_in_days ?? usualDays,
+  );
+  const invitation = await findInvitation(tx, organisationId, id);
+  if (invitation === null) throw new Error("an invitation that was just written could not be found");
+  return {
+    reply: reply(
+      201,
+      { invitation: viewInvitation(invitation), secret },
+      { Location: `/api/v1/invitations/${id}` },
+    ),
+    resource: id,
+    secretFields: ["secret"],
+  };
+}

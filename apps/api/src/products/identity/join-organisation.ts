@@ -1,0 +1,21 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { conflict } from "../../platform/errors.ts";
+import { mutation } from "../../platform/mutation.ts";
+import type { Reply } from "../../platform/reply.ts";
+import { actInOrganisationOf, join, offered } from "./join.ts";
+import { userOfSession } from "./session-only.ts";
+
+/** The user of a session joins by an invitation of their own. */
+export async function joinOrganisation(request: ApiRequest<"joinOrganisation">): Promise<Reply> {
+  const user = userOfSession(request);
+  const invitation = await offered(request, request.body.secret);
+  if (invitation.email.toLowerCase() !== user.email.toLowerCase())
+    throw conflict(
+      "invalid_state",
+      "invitation_is_for_you",
+      "the invitation is for another e-mail than this session's",
+      { resource: invitation.id, fix: "log in as the person who is invited" },
+    );
+  actInOrganisationOf(request, invitation);
+  return mutation(request, (tx) => join(tx, invitation, user.id));
+}

@@ -1,0 +1,83 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Outcome } from "../../platform/mutation.ts";
+import { reply } from "../../platform/reply.ts";
+import {
+  acceptInvitationRow,
+  findInvitation,
+  findOffered,
+  type OfferedInvitation,
+} from "./invitation-store.ts";
+import { findMember, findMemberOfUser, insertMember } from "./member-store.ts";
+import { lockOrganisation } from "./organisation-store.ts";
+import { viewMember, viewOrganisationRef } from "./view.ts";
+
+/** One text for every secret that opens nothing, whatever the reason. */
+export function noInvitation(): FieldError {
+  return fieldError("/secret", "not_found", "no open invitation has this secret");
+}
+
+export async function checkSecret(
+  request: ApiRequest,
+  body: { readonly secret?: string },
+): Promise<FieldError[]> {
+  if (body.secret === undefined) return [];
+  return (await findOffered(request.db, body.secret)) === null ? [noInvitation()] : [];
+}
+
+/** @throws Invalid for a secret that opens nothing */
+export async function offered(request: ApiRequest, secret: string): Promise<OfferedInvitation> {
+  const invitation = await findOffered(request.db, secret);
+  if (invitation === null) throw new Invalid([noInvitation()]);
+  return invitation;
+}
+
+/** From here on the request acts in the organisation that it joins: its row-level security, its audit trail. */
+export function actInOrganisationOf(request: ApiRequest, invitation: OfferedInvitation): void {
+  request.established.organisation = {
+    ...organisationOf(invitation),
+    status: invitation.organisation_status === "suspended" ? "suspended" : "active",
+  };
+}
+
+export function organisationOf(invitation: OfferedInvitation) {
+  return {
+    id: invitation.organisation_id,
+    slug: invitation.organisation_slug,
+    name: invitation.organisation_name,
+  };
+}
+
+/**
+ * Makes a member of the person, once: of two who use the secret at the same time one finds the invitation accepted.
+ *
+ * @throws Invalid when the invitation is not open any more
+ * @throws Conflict `already_member`
+ */
+export async function join(tx: Tx, invitation: OfferedInvitation, userId: string): Promise<Outcome> {
+  const organisationId = invitation.organisation_id;
+  await lockOrganisation(tx, organisationId);
+  const now = await findInvitation(tx, organisationId, invitation.id);
+  if (now?.status !== "open") throw new Invalid([noInvitation()]);
+  const existing = await findMemberOfUser(tx, organisationId, userId);
+  if (existing !== null)
+    throw conflict("already_member", "not_yet_a_member", "you already belong to the organisation", {
+      resource: existing.id,
+    });
+  const id = newId("mem");
+  await insertMember(tx, { id, organisation_id: organisationId, user_id: userId, role: now.role });
+  await acceptInvitationRow(tx, organisationId, invitation.id);
+  const member = await findMember(tx, organisationId, id);
+  if (member === null) throw new Error("a member who has just joined could not be found");
+  return {
+    reply: reply(200, {
+      organisation: viewOrganisationRef(organisationOf(invitation)),
+      member: viewMember(member),
+    }),
+    resource: id,
+    details: { invitation_id: invitation.id, role: now.role },
+  };
+}

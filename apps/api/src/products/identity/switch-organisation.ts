@@ -1,0 +1,44 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { fieldError, Invalid, Unauthorized } from "../../platform/errors.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { type Reply, reply } from "../../platform/reply.ts";
+import { listMemberships } from "./member-store.ts";
+import { userOfSession } from "./session-only.ts";
+import { revokeTokenRow, succeedSession } from "./token-store.ts";
+import { viewOrganisationRef } from "./view.ts";
+
+/**
+ * Puts a session of another organisation in the place of this one. A successor and no change of the row: what goes on
+ * under the old token (a console, a stream of a job) is of the old organisation, and ends with it.
+ */
+export async function switchOrganisation(request: ApiRequest<"switchOrganisation">): Promise<Reply> {
+  const user = userOfSession(request);
+  const { tokenId } = request.caller;
+  // Before the transaction, which sees the rows of the session's present organisation only.
+  const memberships = await listMemberships(request.db, user.id);
+  const chosen = memberships.find((each) => each.id === request.body.organisation_id);
+  if (chosen === undefined)
+    throw new Invalid([fieldError("/organisation_id", "not_found", "no such organisation")]);
+  const answer = await mutation(
+    request,
+    async (tx) => {
+      const session = await succeedSession(tx, tokenId, chosen.id);
+      // Ended since the request began.
+      if (session === null) throw new Unauthorized("the token is unknown, expired or revoked");
+      await revokeTokenRow(tx, tokenId);
+      return {
+        reply: reply(200, {
+          token: session.secret,
+          expires_at: session.expiresAt.toISOString(),
+          user,
+          organisation: viewOrganisationRef(chosen),
+        }),
+        resource: session.id,
+        details: { predecessor: tokenId },
+      };
+    },
+    { evenIfSuspended: true },
+  );
+  request.deps.tokens.forgetCallers();
+  return answer;
+}
