@@ -1,6 +1,7 @@
 // A menu is a `details`, which by itself stays open until its summary is pressed again. People expect of a menu that
 // it goes away when they turn to something else: by a click beside it, by Escape, by going on with the Tab key.
-const openMenus = () => document.querySelectorAll<HTMLDetailsElement>("details:is(.menu, .account)[open]");
+const openMenus = () =>
+  document.querySelectorAll<HTMLDetailsElement>("details:is(.menu, .account, .organisation)[open]");
 
 function closeAllBut(place: Element): void {
   for (const menu of openMenus()) if (!menu.contains(place)) menu.open = false;

@@ -10,9 +10,12 @@ import { firewallRoutes } from "./products/firewalls/routes.tsx";
 import { gatewayRoutes } from "./products/gateways/routes.tsx";
 import { ipPoolRoutes } from "./products/ip-pools/routes.tsx";
 import { jobRoutes } from "./products/jobs/routes.tsx";
+import { joinRoutes } from "./products/members/join-routes.tsx";
+import { memberRoutes } from "./products/members/routes.tsx";
 import { networkRoutes } from "./products/networks/routes.tsx";
 import { operatorRoutes } from "./products/operator/routes.tsx";
 import { organisationRoutes } from "./products/organisations/routes.tsx";
+import { switchRoutes } from "./products/organisations/switch-routes.tsx";
 import { publicIpRoutes } from "./products/public-ips/routes.tsx";
 import { serverRoutes } from "./products/servers/routes.tsx";
 import { signInRoutes } from "./products/sign-in/routes.tsx";
@@ -83,6 +86,9 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
 
   app.get("/", (context) => context.redirect("/servers", 303));
   app.route("/", signInRoutes(services));
+  app.route("/", joinRoutes(services));
+  app.route("/", memberRoutes(services));
+  app.route("/", switchRoutes(services));
   app.route("/", organisationRoutes(services));
   app.route("/", serverRoutes(services));
   app.route("/", consoleRoutes(services));

@@ -7,7 +7,7 @@ import { createView, isTheme } from "./layout/view.ts";
 import { chooseLanguage } from "./messages/messages.ts";
 
 // Reached without a session; everything else asks for one.
-const openPaths = new Set(["/sign-in", "/sign-out", "/preferences"]);
+const openPaths = new Set(["/sign-in", "/sign-out", "/preferences", "/join"]);
 // Operators need not have chosen an organisation for these.
 const ofTheInstallation = /^\/(organisations|operator|ip-pools)(\/|$)/;
 

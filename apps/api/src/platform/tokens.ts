@@ -50,8 +50,8 @@ export type ParsedToken = { readonly id: string; readonly kind: TokenKind; reado
 export function parseToken(text: string): ParsedToken | null {
   const match = tokenPattern.exec(text);
   if (match === null) return null;
-  const [, tag, id] = match;
-  if (!hasChecksum(text)) return null;
+  const [, tag, id, , sum] = match;
+  if (checksum(text.slice(0, -6)) !== sum) return null;
   const kind = (Object.keys(tagOfKind) as TokenKind[]).find((each) => tagOfKind[each] === tag);
   return kind === undefined ? null : { id: `tok_${id}`, kind, hash: hashToken(text) };
 }

@@ -3,6 +3,7 @@ import { formTokenField } from "../csrf.ts";
 import { Document } from "./document.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 import { Mark } from "./mark.tsx";
+import { OrganisationMenu } from "./organisation-menu.tsx";
 import { Preferences } from "./preferences.tsx";
 import type { View } from "./view.ts";
 
@@ -14,10 +15,11 @@ export type Section =
   | "sshKeys"
   | "jobs"
   | "usage"
+  | "organisation"
   | "operator";
 
 const sections: readonly {
-  readonly id: Section;
+  readonly id: Exclude<Section, "organisation">;
   readonly path: string;
   readonly icon: IconName;
   readonly operators?: true;
@@ -52,6 +54,7 @@ export function Shell({ view, title, section, children }: Props) {
           <Mark />
           <span>{messages.product}</span>
         </a>
+        <OrganisationMenu view={view} isHere={section === "organisation"} />
         <nav class="sections" aria-label={messages.navigation.label}>
           {sections
             .filter(({ operators }) => operators !== true || view.session?.operator === true)

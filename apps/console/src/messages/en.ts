@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { gatewaysEn } from "./en-gateways.ts";
+import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
 import { subnetsEn } from "./en-subnets.ts";
@@ -12,6 +13,7 @@ export const en = {
   ...networkingEn,
   ...gatewaysEn,
   ...subnetsEn,
+  ...membersEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Messages } from "./messages.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
+import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
 import { subnetsTr } from "./tr-subnets.ts";
@@ -29,6 +30,7 @@ export const tr = {
   ...networkingTr,
   ...gatewaysTr,
   ...subnetsTr,
+  ...membersTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {

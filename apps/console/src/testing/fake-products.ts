@@ -9,6 +9,7 @@ import { registerIpPools } from "./fake-ip-pools.ts";
 import { registerNetworks } from "./fake-networks.ts";
 import { registerOperator } from "./fake-operator.ts";
 import { page } from "./fake-page.ts";
+import { registerPeople } from "./fake-people.ts";
 import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
 import { registerServerActs } from "./fake-server-acts.ts";
@@ -30,6 +31,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerPublicIps(operation, state);
   registerConsoleSessions(operation, state);
   registerIpPools(operation, state);
+  registerPeople(operation, state);
   registerUsage(operation, state, app, calls);
 }
 

@@ -19,6 +19,8 @@ export type FakeUser = {
 
 const acme = { id: fakeId("org"), slug: "acme", name: "Acme Hosting" };
 const member = [
+  "member:read",
+  "organisation:read",
   "server:read",
   "server:create",
   "server:update",
@@ -54,6 +56,16 @@ const member = [
   "usage:read",
 ];
 
+const ofAdmins = [
+  "audit:read",
+  "member:manage",
+  "public_ip:unprotect",
+  "server:purge",
+  "server:unprotect",
+  "token:manage",
+  "token:read",
+];
+
 function fakeOrganisation(ref: Schemas["OrganisationRef"]): Schemas["Organisation"] {
   const now = new Date().toISOString();
   return {
@@ -83,7 +95,7 @@ export class FakeState {
       name: "Ada Lovelace",
       organisation: acme,
       role: "admin",
-      permissions: [...member, "public_ip:unprotect", "server:purge", "server:unprotect"],
+      permissions: [...member, ...ofAdmins],
     },
     {
       id: fakeId("usr"),
@@ -112,6 +124,7 @@ export class FakeState {
       role: null,
       permissions: [
         ...member,
+        ...ofAdmins,
         "operator:drift",
         "operator:invariants",
         "operator:ip_pools",
@@ -121,6 +134,20 @@ export class FakeState {
       ],
     },
   ];
+  readonly members: Schemas["Member"][] = this.users.flatMap(({ id, email, name, role, organisation }) =>
+    role === null || organisation === null
+      ? []
+      : [{ id: fakeId("mem"), user: { id, email, name }, role, created_at: "2026-10-01T08:00:00.000Z" }],
+  );
+  readonly invitations: { readonly invitation: Schemas["Invitation"]; readonly secret: string }[] = [];
+  /** Beside the organisation that a user has from the beginning. */
+  readonly memberships: {
+    readonly user: string;
+    readonly organisation: Schemas["OrganisationRef"];
+    readonly role: Schemas["Role"];
+  }[] = [];
+  readonly tokens: Schemas["Token"][] = [];
+  readonly audit: Schemas["AuditEntry"][] = [];
   readonly sessions = new Map<string, FakeUser>();
   readonly servers: Server[] = [];
   readonly jobs: Job[] = [];

@@ -10,8 +10,6 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "select port_forward by organisation_id, p_address, p_organisation_id, p_subnet_id, subnet_id, target_address in a function":
     "the check at commit looks at the one address whose rows changed, and names its organisation by a parameter",
   "select audit by ": "operators see the whole audit trail",
-  "select invitation by id, organisation_id":
-    "an invitation's secret says itself which organisation it is of",
   "delete invitation by expires_at": "the clean-up is of no one organisation",
   "select job by attempt, kind, lease_until, max_attempts, p_capabilities, p_region, region, status in a function":
     "a claim is of a region",

@@ -239,7 +239,7 @@ export interface Invitation {
   actor_type: string;
   created_at: Generated<Timestamp>;
   email: string;
-  email_key: Generated<string>;
+  email_key: string;
   expires_at: Timestamp;
   id: string;
   invited_by_user_id: string | null;

@@ -9,7 +9,7 @@ create table invitation (
   id text primary key,
   organisation_id text not null references organisation (id),
   email text not null,
-  email_key text not null generated always as (lower(email)) stored,
+  email_key text not null check (email_key = lower(email)),
   role text not null check (role in ('owner', 'admin', 'member', 'viewer', 'billing')),
   secret_hash bytea not null,
   -- Who invited, as the audit trail has it.

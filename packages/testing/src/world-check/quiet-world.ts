@@ -6,8 +6,8 @@ export const quietWorld = `
 insert into organisation (id, slug, name, usage_seq) values ('org_a', 'a', 'A', 2), ('org_b', 'b', 'B', 4);
 insert into app_user (id, email, name, password_hash) values ('usr_1', 'one@example.org', 'One', 'x');
 insert into member (id, organisation_id, user_id, role) values ('mem_1', 'org_a', 'usr_1', 'owner');
-insert into invitation (id, organisation_id, email, role, secret_hash, actor_type, invited_by_user_id, expires_at) values
-  ('inv_1', 'org_a', 'two@example.org', 'viewer', '\\x00', 'user', 'usr_1', now() + interval '1 day');
+insert into invitation (id, organisation_id, email, email_key, role, secret_hash, actor_type, invited_by_user_id, expires_at) values
+  ('inv_1', 'org_a', 'two@example.org', 'two@example.org', 'viewer', '\\x00', 'user', 'usr_1', now() + interval '1 day');
 insert into ssh_key (id, organisation_id, name, public_key, fingerprint_sha256, fingerprint_md5, type, bits, comment) values
   ('key_1', 'org_a', 'k', 'ssh-ed25519 AAAA', 'sha', 'md5', 'ed25519', 256, '');
 insert into region (slug, name, vmid_first, vmid_last, vlan_first, vlan_last, health_ok, health_at, status_since) values

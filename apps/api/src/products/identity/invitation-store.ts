@@ -93,21 +93,26 @@ export async function findOffered(db: Database, secret: string): Promise<Offered
 /** Adds an invitation. One that has expired makes room: a person has one open invitation to an organisation. */
 export async function insertInvitation(
   tx: Tx,
-  values: Omit<Insertable<Invitation>, "expires_at">,
+  values: Omit<Insertable<Invitation>, "expires_at" | "email_key">,
   lifetimeDays: number,
 ): Promise<void> {
+  const emailKey = sql<string>`lower(${values.email}::text)`;
   await tx
     .updateTable("invitation")
     .set({ revoked_at: sql<Date>`expires_at` })
     .where("organisation_id", "=", values.organisation_id)
-    .where("email_key", "=", sql<string>`lower(${values.email}::text)`)
+    .where("email_key", "=", emailKey)
     .where("accepted_at", "is", null)
     .where("revoked_at", "is", null)
     .where("expires_at", "<=", sql<Date>`clock_timestamp()`)
     .execute();
   await tx
     .insertInto("invitation")
-    .values({ ...values, expires_at: sql<Date>`clock_timestamp() + make_interval(days => ${lifetimeDays})` })
+    .values({
+      ...values,
+      email_key: emailKey,
+      expires_at: sql<Date>`clock_timestamp() + make_interval(days => ${lifetimeDays})`,
+    })
     .execute();
 }
 

@@ -1,5 +1,4 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
 import type { FieldProblems } from "../../layout/fields.tsx";
 import { Banner, EmptyState, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -7,7 +6,6 @@ import type { View } from "../../layout/view.ts";
 import type { Check } from "./check-outcome.tsx";
 import { AccessChoice, AdvancedChoice, NameChoice, NetworkChoice } from "./create-details.tsx";
 import type { CreateForm } from "./create-form.ts";
-import { toCreateBody } from "./create-form.ts";
 import { ImageChoice, PackageChoice, RegionChoice } from "./create-offers.tsx";
 import { CreateSummary } from "./create-summary.tsx";
 
@@ -79,15 +77,7 @@ export function CreatePage(props: CreatePageProps) {
           <NetworkChoice {...props} />
           <AdvancedChoice {...props} />
         </div>
-        <CreateSummary
-          {...props}
-          call={apiCall({
-            apiUrl: view.apiUrl,
-            method: "POST",
-            path: "/servers",
-            body: toCreateBody(catalog, form),
-          })}
-        />
+        <CreateSummary {...props} />
       </form>
     </Shell>
   );

@@ -1,10 +1,10 @@
-import { CallExample } from "../../layout/parts.tsx";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { CheckOutcome } from "./check-outcome.tsx";
-import { takesSshKeys } from "./create-form.ts";
+import { takesSshKeys, toCreateBody } from "./create-form.ts";
 import type { CreatePageProps } from "./create-page.tsx";
 
 /** What will be made, whether anything stands in its way, and the button. Stays in sight while one scrolls. */
-export function CreateSummary(props: CreatePageProps & { readonly call: string }) {
+export function CreateSummary(props: CreatePageProps) {
   const { view, form, catalog } = props;
   const { messages, format } = view;
   const image = catalog.images.find(({ slug }) => slug === form.image);
@@ -44,7 +44,7 @@ export function CreateSummary(props: CreatePageProps & { readonly call: string }
       <button type="submit" name="intent" value="create" class="button" data-kind="primary" data-size="wide">
         {messages.create.submit}
       </button>
-      <CallExample view={view} id="create-call" call={props.call} />
+      <ApiCall view={view} id="create-call" operation="createServer" body={toCreateBody(catalog, form)} />
     </aside>
   );
 }

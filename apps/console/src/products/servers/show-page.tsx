@@ -1,7 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
 import { Icon } from "../../layout/icons.tsx";
-import { Banner, CallExample, CopyButton, Status } from "../../layout/parts.tsx";
+import { Banner, CopyButton, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { JobTable } from "../jobs/list-page.tsx";
@@ -11,6 +10,7 @@ import { LiveTimeline } from "../jobs/timeline.tsx";
 import { DangerZone, PendingDeletion } from "./danger-zone.tsx";
 import { PasswordPanel } from "./operations.tsx";
 import type { RefusedForm } from "./refused-form.ts";
+import { ServerCalls } from "./server-calls.tsx";
 import { ServerFacts } from "./server-facts.tsx";
 import { ServerHead } from "./server-head.tsx";
 import { SeenWarnings } from "./server-seen.tsx";
@@ -76,11 +76,7 @@ export function ShowPage(props: ShowPageProps) {
         </section>
         <DangerZone {...props} />
       </div>
-      <CallExample
-        view={view}
-        id="server-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/servers/${server.id}` })}
-      />
+      <ServerCalls view={view} server={server} />
     </Shell>
   );
 }

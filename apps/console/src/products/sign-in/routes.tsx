@@ -1,8 +1,8 @@
-import { getConnInfo } from "@hono/node-server/conninfo";
 import { createApiClient } from "@kule/contract/client";
 import { Hono } from "hono";
 import { clientFor, read } from "../../api.ts";
-import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
+import type { ConsoleEnv, ConsoleServices } from "../../console-context.ts";
+import { forwarded } from "../../forwarded.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { isTheme } from "../../layout/view.ts";
 import { isLanguage } from "../../messages/messages.ts";
@@ -87,15 +87,4 @@ export function signInRoutes({ settings, cookies }: ConsoleServices): Hono<Conso
   });
 
   return routes;
-}
-
-/** Who is behind this console, for the API's limit on failed sign-ins. */
-function forwarded(context: ConsoleContext): Record<string, string> {
-  try {
-    const { address } = getConnInfo(context).remote;
-    return address === undefined ? {} : { "x-forwarded-for": address };
-  } catch {
-    // Not behind a socket: in-process requests of tests.
-    return {};
-  }
 }

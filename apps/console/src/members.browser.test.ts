@@ -1,0 +1,108 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  accessibilityProblems,
+  complaintsBeyond,
+  openBrowser,
+  openPage,
+  signIn,
+  takeScreenshots,
+  type WatchedPage,
+} from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { fakeId } from "./testing/fake-records.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+describe.skipIf(part.missing)("people of an organisation in a browser", { timeout: 180_000 }, () => {
+  let browser: Browser;
+  let world: ConsoleWorld;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  }, 60_000);
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    world = await startConsoleWorld({ listen: true });
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(30_000);
+  });
+  afterEach(async () => {
+    await watched.context.close();
+    await world.stop();
+    expect(world.api.defects).toEqual([]);
+  });
+
+  test.each([
+    ["en-GB", "Copy", "the role is changed"],
+    ["tr-TR", "Kopyala", "rol değişti"],
+  ])("a colleague is invited and joins, and gets another role (%s)", async (locale, _copy, changed) => {
+    await watched.context.close();
+    watched = await openPage(browser, { locale });
+    page = watched.page;
+    page.setDefaultTimeout(30_000);
+    await signIn(page, world.url);
+    await page.click(".organisation > summary");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, `organisation-menu-${locale}`);
+    await page.click(".organisation-menu a[href='/members']");
+    await page.waitForSelector("#invitations");
+    await page.fill("#field-email", "grete@example.org");
+    await page.selectOption("#invite-role", "viewer");
+    await page.click(".invite-form button[type=submit]");
+    const link = await page.textContent("#shown-once");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, `members-${locale}`);
+    await page.click(".secret a.button");
+    await page.waitForURL("**/members");
+
+    const guest = await openPage(browser, { locale });
+    guest.page.setDefaultTimeout(30_000);
+    await guest.page.goto((link ?? "").trim());
+    await guest.page.fill("#field-name", "Grete Hermann");
+    expect(await accessibilityProblems(guest.page)).toEqual([]);
+    await takeScreenshots(guest.page, `join-${locale}`);
+    await guest.page.fill("#field-password", "long enough to be one");
+    await guest.page.click("button[data-kind=primary]");
+    await guest.page.waitForURL("**/join?done");
+    expect(complaintsBeyond(guest)).toEqual([]);
+    await guest.context.close();
+
+    await page.reload();
+    const row = page.locator("tr", { hasText: "grete@example.org" });
+    await row.locator("summary").first().click();
+    await row.locator("select").selectOption("member");
+    await row.locator("button[data-kind=primary]").click();
+    await page.waitForURL("**/members?notice=changed");
+    expect((await page.textContent(".banner[data-kind=notice]"))?.toLocaleLowerCase(locale)).toContain(
+      changed,
+    );
+    expect(complaintsBeyond(watched)).toEqual([]);
+  });
+
+  test("without JavaScript one goes from one organisation to another, and sees the way on a phone", async () => {
+    await watched.context.close();
+    watched = await openPage(browser, { javaScriptEnabled: false });
+    page = watched.page;
+    page.setDefaultTimeout(30_000);
+    const ada = world.api.state.users[0];
+    world.api.state.memberships.push({
+      user: ada?.id ?? "",
+      organisation: { id: fakeId("org"), slug: "beta", name: "Beta Works" },
+      role: "viewer",
+    });
+    await signIn(page, world.url);
+    await page.click(".organisation > summary");
+    await page.click(".organisation-switch");
+    await page.waitForURL("**/switch-organisation");
+    await takeScreenshots(page, "switch-organisation");
+    await page.click("#content form button[type=submit]");
+    await page.waitForURL("**/servers");
+    expect(await page.textContent(".organisation-name")).toBe("Beta Works");
+  });
+});

@@ -1,0 +1,147 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { ApiCall } from "../../layout/api-call-part.tsx";
+import { Document } from "../../layout/document.tsx";
+import { type FieldProblems, TextField } from "../../layout/fields.tsx";
+import { Mark } from "../../layout/mark.tsx";
+import { Banner, FormSeal, When } from "../../layout/parts.tsx";
+import { Preferences } from "../../layout/preferences.tsx";
+import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../refused-form.ts";
+
+type Props = {
+  readonly view: View;
+  /** Null for a secret that opens nothing. */
+  readonly offer: Schemas["InvitationOffer"] | null;
+  readonly secret: string;
+  readonly name: string;
+  readonly problems: FieldProblems;
+  readonly banner: PageBanner;
+  readonly hasJoined: boolean;
+};
+
+/** What an invited person sees: to what they are invited, and the way in. It says nothing of who has an account. */
+export function JoinPage(props: Props) {
+  const { view, offer, banner, hasJoined } = props;
+  const text = view.messages.join;
+  const title = hasJoined
+    ? view.messages.product
+    : offer === null
+      ? text.gone
+      : text.title(offer.organisation.name);
+  return (
+    <Document view={view} title={title} class="sign-in">
+      <main id="content">
+        <div class="sign-in-card">
+          <div class="sign-in-brand">
+            <Mark size={44} />
+            <p class="sign-in-name">{view.messages.product}</p>
+          </div>
+          <h1>{title}</h1>
+          {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+          {hasJoined || offer === null ? (
+            <>
+              {hasJoined ? <Banner kind="notice">{text.joined}</Banner> : <p class="lead">{text.goneHint}</p>}
+              <a class="button" data-kind="primary" data-size="wide" href="/sign-in">
+                {text.signIn}
+              </a>
+            </>
+          ) : (
+            <Offer {...props} offer={offer} />
+          )}
+        </div>
+        <Preferences view={view} />
+      </main>
+    </Document>
+  );
+}
+
+function Offer(props: Props & { readonly offer: Schemas["InvitationOffer"] }) {
+  const { view, offer, secret } = props;
+  const { messages, session } = view;
+  const text = messages.join;
+  const role = messages.roles[offer.role];
+  return (
+    <>
+      <p class="lead">
+        {offer.invited_by === null
+          ? text.invited(offer.organisation.name, role)
+          : text.invitedBy(offer.invited_by, offer.organisation.name, role)}
+      </p>
+      <p class="hint">{messages.roles.does[offer.role]}</p>
+      <p class="hint">
+        {messages.invitations.until}: <When view={view} time={offer.expires_at} />
+      </p>
+      {session === null ? (
+        <NewPerson {...props} />
+      ) : (
+        <form class="form" method="post" action="/join">
+          <FormSeal view={view} />
+          <input type="hidden" name="secret" value={secret} />
+          <p>{text.signedInAs(session.user.email)}</p>
+          {session.user.email.toLowerCase() === offer.email.toLowerCase() ? (
+            <button type="submit" class="button" data-kind="primary" data-size="wide">
+              {text.enter}
+            </button>
+          ) : (
+            <Banner kind="warning">{text.other}</Banner>
+          )}
+        </form>
+      )}
+    </>
+  );
+}
+
+function NewPerson({ view, offer, secret, name, problems }: Props) {
+  const text = view.messages.join;
+  return (
+    <>
+      <form class="form" method="post" action="/join">
+        <FormSeal view={view} />
+        <input type="hidden" name="secret" value={secret} />
+        <TextField
+          view={view}
+          name="email"
+          label={text.as}
+          type="email"
+          value={offer?.email ?? ""}
+          autocomplete="username"
+          problems={problems}
+          attributes={{ readonly: "" }}
+        />
+        <TextField
+          view={view}
+          name="name"
+          label={text.name}
+          value={name}
+          autocomplete="name"
+          problems={problems}
+          required
+          maxlength={100}
+          autofocus={name === ""}
+        />
+        <TextField
+          view={view}
+          name="password"
+          label={text.password}
+          type="password"
+          autocomplete="new-password"
+          hint={text.passwordHint}
+          problems={problems}
+          required
+          maxlength={1000}
+          attributes={{ minlength: "12" }}
+          autofocus={name !== ""}
+        />
+        <button type="submit" class="button" data-kind="primary" data-size="wide">
+          {text.submit}
+        </button>
+      </form>
+      <ApiCall
+        view={view}
+        id="join-call"
+        operation="acceptInvitation"
+        body={{ secret: "kule_inv_…", name: name || "Grace Hopper", password: "…" }}
+      />
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { roleAtMost } from "@kule/rules/identity/permissions";
+import { ApiCall } from "../../layout/api-call-part.tsx";
+import { noProblems } from "../../layout/fields.tsx";
+import { FormSeal, When } from "../../layout/parts.tsx";
+import { may } from "../../session.ts";
+import type { MembersPageProps } from "./members-page.tsx";
+import { RoleField } from "./role-field.tsx";
+
+type Member = Schemas["Member"];
+
+/** Everybody of the organisation, with what one may do about them. */
+export function MemberTable(props: MembersPageProps) {
+  const { view, members } = props;
+  const { messages, session } = view;
+  const text = messages.members;
+  const manages = session !== null && may(session, "member:manage");
+  return (
+    <table class="list">
+      <caption class="visually-hidden">{text.title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{text.person}</th>
+          <th scope="col">{text.role}</th>
+          <th scope="col">{text.since}</th>
+          {manages ? <td></td> : null}
+        </tr>
+      </thead>
+      <tbody>
+        {members.items.map((member) => (
+          <tr id={member.id}>
+            <th scope="row">
+              {member.user.name}
+              {member.user.id === props.me.user?.id ? <span class="tag">{text.you}</span> : null}
+              <div class="hint breakable">{member.user.email}</div>
+            </th>
+            <td data-label={text.role}>
+              <span title={messages.roles.does[member.role]}>{messages.roles[member.role]}</span>
+            </td>
+            <td data-label={text.since}>
+              <When view={view} time={member.created_at} />
+            </td>
+            {manages ? (
+              <td class="row-act">
+                <Acts {...props} member={member} />
+              </td>
+            ) : null}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Acts(props: MembersPageProps & { readonly member: Member }) {
+  const { view, me, member, idempotencyKey } = props;
+  const text = view.messages.members;
+  const { name } = member.user;
+  if (me.role !== null && !roleAtMost(member.role, me.role)) return <p class="hint">{text.outOfReach}</p>;
+  return (
+    <div class="act-group">
+      <details class="confirm">
+        <summary class="button" aria-label={text.changeOf(name)}>
+          {text.change}
+        </summary>
+        <form method="post" action={`/members/${member.id}/role`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-role-${member.id}`} />
+          <RoleField
+            view={view}
+            id={`role-${member.id}`}
+            value={member.role}
+            ceiling={me.role}
+            problems={noProblems}
+          />
+          <button type="submit" class="button" data-kind="primary">
+            {text.save}
+          </button>
+          <ApiCall
+            view={view}
+            id={`role-call-${member.id}`}
+            operation="updateMember"
+            path={{ member_id: member.id }}
+            body={{ role: member.role }}
+          />
+        </form>
+      </details>
+      <details class="confirm">
+        <summary class="button" aria-label={text.removeOf(name)}>
+          {text.remove}
+        </summary>
+        <form method="post" action={`/members/${member.id}/remove`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-remove-${member.id}`} />
+          <p>
+            <strong>{text.removeQuestion(name)}</strong>
+          </p>
+          <p class="hint">{text.removeHint}</p>
+          <button type="submit" class="button" data-kind="danger">
+            {text.remove}
+          </button>
+          <ApiCall
+            view={view}
+            id={`remove-call-${member.id}`}
+            operation="removeMember"
+            path={{ member_id: member.id }}
+          />
+        </form>
+      </details>
+    </div>
+  );
+}

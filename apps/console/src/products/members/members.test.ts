@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { fakeId } from "../../testing/fake-records.ts";
+import { tokenIn, Visitor } from "../../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let ada: Visitor;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  ada = await new Visitor(world).signIn();
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+const invite = (fields: Record<string, string> = {}, visitor = ada) =>
+  visitor.submit("/members", "/members/invitations", {
+    email: "grete@example.org",
+    role: "member",
+    expires_in_days: "7",
+    ...fields,
+  });
+
+/** The link of a new invitation, as the page after it shows it. */
+async function newLink(fields: Record<string, string> = {}): Promise<string> {
+  const made = await invite(fields);
+  expect(made.headers.get("location")).toBe("/members?notice=invited");
+  const page = await ada.page("/members?notice=invited");
+  const link = /id="shown-once"[^>]*>\s*([^\s<]+)/.exec(page)?.[1] ?? "";
+  expect(link).toMatch(/^http:\/\/console\.test\/join\?invitation=kule_inv_/);
+  return link.replace("http://console.test", "");
+}
+
+test("members are listed with what their roles may do, by the rule that the API asks", async () => {
+  const page = await ada.page("/members");
+  for (const { user } of world.api.state.members) expect(page).toContain(user.email);
+  expect(page).toMatch(/Open consoles and set passwords<\/th>\s*<td data-may=""[\s\S]*?<td data-may=""/);
+  const row = /Manage members and API tokens<\/th>([\s\S]*?)<\/tr>/.exec(page)?.[1] ?? "";
+  expect(row.match(/<td data-may=""/g)).toHaveLength(2);
+  expect(page).toContain("curl -s");
+});
+
+test("a role is changed and a member removed; the last owner stays, and says why", async () => {
+  const { members } = world.api.state;
+  const [adaMember, mia] = members;
+  if (adaMember === undefined || mia === undefined) throw new Error("no members");
+  const changed = await ada.submit("/members", `/members/${mia.id}/role`, { role: "viewer" });
+  expect(changed.headers.get("location")).toBe("/members?notice=changed");
+  expect(mia.role).toBe("viewer");
+  const path = "/members";
+  const removed = await ada.submit(path, `/members/${mia.id}/remove`, {});
+  expect(removed.headers.get("location")).toBe("/members?notice=removed");
+  expect(members).not.toContain(mia);
+  world.api.state.users.push({
+    id: fakeId("usr"),
+    email: "olga@example.org",
+    password: "owns all of it",
+    name: "Olga Owner",
+    organisation: world.api.state.userOf([...world.api.state.sessions.keys()][0] ?? "").organisation,
+    role: "owner",
+    permissions: ["member:read", "member:manage"],
+  });
+  Object.assign(adaMember, { role: "owner" });
+  const olga = await new Visitor(world).signIn("olga@example.org", "owns all of it");
+  const kept = await olga.submit(path, `/members/${adaMember.id}/role`, { role: "viewer" });
+  expect(kept.status).toBe(409);
+  // An admin sees that owners are out of reach.
+  expect(await ada.page(path)).toContain("Only an owner can change an owner.");
+});
+
+test("an invitation's link is shown once, and a repeated form shows it no second time", async () => {
+  const page = await ada.page("/members");
+  const key = /name="idempotency_key" value="([^"]+-invite)"/.exec(page)?.[1] ?? "";
+  const fields = { email: "grete@example.org", role: "viewer", expires_in_days: "3", idempotency_key: key };
+  const first = await ada.submit("/members", "/members/invitations", fields);
+  expect(first.headers.get("location")).toBe("/members?notice=invited");
+  expect(await ada.page("/members")).toContain("kule_inv_");
+  expect(await ada.page("/members")).not.toContain("kule_inv_");
+  const again = await ada.submit("/members", "/members/invitations", fields);
+  expect(again.headers.get("location")).toBe("/members?notice=withheld");
+  expect(await ada.page("/members?notice=withheld")).toContain("Withdraw it and invite again");
+  expect(world.logged()).not.toContain("kule_inv_");
+});
+
+test("a refused invitation keeps what was typed, with the reason beside the e-mail", async () => {
+  for (const email of ["mia@example.org", "not an address"]) {
+    const refused = await invite({ email, role: "viewer", expires_in_days: "30" });
+    expect([409, 422]).toContain(refused.status);
+    const page = await refused.text();
+    expect(page).toContain('id="email-problem"');
+    expect(page).toContain(`value="${email}"`);
+    expect(page).toMatch(/value="30" selected/);
+  }
+  await invite();
+  const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
+  const twice = await (await invite({}, turkish)).text();
+  expect(twice).toMatch(/id="email-problem">\s*Bu kişinin açık bir daveti var/);
+});
+
+test("an invitation is withdrawn, and is found again among those that are over", async () => {
+  const link = await newLink();
+  const [made] = world.api.state.invitations;
+  await ada.submit("/members", `/members/invitations/${made?.invitation.id}/revoke`, {});
+  expect(await ada.page("/members")).not.toContain("grete@example.org");
+  expect(await ada.page("/members?invitations=all")).toContain("withdrawn");
+  const gone = await new Visitor(world).get(link);
+  expect(gone.status).toBe(404);
+  expect(await gone.text()).toContain("This invitation opens nothing");
+});
+
+test("a new person joins with a name and a password, and signs in with them", async () => {
+  const link = await newLink({ role: "viewer" });
+  const grete = new Visitor(world);
+  const page = await grete.page(link);
+  for (const words of ["Join Acme Hosting", "Ada Lovelace invites you", "grete@example.org"])
+    expect(page).toContain(words);
+  const secret = link.split("=")[1] ?? "";
+  const form = { secret, name: "Grete Hermann", password: "short" };
+  const short = await grete.submit(link, "/join", form);
+  expect(short.status).toBe(422);
+  expect(await short.text()).toMatch(/value="Grete Hermann"[\s\S]*id="password-problem"/);
+  const done = await grete.submit(link, "/join", { ...form, password: "long enough to be one" });
+  expect(done.headers.get("location")).toBe("/join?done");
+  expect(await grete.page("/join?done")).toContain('href="/sign-in"');
+  await grete.signIn("grete@example.org", "long enough to be one");
+  expect(await grete.page("/servers")).toContain("Acme Hosting");
+  expect((await new Visitor(world).get(link)).status).toBe(404);
+});
+
+test("the page reads the same for an e-mail with an account, and takes its password and no other", async () => {
+  world.api.state.members.splice(
+    world.api.state.members.findIndex(({ user }) => user.email === "mia@example.org"),
+    1,
+  );
+  const known = await newLink({ email: "mia@example.org" });
+  const unknown = await newLink({ email: "new@example.org" });
+  const seen = async (link: string, email: string) =>
+    (await new Visitor(world).page(link))
+      .replaceAll(email, "")
+      .replaceAll(/value="[^"]*"|datetime="[^"]*"|title="[^"]*"/g, "")
+      .replaceAll(/invitation=[^"&]*/g, "");
+  expect(await seen(known, "mia@example.org")).toBe(await seen(unknown, "new@example.org"));
+  const guest = new Visitor(world);
+  const form = { secret: known.split("=")[1] ?? "", name: "Mia", password: "not her password" };
+  const wrong = await guest.submit(known, "/join", form);
+  expect(wrong.status).toBe(401);
+  expect(await wrong.text()).toContain('id="password-problem"');
+  const right = await guest.submit(known, "/join", { ...form, password: "making things" });
+  expect(right.headers.get("location")).toBe("/join?done");
+});
+
+test("whoever is signed in joins by their session, if the invitation is theirs", async () => {
+  const other = { id: fakeId("org"), slug: "beta", name: "Beta Works" };
+  world.api.state.users.push({
+    id: fakeId("usr"),
+    email: "bea@example.org",
+    password: "works at beta",
+    name: "Bea",
+    organisation: other,
+    role: "owner",
+    permissions: ["member:read", "server:read"],
+  });
+  const bea = await new Visitor(world).signIn("bea@example.org", "works at beta");
+  const foreign = await newLink();
+  expect(await bea.page(foreign)).toContain("The invitation is for another e-mail");
+  const link = await newLink({ email: "bea@example.org", role: "viewer" });
+  expect(await bea.page(link)).toContain("Join and go there");
+  const staleForm = tokenIn(await bea.page("/switch-organisation"));
+  const joined = await bea.submit(link, "/join", { secret: link.split("=")[1] ?? "" });
+  expect(joined.headers.get("location")).toBe("/servers");
+  expect(await bea.page("/servers")).toContain("Acme Hosting");
+
+  // A form that was drawn in the other organisation is not taken here.
+  const stale = await bea.post("/switch-organisation", { form_token: staleForm, organisation_id: other.id });
+  expect(stale.status).toBe(403);
+  const page = await bea.page("/switch-organisation");
+  expect(page).toContain("Go to Beta Works");
+  const back = await bea.submit("/switch-organisation", "/switch-organisation", {
+    organisation_id: other.id,
+  });
+  expect(back.headers.get("location")).toBe("/servers");
+  expect(await bea.page("/servers")).toContain("Beta Works");
+});
+
+test("who may only look sees the members and no way to change them", async () => {
+  const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
+  const page = await vera.page("/members");
+  expect(page).toContain("mia@example.org");
+  for (const words of ["/members/invitations", "Change role", "Remove"]) expect(page).not.toContain(words);
+});

@@ -1,0 +1,162 @@
+import { Hono } from "hono";
+import { attempt, type Outcome, read } from "../../api.ts";
+import {
+  type ConsoleContext,
+  type ConsoleEnv,
+  type ConsoleServices,
+  noticeOf,
+  sessionOf,
+} from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
+import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { may } from "../../session.ts";
+import { MembersPage } from "./members-page.tsx";
+import type { Role } from "./role-guide.tsx";
+
+/** What a secret in a cookie is about. */
+const invitationLink = "an invitation's link";
+
+/** Who belongs to the organisation, and who is invited. */
+export function memberRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/members", async (context) => {
+    const notice = noticeOf(context, context.get("view").messages.members.notices);
+    const link = await cookies.takeOnce(context, invitationLink);
+    return showMembers(context, {
+      banner: notice === null ? null : { kind: "notice", text: notice },
+      form: null,
+      status: 200,
+      link,
+    });
+  });
+
+  routes.post("/members/invitations", async (context) => {
+    const values = postedValues(context, ["email", "role", "expires_in_days"]);
+    const outcome = await attempt(
+      context.get("api").POST("/invitations", {
+        params: { header: { "Idempotency-Key": postedKey(context) } },
+        body: {
+          email: values.email,
+          role: values.role as Role,
+          expires_in_days: typedNumber(values.expires_in_days),
+        },
+      }),
+    );
+    if (outcome.kind !== "done") return refused(context, outcome, "invite", values);
+    const { secret } = outcome.data;
+    if (secret !== null)
+      await cookies.writeOnce(context, invitationLink, linkOf(context, cookies.secure, secret));
+    return context.redirect(`/members?notice=${secret === null ? "withheld" : "invited"}`, 303);
+  });
+
+  routes.post("/members/invitations/:id/revoke", async (context) => {
+    const outcome = await attempt(
+      context.get("api").DELETE("/invitations/{invitation_id}", {
+        params: {
+          path: { invitation_id: context.req.param("id") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+      }),
+    );
+    if (outcome.kind === "done") return context.redirect("/members?notice=revoked", 303);
+    return refused(context, outcome, "revoke");
+  });
+
+  routes.post("/members/:id/role", async (context) => {
+    const values = postedValues(context, ["role"]);
+    const outcome = await attempt(
+      context.get("api").PATCH("/members/{member_id}", {
+        params: {
+          path: { member_id: context.req.param("id") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+        body: { role: values.role as Role },
+      }),
+    );
+    if (outcome.kind === "done") return context.redirect("/members?notice=changed", 303);
+    return refused(context, outcome, "role");
+  });
+
+  routes.post("/members/:id/remove", async (context) => {
+    const outcome = await attempt(
+      context.get("api").DELETE("/members/{member_id}", {
+        params: {
+          path: { member_id: context.req.param("id") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+      }),
+    );
+    // Somebody else was faster: what was wanted is true.
+    const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
+    if (outcome.kind === "done" || isGone) return context.redirect("/members?notice=removed", 303);
+    return refused(context, outcome, "remove");
+  });
+
+  routes.get("/members/*", (context) => context.redirect("/members", 303));
+  return routes;
+}
+
+/** The link that an invited person opens: at this console, as browsers reach it. */
+function linkOf(context: ConsoleContext, secure: boolean, secret: string): string {
+  const host = context.req.header("host") ?? new URL(context.req.url).host;
+  return `${secure ? "https" : "http"}://${host}/join?invitation=${secret}`;
+}
+
+function refused(
+  context: ConsoleContext,
+  outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>,
+  of: string,
+  values: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const { form, banner, status } = refuseForm(context, outcome, of, values, {
+    fields: Object.keys(values),
+    conflicts: of === "invite" ? { already_member: "email", already_invited: "email" } : {},
+  });
+  return showMembers(context, { banner, form, status, link: null });
+}
+
+async function showMembers(
+  context: ConsoleContext,
+  state: {
+    readonly banner: PageBanner;
+    readonly form: RefusedForm | null;
+    readonly status: 200 | 409 | 422;
+    readonly link: string | null;
+  },
+): Promise<Response> {
+  const api = context.get("api");
+  const cursor = context.req.query("cursor") || undefined;
+  const showsAll = context.req.query("invitations") === "all";
+  const [me, members, invitations] = await Promise.all([
+    read(api.GET("/me")),
+    read(
+      api.GET("/members", { params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } } }),
+    ),
+    may(sessionOf(context), "member:manage")
+      ? read(
+          api.GET("/invitations", {
+            params: { query: { limit: 100, ...(showsAll ? {} : { status: ["open" as const] }) } },
+          }),
+        )
+      : null,
+  ]);
+  return context.html(
+    renderPage(
+      <MembersPage
+        view={context.get("view")}
+        me={me}
+        members={members}
+        invitations={invitations}
+        showsAll={showsAll}
+        cursor={cursor}
+        link={state.link}
+        form={state.form}
+        banner={state.banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    state.status,
+  );
+}

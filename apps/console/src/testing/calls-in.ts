@@ -1,0 +1,28 @@
+import type { OperationId } from "@kule/contract/schemas";
+import { validateBody } from "@kule/contract/validate";
+
+export type ShownCall = { readonly operation: OperationId; readonly text: string };
+
+/** The calls that a page shows, with the operation that each says it is. */
+export function callsIn(page: string): ShownCall[] {
+  const found = page.matchAll(
+    /<details class="call">\s*<summary>[\s\S]*?<span class="visually-hidden">(\w+)<\/span>[\s\S]*?<code[^>]*>([\s\S]*?)<\/code>/g,
+  );
+  return [...found].map(([, operation = "", text = ""]) => ({
+    operation: operation as OperationId,
+    text: text
+      .replaceAll("&quot;", '"')
+      .replaceAll("&#39;", "'")
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">")
+      .replaceAll("&amp;", "&"),
+  }));
+}
+
+/** What the contract has against the body of a call that is shown; null when nothing. */
+export function wrongInCall({ operation, text }: ShownCall): string | null {
+  const body = /-d '([\s\S]*)'$/.exec(text)?.[1];
+  if (body === undefined) return null;
+  const checked = validateBody(operation, JSON.parse(body.replaceAll("'\\''", "'")));
+  return checked.ok ? null : `${operation}: ${JSON.stringify(checked.errors)}`;
+}
