@@ -20,6 +20,7 @@ import { publicIpRoutes } from "./products/public-ips/routes.tsx";
 import { serverRoutes } from "./products/servers/routes.tsx";
 import { signInRoutes } from "./products/sign-in/routes.tsx";
 import { sshKeyRoutes } from "./products/ssh-keys/routes.tsx";
+import { tokenRoutes } from "./products/tokens/routes.tsx";
 import { usageRoutes } from "./products/usage/routes.tsx";
 import { guardRequest, readVisitor } from "./request-guard.ts";
 
@@ -88,6 +89,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", signInRoutes(services));
   app.route("/", joinRoutes(services));
   app.route("/", memberRoutes(services));
+  app.route("/", tokenRoutes(services));
   app.route("/", switchRoutes(services));
   app.route("/", organisationRoutes(services));
   app.route("/", serverRoutes(services));

@@ -72,6 +72,8 @@ export function TextField(props: TextFieldProps) {
 
 /** One of several, in a menu. */
 export function SelectField(props: {
+  /** Where a page has several of the name. */
+  readonly id?: string;
   readonly name: string;
   readonly label: string;
   readonly value: string;
@@ -89,9 +91,9 @@ export function SelectField(props: {
   ].filter((id) => id !== null);
   return (
     <div class="field" data-invalid={problems === undefined ? undefined : "true"}>
-      <label for={`field-${name}`}>{props.label}</label>
+      <label for={props.id ?? `field-${name}`}>{props.label}</label>
       <select
-        id={`field-${name}`}
+        id={props.id ?? `field-${name}`}
         name={name}
         aria-invalid={problems === undefined ? undefined : "true"}
         aria-describedby={described.length === 0 ? undefined : described.join(" ")}

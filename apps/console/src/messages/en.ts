@@ -4,6 +4,7 @@ import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
 import { subnetsEn } from "./en-subnets.ts";
+import { tokensEn } from "./en-tokens.ts";
 
 /** English, and by its shape the list of everything the console can say. */
 export const en = {
@@ -14,6 +15,7 @@ export const en = {
   ...gatewaysEn,
   ...subnetsEn,
   ...membersEn,
+  ...tokensEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {

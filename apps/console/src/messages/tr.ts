@@ -5,6 +5,7 @@ import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
 import { subnetsTr } from "./tr-subnets.ts";
+import { tokensTr } from "./tr-tokens.ts";
 
 /** What a request can be refused for although it is right: each is said in the page's language. */
 type ConflictCode = Exclude<
@@ -31,6 +32,7 @@ export const tr = {
   ...gatewaysTr,
   ...subnetsTr,
   ...membersTr,
+  ...tokensTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {

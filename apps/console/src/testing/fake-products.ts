@@ -14,6 +14,7 @@ import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
 import { registerServerActs } from "./fake-server-acts.ts";
 import type { FakeState } from "./fake-state.ts";
+import { registerTokens } from "./fake-tokens.ts";
 import { registerUsage } from "./fake-usage.ts";
 
 type Precondition = Schemas["Precondition"];
@@ -32,6 +33,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerConsoleSessions(operation, state);
   registerIpPools(operation, state);
   registerPeople(operation, state);
+  registerTokens(operation, state);
   registerUsage(operation, state, app, calls);
 }
 

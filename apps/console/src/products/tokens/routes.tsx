@@ -1,0 +1,159 @@
+import { Hono } from "hono";
+import { attempt, type Outcome, read } from "../../api.ts";
+import {
+  type ConsoleContext,
+  type ConsoleEnv,
+  type ConsoleServices,
+  noticeOf,
+} from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
+import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { isRole } from "../members/role-field.tsx";
+import type { Role } from "../members/role-guide.tsx";
+import { overlapSeconds } from "./token-table.tsx";
+import { type TokenDraft, TokensPage } from "./tokens-page.tsx";
+import { accessOf, typedScopes } from "./typed-scopes.ts";
+
+/** What a secret in a cookie is about. */
+const tokenSecret = "an API token";
+
+const emptyDraft: TokenDraft = {
+  name: "",
+  role: "member",
+  expiresInDays: "90",
+  access: "all",
+  scopes: null,
+};
+
+/** The organisation's API tokens. */
+export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/tokens", async (context) => {
+    const notice = noticeOf(context, context.get("view").messages.tokens.notices);
+    const secret = await cookies.takeOnce(context, tokenSecret);
+    return showTokens(context, {
+      banner: notice === null ? null : { kind: "notice", text: notice },
+      status: 200,
+      secret,
+    });
+  });
+
+  routes.post("/tokens", async (context) => {
+    const form = context.get("form");
+    const values = postedValues(context, ["name", "role", "expires_in_days"]);
+    const scopes = typedScopes(form);
+    const draft: TokenDraft = {
+      name: values.name,
+      role: isRole(values.role) ? values.role : "member",
+      expiresInDays: values.expires_in_days,
+      access: accessOf(form.get("access")),
+      scopes,
+    };
+    if (scopes?.length === 0) {
+      const { noneChosen } = context.get("view").messages.tokens;
+      const refused = { of: "create", values, problems: { scopes: [noneChosen] } };
+      return showTokens(context, { draft, form: refused, banner: null, status: 422, secret: null });
+    }
+    const outcome = await attempt(
+      context.get("api").POST("/tokens", {
+        params: { header: { "Idempotency-Key": postedKey(context) } },
+        body: {
+          name: values.name,
+          role: values.role as Role,
+          expires_in_days: typedNumber(values.expires_in_days),
+          ...(scopes === null ? {} : { scopes: [...scopes] }),
+        },
+      }),
+    );
+    if (outcome.kind === "done") return passOn(context, outcome.data.secret, "created");
+    const refused = refuseForm(context, outcome, "create", values, {
+      fields: ["name", "role", "scopes", "expires_in_days"],
+    });
+    return showTokens(context, { ...refused, draft, secret: null });
+  });
+
+  routes.post("/tokens/:id/rotate", async (context) => {
+    const { overlap } = postedValues(context, ["overlap"]);
+    const known = Object.entries(overlapSeconds).find(([name]) => name === overlap);
+    const outcome = await attempt(
+      context.get("api").POST("/tokens/{token_id}/rotate", {
+        params: {
+          path: { token_id: context.req.param("id") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+        body: { overlap_seconds: known?.[1] ?? 0 },
+      }),
+    );
+    if (outcome.kind === "done") return passOn(context, outcome.data.secret, "rotated");
+    return refused(context, outcome);
+  });
+
+  routes.post("/tokens/:id/revoke", async (context) => {
+    const outcome = await attempt(
+      context.get("api").DELETE("/tokens/{token_id}", {
+        params: {
+          path: { token_id: context.req.param("id") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+      }),
+    );
+    if (outcome.kind === "done") return context.redirect("/tokens?notice=revoked", 303);
+    return refused(context, outcome);
+  });
+
+  routes.get("/tokens/*", (context) => context.redirect("/tokens", 303));
+
+  /** The secret to the page that comes next. An answer that is a repeat holds none. */
+  async function passOn(context: ConsoleContext, secret: string | null, notice: string) {
+    if (secret !== null) await cookies.writeOnce(context, tokenSecret, secret);
+    return context.redirect(`/tokens?notice=${secret === null ? "withheld" : notice}`, 303);
+  }
+
+  return routes;
+}
+
+function refused(
+  context: ConsoleContext,
+  outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>,
+): Promise<Response> {
+  const { banner, status } = refuseForm(context, outcome, "act", {}, {});
+  return showTokens(context, { banner, status, secret: null });
+}
+
+async function showTokens(
+  context: ConsoleContext,
+  state: {
+    readonly banner: PageBanner;
+    readonly status: 200 | 409 | 422;
+    readonly secret: string | null;
+    readonly draft?: TokenDraft;
+    readonly form?: RefusedForm;
+  },
+): Promise<Response> {
+  const api = context.get("api");
+  const cursor = context.req.query("cursor") || undefined;
+  const [me, tokens] = await Promise.all([
+    read(api.GET("/me")),
+    read(
+      api.GET("/tokens", { params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } } }),
+    ),
+  ]);
+  return context.html(
+    renderPage(
+      <TokensPage
+        view={context.get("view")}
+        me={me}
+        tokens={tokens}
+        cursor={cursor}
+        secret={state.secret}
+        draft={state.draft ?? emptyDraft}
+        form={state.form ?? null}
+        banner={state.banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    state.status,
+  );
+}

@@ -1,0 +1,143 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { ApiCall } from "../../layout/api-call-part.tsx";
+import { noProblems, SelectField } from "../../layout/fields.tsx";
+import { FormSeal, Status, When } from "../../layout/parts.tsx";
+import { may } from "../../session.ts";
+import type { TokensPageProps } from "./tokens-page.tsx";
+
+type Token = Schemas["Token"];
+
+/** How long the old secret may go on working beside its successor. */
+export const overlapSeconds = { none: 0, hour: 3600, day: 86_400, week: 604_800 } as const;
+const overlapNames = Object.keys(overlapSeconds) as (keyof typeof overlapSeconds)[];
+
+export function TokenTable(props: TokensPageProps) {
+  const { view, tokens } = props;
+  const text = view.messages.tokens;
+  const manages = view.session !== null && may(view.session, "token:manage");
+  return (
+    <table class="list">
+      <caption class="visually-hidden">{text.title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{text.name}</th>
+          <th scope="col">{text.role}</th>
+          <th scope="col">{text.scopes}</th>
+          <th scope="col">{text.status}</th>
+          <th scope="col">{text.lastUsed}</th>
+          <th scope="col">{view.messages.common.created}</th>
+          {manages ? <td></td> : null}
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.items.map((token) => (
+          <tr id={token.id} data-ended={endOf(token, view.now) === null ? undefined : ""}>
+            <th scope="row">
+              {token.name}
+              <div class="hint mono breakable">{token.prefix}…</div>
+            </th>
+            <td data-label={text.role}>{token.role === null ? null : view.messages.roles[token.role]}</td>
+            <td data-label={text.scopes}>
+              {token.scopes.length === 0 ? (
+                text.everything
+              ) : (
+                <span class="tags">
+                  {token.scopes.map((scope) => (
+                    <code class="tag">{scope}</code>
+                  ))}
+                </span>
+              )}
+            </td>
+            <td data-label={text.status}>
+              <Standing {...props} token={token} />
+            </td>
+            <td data-label={text.lastUsed}>
+              {token.last_used_at === null ? text.never : <When view={view} time={token.last_used_at} />}
+            </td>
+            <td data-label={view.messages.common.created}>
+              <When view={view} time={token.created_at} />
+            </td>
+            {manages ? (
+              <td class="row-act">
+                {endOf(token, view.now) === null ? <Acts {...props} token={token} /> : null}
+              </td>
+            ) : null}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Standing({ view, token }: TokensPageProps & { readonly token: Token }) {
+  const text = view.messages.tokens;
+  const ended = endOf(token, view.now);
+  if (ended !== null) return <Status tone="idle">{text[ended]}</Status>;
+  if (token.expires_at === null) return <Status tone="good">{text.valid}</Status>;
+  const isSoon = Date.parse(token.expires_at) - view.now.getTime() < 7 * 86_400_000;
+  return (
+    <Status tone={isSoon ? "warning" : "good"}>
+      {text.until} <When view={view} time={token.expires_at} />
+    </Status>
+  );
+}
+
+function Acts({ view, token, idempotencyKey }: TokensPageProps & { readonly token: Token }) {
+  const text = view.messages.tokens;
+  const path = { token_id: token.id };
+  return (
+    <div class="act-group">
+      <details class="confirm">
+        <summary class="button" aria-label={text.rotateOf(token.name)}>
+          {text.rotate}
+        </summary>
+        <form method="post" action={`/tokens/${token.id}/rotate`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-rotate-${token.id}`} />
+          <p>
+            <strong>{text.rotateLead(token.name)}</strong>
+          </p>
+          <p class="hint">{text.rotateHint}</p>
+          <SelectField
+            id={`overlap-${token.id}`}
+            name="overlap"
+            label={text.overlap}
+            value="none"
+            options={overlapNames.map((value) => ({ value, label: text.overlaps[value] }))}
+            problems={noProblems}
+          />
+          <button type="submit" class="button" data-kind="primary">
+            {text.rotate}
+          </button>
+          <ApiCall
+            view={view}
+            id={`rotate-call-${token.id}`}
+            operation="rotateToken"
+            path={path}
+            body={{ overlap_seconds: 0 }}
+          />
+        </form>
+      </details>
+      <details class="confirm">
+        <summary class="button" aria-label={text.revokeOf(token.name)}>
+          {text.revoke}
+        </summary>
+        <form method="post" action={`/tokens/${token.id}/revoke`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-revoke-${token.id}`} />
+          <p>
+            <strong>{text.revokeQuestion(token.name)}</strong>
+          </p>
+          <p class="hint">{text.revokeHint}</p>
+          <button type="submit" class="button" data-kind="danger">
+            {text.revoke}
+          </button>
+          <ApiCall view={view} id={`revoke-call-${token.id}`} operation="revokeToken" path={path} />
+        </form>
+      </details>
+    </div>
+  );
+}
+
+function endOf(token: Token, now: Date): "revoked" | "expired" | null {
+  if (token.revoked_at !== null) return "revoked";
+  return token.expires_at !== null && Date.parse(token.expires_at) <= now.getTime() ? "expired" : null;
+}

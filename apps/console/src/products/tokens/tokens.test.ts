@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { callsIn, wrongInCall } from "../../testing/calls-in.ts";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { fakeToken } from "../../testing/fake-tokens.ts";
+import { Visitor } from "../../testing/visitor.ts";
+import { scopeGroups, typedScopes } from "./typed-scopes.ts";
+
+let world: ConsoleWorld;
+let ada: Visitor;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  ada = await new Visitor(world).signIn();
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+const fields = { name: "ci", role: "member", expires_in_days: "30", access: "all" };
+const mint = (more: Record<string, string | string[]> = {}) =>
+  ada.submit("/tokens", "/tokens", { ...fields, ...more });
+
+test("a token is made with a role, an end and what it may do, and its secret is shown once", async () => {
+  expect(await ada.page("/tokens")).toContain("No API tokens yet");
+  const made = await mint({ access: "chosen", scope: ["server:read", "job:read"] });
+  expect(made.headers.get("location")).toBe("/tokens?notice=created");
+  const [token] = world.api.state.tokens;
+  expect(token).toMatchObject({ name: "ci", role: "member", scopes: ["server:read", "job:read"] });
+  const days = (Date.parse(token?.expires_at ?? "") - Date.now()) / 86_400_000;
+  expect(Math.round(days)).toBe(30);
+  const page = await ada.page("/tokens?notice=created");
+  expect(page).toMatch(/id="shown-once"[^>]*>\s*kule_pat_/);
+  expect(page).toContain("I have stored it");
+  const again = await ada.page("/tokens");
+  expect(again).not.toContain("shown-once");
+  expect(again).toContain("server:read");
+  expect(world.logged()).not.toContain("kule_pat_");
+});
+
+test.each([
+  ["all", [], []],
+  ["read", ["server:create"], ["*:read"]],
+  ["nonsense", ["server:create"], []],
+])("the answer %s stands for the scopes %j", async (access, scope, expected) => {
+  await mint({ access, scope });
+  expect(world.api.state.tokens[0]?.scopes).toEqual(expected);
+});
+
+test("nothing chosen is no token for everything", async () => {
+  const refused = await mint({ access: "chosen" });
+  expect(refused.status).toBe(422);
+  const page = await refused.text();
+  expect(page).toContain("Choose at least one permission");
+  expect(page).toMatch(/value="chosen" checked/);
+  expect(page).toContain('value="ci"');
+  expect(world.api.state.tokens).toEqual([]);
+  expect(typedScopes(new URLSearchParams("access=chosen"))).toEqual([]);
+});
+
+test("a permission that the role does not have is refused beside the choices, which stay as they were", async () => {
+  const refused = await mint({ role: "viewer", access: "chosen", scope: ["server:create"] });
+  expect(refused.status).toBe(422);
+  const page = await refused.text();
+  expect(page).toContain('id="scopes-problem"');
+  expect(page).toMatch(/value="server:create" checked/);
+});
+
+test("what can be chosen is what the rule gives the role", () => {
+  const groups = scopeGroups("viewer");
+  expect([...groups.keys()]).not.toContain("token");
+  expect(groups.get("server")).toEqual(["server:read"]);
+});
+
+test("a token is rotated with an overlap, and revoked; one that has ended offers neither", async () => {
+  const token = fakeToken({ name: "deploy" });
+  const old = fakeToken({ name: "old", expires_at: "2026-01-01T00:00:00.000Z" });
+  world.api.state.tokens.push(token, old);
+  const page = await ada.page("/tokens");
+  expect(page).toContain("expired");
+  expect(page).not.toContain(`/tokens/${old.id}/rotate`);
+  for (const call of callsIn(page)) expect(wrongInCall(call)).toBeNull();
+  const rotated = await ada.submit("/tokens", `/tokens/${token.id}/rotate`, { overlap: "hour" });
+  expect(rotated.headers.get("location")).toBe("/tokens?notice=rotated");
+  expect(Date.parse(token.expires_at ?? "") - Date.now()).toBeLessThanOrEqual(3_600_000);
+  expect(await ada.page("/tokens?notice=rotated")).toContain("shown-once");
+  const revoked = await ada.submit("/tokens", `/tokens/${token.id}/revoke`, {});
+  expect(revoked.headers.get("location")).toBe("/tokens?notice=revoked");
+  expect(token.revoked_at).not.toBeNull();
+  const late = await ada.submit("/tokens", `/tokens/${token.id}/rotate`, { overlap: "none" });
+  expect(late.status).toBe(409);
+  const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
+  expect(await turkish.page("/tokens")).toContain("iptal edildi");
+});
