@@ -6839,6 +6839,8 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only this exact name */
                 name?: components["parameters"]["NameFilter"];
+                /** @description Names that begin with this */
+                q?: components["parameters"]["Search"];
                 /**
                  * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
                  * @example role=web,tier!=test
@@ -7053,6 +7055,8 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only this exact name */
                 name?: components["parameters"]["NameFilter"];
+                /** @description Names that begin with this */
+                q?: components["parameters"]["Search"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
                 /**
@@ -7817,6 +7821,8 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only this exact name */
                 name?: components["parameters"]["NameFilter"];
+                /** @description Names that begin with this */
+                q?: components["parameters"]["Search"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
                 /**
@@ -8523,6 +8529,8 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only this exact name */
                 name?: components["parameters"]["NameFilter"];
+                /** @description Names that begin with this */
+                q?: components["parameters"]["Search"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
                 /**

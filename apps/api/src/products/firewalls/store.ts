@@ -80,6 +80,7 @@ export function listFirewalls(
 ): Promise<Page<FirewallDetails>> {
   let rows = firewallDetails(db, organisationId);
   if (query.name !== undefined) rows = rows.where("firewall.name", "=", query.name);
+  if (query.q !== undefined) rows = rows.where("firewall.name", "^@", query.q);
   if (query.region !== undefined) rows = rows.where("firewall.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "firewall.labels"));

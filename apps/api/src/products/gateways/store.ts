@@ -86,6 +86,7 @@ export function listGateways(
 ): Promise<Page<GatewayDetails>> {
   let rows = gatewayDetails(db, organisationId);
   if (query.name !== undefined) rows = rows.where("gateway.name", "=", query.name);
+  if (query.q !== undefined) rows = rows.where("gateway.name", "^@", query.q);
   if (query.region !== undefined) rows = rows.where("gateway.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "gateway.labels"));

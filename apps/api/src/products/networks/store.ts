@@ -50,6 +50,7 @@ export function listNetworks(
 ): Promise<Page<NetworkDetails>> {
   let rows = networkDetails(db, organisationId);
   if (query.name !== undefined) rows = rows.where("network.name", "=", query.name);
+  if (query.q !== undefined) rows = rows.where("network.name", "^@", query.q);
   if (query.region !== undefined) rows = rows.where("network.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "network.labels"));

@@ -40,6 +40,7 @@ export function listSshKeys(
 ): Promise<Page<SshKeyRow>> {
   let rows = db.selectFrom("ssh_key").selectAll().where("organisation_id", "=", organisationId);
   if (query.name !== undefined) rows = rows.where("name", "=", query.name);
+  if (query.q !== undefined) rows = rows.where("name", "^@", query.q);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "ssh_key.labels"));
   return fetchPage(rows, newestFirst("ssh-keys", query, "ssh_key"));
