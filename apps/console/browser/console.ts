@@ -1,9 +1,12 @@
 import "./htmx.ts";
 import "htmx.org/dist/ext/hx-sse.js";
+import "./activity.ts";
 import "./copy.ts";
 import "./countdown.ts";
 import "./forms.ts";
 import "./menus.ts";
 import "./name-rule.ts";
+import "./palette.ts";
 import "./polling.ts";
+import "./shortcuts.ts";
 import "./theme.ts";

@@ -1,3 +1,5 @@
+import { announce } from "./announce.ts";
+
 // Buttons with data-copy put the text of the element they name, or their own value, on the clipboard.
 document.addEventListener("click", async (event) => {
   const button = (event.target as Element | null)?.closest<HTMLButtonElement>("button[data-copy]");
@@ -15,9 +17,3 @@ document.addEventListener("click", async (event) => {
   button.dataset.state = "copied";
   setTimeout(() => delete button.dataset.state, 1600);
 });
-
-/** Tells screen readers what just happened, in the page's one live region. */
-function announce(text: string): void {
-  const region = document.getElementById("announcements");
-  if (region) region.textContent = text;
-}

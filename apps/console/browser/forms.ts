@@ -1,4 +1,4 @@
-// Three small things that forms do better with a script. Each works without one, only less well.
+// Two small things that forms do better with a script. Each works without one, only less well.
 
 // 1. A form is sent once. A second click would be answered by the same Idempotency-Key, but why ask.
 document.addEventListener("submit", (event) => {
@@ -30,13 +30,3 @@ function checkAllConfirmations(): void {
 }
 checkAllConfirmations();
 document.addEventListener("htmx:after:swap", checkAllConfirmations);
-
-// 3. The slash key goes to the search field, as people expect of lists.
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-  if ((event.target as Element).closest("input, textarea, select, [contenteditable]")) return;
-  const search = document.querySelector<HTMLInputElement>("input[type=search]");
-  if (!search) return;
-  event.preventDefault();
-  search.focus();
-});

@@ -17,6 +17,7 @@ import { operatorRoutes } from "./products/operator/routes.tsx";
 import { organisationRoutes } from "./products/organisations/routes.tsx";
 import { switchRoutes } from "./products/organisations/switch-routes.tsx";
 import { publicIpRoutes } from "./products/public-ips/routes.tsx";
+import { searchRoutes } from "./products/search/routes.tsx";
 import { serverRoutes } from "./products/servers/routes.tsx";
 import { signInRoutes } from "./products/sign-in/routes.tsx";
 import { sshKeyRoutes } from "./products/ssh-keys/routes.tsx";
@@ -103,6 +104,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", ipPoolRoutes());
   app.route("/", jobRoutes(services));
   app.route("/", usageRoutes());
+  app.route("/", searchRoutes());
 
   app.notFound((context) => notFound(context));
   app.onError((error, context) => {

@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import { formTokenField } from "../csrf.ts";
+import { Dialogs } from "./dialogs.tsx";
 import { Document } from "./document.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 import { Mark } from "./mark.tsx";
@@ -55,6 +56,15 @@ export function Shell({ view, title, section, children }: Props) {
           <span>{messages.product}</span>
         </a>
         <OrganisationMenu view={view} isHere={section === "organisation"} />
+        {view.session === null || view.session.organisation === null ? null : (
+          <a class="palette-link" href="/search" data-palette="" aria-keyshortcuts="Control+K Meta+K">
+            <Icon name="search" size={18} />
+            <span>{messages.common.search}</span>
+            <span class="keys" aria-hidden="true">
+              <kbd>Ctrl K</kbd>
+            </span>
+          </a>
+        )}
         <nav class="sections" aria-label={messages.navigation.label}>
           {sections
             .filter(({ operators }) => operators !== true || view.session?.operator === true)
@@ -65,7 +75,12 @@ export function Shell({ view, title, section, children }: Props) {
               </a>
             ))}
         </nav>
-        <Account view={view} />
+        <div class="rail-foot">
+          {view.session === null || view.session.organisation === null ? null : (
+            <section id="activity" aria-label={messages.activity.title} />
+          )}
+          <Account view={view} />
+        </div>
       </header>
       <main id="content" tabindex={-1}>
         <p id="stale-banner" class="banner" data-kind="warning" role="status" hidden>
@@ -74,6 +89,8 @@ export function Shell({ view, title, section, children }: Props) {
         </p>
         {children}
       </main>
+      <aside id="toasts" aria-label={messages.activity.ended} />
+      {view.session === null ? null : <Dialogs view={view} session={view.session} />}
     </Document>
   );
 }
@@ -101,6 +118,9 @@ function Account({ view }: { readonly view: View }) {
             {messages.navigation.switchOrganisation}
           </a>
         ) : null}
+        <button type="button" class="button with-script" data-shortcuts="">
+          {messages.shortcuts.title}
+        </button>
         <form method="post" action="/sign-out">
           <input type="hidden" name={formTokenField} value={view.formToken()} />
           <button type="submit" class="button">

@@ -3,6 +3,7 @@ import { gatewaysEn } from "./en-gateways.ts";
 import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
+import { searchEn } from "./en-search.ts";
 import { subnetsEn } from "./en-subnets.ts";
 import { tokensEn } from "./en-tokens.ts";
 
@@ -16,6 +17,7 @@ export const en = {
   ...subnetsEn,
   ...membersEn,
   ...tokensEn,
+  ...searchEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {

@@ -4,6 +4,7 @@ import { gatewaysTr } from "./tr-gateways.ts";
 import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
+import { searchTr } from "./tr-search.ts";
 import { subnetsTr } from "./tr-subnets.ts";
 import { tokensTr } from "./tr-tokens.ts";
 
@@ -33,6 +34,7 @@ export const tr = {
   ...subnetsTr,
   ...membersTr,
   ...tokensTr,
+  ...searchTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
 import { questionErrors } from "./fake-firewalls.ts";
-import { page } from "./fake-page.ts";
+import { namedLike, page } from "./fake-page.ts";
 import { fakeNetwork, fakeSubnet } from "./fake-records.ts";
 import { registerReservations } from "./fake-reservations.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -12,7 +12,9 @@ export function registerNetworks(operation: Operation, state: FakeState): void {
 
   operation("get", "/networks", "listNetworks", ({ query }) =>
     page(
-      state.networks.filter(({ region }) => !query.has("region") || region === query.get("region")),
+      namedLike(state.networks, query).filter(
+        ({ region }) => !query.has("region") || region === query.get("region"),
+      ),
       query,
     ),
   );

@@ -7,3 +7,11 @@ export const page = <Item>(items: readonly Item[], query: URLSearchParams): Answ
   const next = from + limit < items.length ? String(from + limit) : null;
   return { status: 200, body: { items: items.slice(from, from + limit), next_cursor: next } };
 };
+
+/** Those whose name begins with the `q` of the query. */
+export function namedLike<Item extends { readonly name: string }>(
+  items: readonly Item[],
+  query: URLSearchParams,
+): Item[] {
+  return items.filter(({ name }) => name.startsWith(query.get("q") ?? ""));
+}

@@ -8,7 +8,7 @@ import { registerGateways } from "./fake-gateways.ts";
 import { registerIpPools } from "./fake-ip-pools.ts";
 import { registerNetworks } from "./fake-networks.ts";
 import { registerOperator } from "./fake-operator.ts";
-import { page } from "./fake-page.ts";
+import { namedLike, page } from "./fake-page.ts";
 import { registerPeople } from "./fake-people.ts";
 import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
@@ -310,7 +310,7 @@ function registerJobs(operation: Operation, state: FakeState, app: Hono, calls: 
 }
 
 function registerSshKeys(operation: Operation, state: FakeState): void {
-  operation("get", "/ssh-keys", "listSshKeys", ({ query }) => page(state.sshKeys, query));
+  operation("get", "/ssh-keys", "listSshKeys", ({ query }) => page(namedLike(state.sshKeys, query), query));
   operation<Schemas["SshKeyCreate"]>("post", "/ssh-keys", "createSshKey", ({ body, fail }) => {
     if (!/^(ssh-ed25519|ssh-rsa|ecdsa-\S+) \S+/.test(body.public_key))
       return fail(422, "validation_failed", "The request is wrong", {

@@ -12,7 +12,8 @@ import {
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { problemText } from "../../problem-messages.ts";
-import { safeReturnPath } from "../../session.ts";
+import { may, safeReturnPath } from "../../session.ts";
+import { ActivityPart, readActivity } from "./activity.tsx";
 import { JobListPage, jobStatuses } from "./list-page.tsx";
 import { JobPage } from "./show-page.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -22,6 +23,8 @@ const streamMs = 5 * 60_000;
 const heartbeatMs = 20_000;
 // Browsers wait this long before they ask again, and are held this long when there is nothing to follow.
 const retryMs = 5000;
+// As many as the page remembers, so that no address makes one request ask for hundreds of jobs.
+const mostKnown = 20;
 
 export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
@@ -50,6 +53,18 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
         <JobListPage view={context.get("view")} jobs={jobs} status={status} cursor={cursor} names={names} />,
       ),
     );
+  });
+
+  // A part of every page, which asks for it by itself.
+  routes.get("/activity", async (context) => {
+    const session = sessionOf(context);
+    const known = (context.req.query("known") ?? "").split(" ").filter((id) => /^job_[a-z0-9]{26}$/.test(id));
+    const activity =
+      session.organisation === null || !may(session, "job:read")
+        ? { open: [], ended: [] }
+        : await readActivity(context.get("api"), known.slice(0, mostKnown));
+    if (activity === null) return context.body(null, 503);
+    return context.html(<ActivityPart view={context.get("view")} activity={activity} />);
   });
 
   routes.get("/jobs/:id", async (context) => {

@@ -1,0 +1,52 @@
+import { openPalette } from "./palette.ts";
+
+// Keys for people who have them in their fingers. All of it is in reach without them; `?` says which there are.
+const withinMilliseconds = 1_200;
+let waitsForPlaceUntil = 0;
+
+document.addEventListener("keydown", (event) => {
+  if ((event.metaKey || event.ctrlKey) && !event.altKey && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    openPalette();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if ((event.target as Element).closest("input, textarea, select, [contenteditable], dialog, .xterm")) return;
+  if (waitsForPlaceUntil > performance.now()) {
+    waitsForPlaceUntil = 0;
+    follow(`[data-key="${CSS.escape(event.key)}"]`, event);
+    return;
+  }
+  if (event.key === "g") waitsForPlaceUntil = performance.now() + withinMilliseconds;
+  else if (event.key === "c") follow("[data-key-alone='c']", event);
+  else if (event.key === "/") focusFilter(event);
+  else if (event.key === "?") {
+    event.preventDefault();
+    document.querySelector<HTMLDialogElement>("#shortcuts")?.showModal();
+  }
+});
+
+function follow(selector: string, event: Event): void {
+  const link = document.querySelector<HTMLAnchorElement>(`#shortcuts a${selector}`);
+  if (link === null) return;
+  event.preventDefault();
+  link.click();
+}
+
+// The slash key goes to the search field of the list, as people expect; where there is none, to the palette.
+function focusFilter(event: Event): void {
+  event.preventDefault();
+  const search = document.querySelector<HTMLInputElement>("main input[type=search]");
+  if (search === null) openPalette();
+  else search.focus();
+}
+
+const help = document.querySelector<HTMLDialogElement>("#shortcuts");
+document.addEventListener("click", (event) => {
+  const target = event.target as Element;
+  if (target.closest("[data-shortcuts]")) {
+    event.preventDefault();
+    help?.showModal();
+  }
+  if (target === help || target.closest("[data-close-dialog]")) help?.close();
+});

@@ -1,0 +1,53 @@
+import type { searchEn } from "./en-search.ts";
+
+/** Turkish of finding things: the palette, its shortcuts, and what is going on elsewhere. */
+export const searchTr = {
+  search: {
+    title: "Arama",
+    label: "Sayfalarda, işlemlerde ve kaynaklarda ara",
+    placeholder: "Ad, adres, kimlik veya işlem",
+    hint: "Adlar nasıl başladıklarına göre, kimlikler ve adresler olduğu gibi bulunur.",
+    none: (text: string) => `${text} adında bir şey yok`,
+    noneHint: "Adlar nasıl başladıklarına göre bulunur. Kimlik eksiksiz olmalıdır.",
+    pages: "Git",
+    acts: "Yap",
+    create: {
+      server: "Sunucu kur",
+      network: "Ağ oluştur",
+      firewall: "Güvenlik duvarı oluştur",
+      gateway: "Bir ağa geçit ver",
+      publicIp: "Genel IP al",
+      sshKey: "SSH anahtarı ekle",
+    },
+    kinds: {
+      server: "Sunucu",
+      network: "Ağ",
+      firewall: "Güvenlik duvarı",
+      gateway: "Ağ geçidi",
+      public_ip: "Genel IP",
+      ssh_key: "SSH anahtarı",
+      job: "İş",
+    },
+    found: (count: number) => `${count} sonuç`,
+    away: "Bazı kaynak türlerinde arama yapılamadı: API yanıt vermiyor.",
+    close: "Kapat",
+  },
+  shortcuts: {
+    title: "Klavye kısayolları",
+    palette: "Her şeyde ara veya bir yere git",
+    filter: "Listenin süzgecine git",
+    create: "Sunucu kur",
+    help: "Bu kısayollar",
+    after: "sonra",
+  },
+  activity: {
+    title: "Sürenler",
+    quiet: "Süren iş yok",
+    running: (count: number) => `${count} iş sürüyor`,
+    succeeded: (job: string) => `${job}: tamamlandı`,
+    failed: (job: string) => `${job}: başarısız`,
+    cancelled: (job: string) => `${job}: iptal edildi`,
+    ended: "Az önce bitenler",
+    look: "Bak",
+  },
+} satisfies typeof searchEn;

@@ -1,0 +1,81 @@
+import type { ApiClient } from "@kule/contract/client";
+import type { Schemas } from "@kule/contract/schemas";
+import { attempt } from "../../api.ts";
+import { Icon } from "../../layout/icons.tsx";
+import { Status } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
+import { jobTone } from "./phase-states.ts";
+
+export type Activity = {
+  readonly open: readonly Schemas["Job"][];
+  /** Jobs that were open when the page asked last, and are over. */
+  readonly ended: readonly Schemas["Job"][];
+};
+
+/** Shown by name; of more the count tells. */
+const mostShown = 20;
+
+/** What goes on in the organisation, and what became of the jobs that went on before; null when nobody answers. */
+export async function readActivity(api: ApiClient, known: readonly string[]): Promise<Activity | null> {
+  const outcome = await attempt(
+    api.GET("/jobs", { params: { query: { status: ["queued", "running"], limit: mostShown } } }),
+  );
+  if (outcome.kind === "away") return null;
+  const open = outcome.kind === "done" ? outcome.data.items : [];
+  const missing = known.filter((id) => open.every((job) => job.id !== id));
+  const answers = await Promise.all(
+    missing.map((id) => attempt(api.GET("/jobs/{job_id}", { params: { path: { job_id: id } } }))),
+  );
+  return {
+    open,
+    ended: answers.flatMap((each) => (each.kind === "done" && each.data.done ? [each.data] : [])),
+  };
+}
+
+/** For the rail: how much goes on. Beside it the notes that `browser/activity.ts` shows for a while. */
+export function ActivityPart({ view, activity }: { readonly view: View; readonly activity: Activity }) {
+  const { open, ended } = activity;
+  const text = view.messages.activity;
+  const [first] = open;
+  return (
+    <>
+      <a
+        class="activity-link"
+        href="/jobs"
+        data-open={open.map(({ id }) => id).join(" ")}
+        data-busy={open.length > 0 ? "" : undefined}
+      >
+        <span class="activity-count figures">{open.length === 0 ? "" : view.format.number(open.length)}</span>
+        <span class="activity-text">
+          {open.length === 0 ? text.quiet : text.running(open.length)}
+          {first === undefined || open.length > 1 ? null : <small>{jobName(view, first)}</small>}
+        </span>
+      </a>
+      {ended.map((job) => (
+        <div
+          class="toast"
+          data-tone={jobTone(job.status)}
+          data-stays={job.status === "failed" ? "" : undefined}
+        >
+          <Status tone={jobTone(job.status)}>{sentence(view, job)}</Status>
+          <a href={`/jobs/${job.id}`}>{text.look}</a>
+          <button type="button" class="toast-close" title={view.messages.search.close}>
+            <Icon name="cross" size={14} />
+            <span class="visually-hidden">{view.messages.search.close}</span>
+          </button>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function sentence(view: View, job: Schemas["Job"]): string {
+  const text = view.messages.activity;
+  const name = jobName(view, job);
+  if (job.status === "failed") return text.failed(name);
+  return job.status === "cancelled" ? text.cancelled(name) : text.succeeded(name);
+}
+
+function jobName(view: View, job: Schemas["Job"]): string {
+  return view.messages.jobs.kind[job.kind] ?? job.kind;
+}

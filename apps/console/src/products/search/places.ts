@@ -1,0 +1,55 @@
+import type { Messages } from "../../messages/messages.ts";
+import { may, type Session } from "../../session.ts";
+
+/** A page of the console, or an act that begins on one. */
+export type Place = {
+  readonly title: string;
+  readonly path: string;
+  /** The second key after `g`, where there is one. */
+  readonly key?: string;
+};
+
+type Places = { readonly pages: readonly Place[]; readonly acts: readonly Place[] };
+
+/** Where the session's user can go, and what can be begun there. */
+export function placesOf(messages: Messages, session: Session): Places {
+  const { navigation, search } = messages;
+  const pages: Place[] = [
+    { title: navigation.servers, path: "/servers", key: "s" },
+    { title: navigation.networks, path: "/networks", key: "n" },
+    { title: messages.gateways.title, path: "/gateways", key: "w" },
+    { title: navigation.firewalls, path: "/firewalls", key: "f" },
+    { title: navigation.publicIps, path: "/public-ips", key: "i" },
+    { title: navigation.sshKeys, path: "/ssh-keys", key: "k" },
+    { title: navigation.jobs, path: "/jobs", key: "j" },
+    { title: navigation.usage, path: "/usage", key: "u" },
+    ...(session.operator ? [{ title: navigation.operator, path: "/operator", key: "o" }] : []),
+  ];
+  const acts = [
+    { title: search.create.server, path: "/servers/new", permission: "server:create" },
+    { title: search.create.network, path: "/networks#create-title", permission: "network:create" },
+    { title: search.create.firewall, path: "/firewalls#create-title", permission: "firewall:create" },
+    { title: search.create.gateway, path: "/gateways", permission: "gateway:create" },
+    { title: search.create.publicIp, path: "/public-ips#take-title", permission: "public_ip:create" },
+    { title: search.create.sshKey, path: "/ssh-keys#add-title", permission: "ssh_key:create" },
+  ];
+  return {
+    pages,
+    acts: acts
+      .filter(({ permission }) => may(session, permission))
+      .map(({ title, path }) => ({ title, path })),
+  };
+}
+
+/** Those whose title has a word that begins with each word of the text; upper and lower case by the language. */
+export function placesNamed(places: readonly Place[], text: string, locale: string): Place[] {
+  const words = wordsOf(text, locale);
+  return places.filter(({ title }) => {
+    const titleWords = wordsOf(title, locale);
+    return words.every((word) => titleWords.some((each) => each.startsWith(word)));
+  });
+}
+
+function wordsOf(text: string, locale: string): string[] {
+  return text.toLocaleLowerCase(locale).split(/\s+/).filter(Boolean);
+}

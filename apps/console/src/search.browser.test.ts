@@ -1,0 +1,116 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  accessibilityProblems,
+  complaintsBeyond,
+  openBrowser,
+  openPage,
+  signIn,
+  takeScreenshots,
+  type WatchedPage,
+} from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { fakeId, fakeJob } from "./testing/fake-records.ts";
+import { seedNetworks } from "./testing/seed-networks.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let world: ConsoleWorld;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    world = await startConsoleWorld({ listen: true });
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(25_000);
+    seedNetworks(world.api.state);
+    await signIn(page, world.url);
+  });
+  afterEach(async () => {
+    expect(complaintsBeyond(watched)).toEqual([]);
+    await watched.context.close();
+    await world.stop();
+    expect(world.api.defects).toEqual([]);
+  });
+
+  const network = () => world.api.state.networks[0]?.name ?? "";
+  const focused = () => page.evaluate<string>("document.activeElement?.textContent ?? ''");
+
+  test("the palette opens from the keyboard, finds by name, and its first result is one Enter away", async () => {
+    await page.keyboard.press("Control+k");
+    await page.waitForSelector("#palette[open] .search-list");
+    expect(await page.textContent("#palette-results")).toContain("Create a server");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "palette");
+    await page.keyboard.type(network().slice(0, 3));
+    await page.waitForSelector(`#palette-results a[href^="/networks/net_"]`);
+    await takeScreenshots(page, "palette-found");
+    await page.keyboard.press("ArrowDown");
+    expect(await focused()).toContain(network());
+    await page.keyboard.press("ArrowUp");
+    await Promise.all([page.waitForURL("**/networks/net_*"), page.keyboard.press("Enter")]);
+    // On the next page it is closed, and Escape closes it here without a trace.
+    await page.keyboard.press("Control+k");
+    await page.waitForSelector("#palette[open]");
+    await page.keyboard.press("Escape");
+    expect(await page.isVisible("#palette")).toBe(false);
+  });
+
+  test("keys lead to places, and never while somebody types", async () => {
+    await page.keyboard.press("g");
+    await Promise.all([page.waitForURL("**/firewalls"), page.keyboard.press("f")]);
+    await page.keyboard.press("?");
+    await page.waitForSelector("#shortcuts[open]");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "shortcuts");
+    await page.click("#shortcuts [data-close-dialog]");
+    await page.goto(`${world.url}/servers`);
+    await page.keyboard.press("/");
+    await page.keyboard.type("g f c ?");
+    expect(new URL(page.url()).pathname).toBe("/servers");
+    expect(await page.inputValue("main input[type=search]")).toBe("g f c ?");
+  });
+
+  test("what goes on is on every page, and so is how it ended", async () => {
+    const { state } = world.api;
+    const job = fakeJob("ServerCreate", fakeId("srv"), "Ada");
+    state.jobs.push(job);
+    await page.goto(`${world.url}/ssh-keys`);
+    await page.waitForSelector("#activity .activity-link[data-busy]");
+    expect(await page.textContent("#activity")).toContain("1 job is under way");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "activity");
+    await page.goto(`${world.url}/usage`);
+    await page.waitForSelector("#activity .activity-link[data-busy]");
+    state.changeJob(job.id, { status: "failed", done: true });
+    await page.waitForSelector("#toasts .toast");
+    expect(await page.textContent("#toasts .toast")).toContain("Create server: failed");
+    expect(await page.textContent("#announcements")).toContain("Create server: failed");
+    expect(await page.textContent("#activity")).toContain("Nothing is running");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "toast");
+    await page.click(".toast-close");
+    expect(await page.locator(".toast").count()).toBe(0);
+  });
+
+  test("without a script the palette is a page", async () => {
+    const plain = await openPage(browser, { javaScriptEnabled: false });
+    await signIn(plain.page, world.url);
+    await plain.page.click(".palette-link");
+    await plain.page.waitForURL("**/search");
+    await plain.page.fill("main input[type=search]", network());
+    await plain.page.click("main form[action='/search'] button");
+    expect(await plain.page.textContent("#search-results")).toContain(network());
+    await takeScreenshots(plain.page, "search");
+    await plain.context.close();
+  });
+});
