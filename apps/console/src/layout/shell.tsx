@@ -51,20 +51,22 @@ export function Shell({ view, title, section, children }: Props) {
         {messages.skipToContent}
       </a>
       <header class="rail">
-        <a class="brand" href="/servers">
-          <Mark />
-          <span>{messages.product}</span>
-        </a>
-        <OrganisationMenu view={view} isHere={section === "organisation"} />
-        {view.session === null || view.session.organisation === null ? null : (
-          <a class="palette-link" href="/search" data-palette="" aria-keyshortcuts="Control+K Meta+K">
-            <Icon name="search" size={18} />
-            <span>{messages.common.search}</span>
-            <span class="keys" aria-hidden="true">
-              <kbd>Ctrl K</kbd>
-            </span>
+        <div class="rail-top">
+          <a class="brand" href="/servers">
+            <Mark />
+            <span>{messages.product}</span>
           </a>
-        )}
+          {view.session === null || view.session.organisation === null ? null : (
+            <a class="palette-link" href="/search" data-palette="" aria-keyshortcuts="Control+K Meta+K">
+              <Icon name="search" size={18} />
+              <span class="visually-hidden">{messages.common.search}</span>
+              <span class="keys" aria-hidden="true">
+                <kbd>Ctrl K</kbd>
+              </span>
+            </a>
+          )}
+        </div>
+        <OrganisationMenu view={view} isHere={section === "organisation"} />
         <nav class="sections" aria-label={messages.navigation.label}>
           {sections
             .filter(({ operators }) => operators !== true || view.session?.operator === true)

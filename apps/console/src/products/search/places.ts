@@ -23,6 +23,7 @@ export function placesOf(messages: Messages, session: Session): Places {
     { title: navigation.sshKeys, path: "/ssh-keys", key: "k" },
     { title: navigation.jobs, path: "/jobs", key: "j" },
     { title: navigation.usage, path: "/usage", key: "u" },
+    { title: messages.members.title, path: "/members", key: "m" },
     ...(session.operator ? [{ title: navigation.operator, path: "/operator", key: "o" }] : []),
   ];
   const acts = [
