@@ -106,7 +106,7 @@ function Account({ view }: { readonly view: View }) {
         <span class="visually-hidden">{messages.navigation.account}: </span>
         <Icon name="person" />
         <span class="account-name">
-          <strong>{session.organisation?.name ?? session.user.name}</strong>
+          <strong>{session.user.name}</strong>
           <small>{session.user.email}</small>
         </span>
       </summary>
