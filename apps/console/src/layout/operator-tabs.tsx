@@ -7,6 +7,7 @@ const tabs = [
   ["ipPools", "/ip-pools"],
   ["organisations", "/organisations"],
   ["invariants", "/operator/invariants"],
+  ["audit", "/operator/audit"],
 ] as const;
 
 export type OperatorTab = (typeof tabs)[number][0];

@@ -11,6 +11,7 @@ export const operatorEn = {
       ipPools: "IP pools",
       organisations: "Organisations",
       invariants: "Invariants",
+      audit: "Audit trail",
     },
     title: "Regions",
     lead: "How the regions are, what runs in them, and what room they have.",

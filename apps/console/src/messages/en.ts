@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { auditEn } from "./en-audit.ts";
 import { gatewaysEn } from "./en-gateways.ts";
 import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
@@ -18,6 +19,7 @@ export const en = {
   ...membersEn,
   ...tokensEn,
   ...searchEn,
+  ...auditEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {
@@ -535,6 +537,12 @@ export const en = {
     byDay: "By day",
     vcpuByDay: "vCPU hours",
     diskByDay: "GB hours of disk",
+    memoryByDay: "GB hours of memory",
+    addressesByDay: "Hours of public addresses",
+    byProduct: "By product",
+    package: (name: string) => `Servers, package ${name}`,
+    disks: "Disks",
+    addresses: "Public addresses",
     resource: "Resource",
     running: "Running",
     vcpu: "vCPU",

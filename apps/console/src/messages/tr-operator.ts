@@ -12,6 +12,7 @@ export const operatorTr = {
       ipPools: "IP havuzları",
       organisations: "Kuruluşlar",
       invariants: "Değişmezler",
+      audit: "Denetim kaydı",
     },
     title: "Bölgeler",
     lead: "Bölgelerin durumu, içlerinde ne çalıştığı ve ne kadar yer kaldığı.",

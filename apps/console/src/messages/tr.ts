@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Messages } from "./messages.ts";
+import { auditTr } from "./tr-audit.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
@@ -35,6 +36,7 @@ export const tr = {
   ...membersTr,
   ...tokensTr,
   ...searchTr,
+  ...auditTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {
@@ -540,6 +542,12 @@ export const tr = {
     byDay: "Güne göre",
     vcpuByDay: "vCPU saati",
     diskByDay: "Disk GB saati",
+    memoryByDay: "GB saat bellek",
+    addressesByDay: "Genel adres saati",
+    byProduct: "Ürünlere göre",
+    package: (name: string) => `Sunucular, ${name} paketi`,
+    disks: "Diskler",
+    addresses: "Genel adresler",
     resource: "Kaynak",
     running: "Çalışma",
     vcpu: "vCPU",

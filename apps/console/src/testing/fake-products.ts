@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { Answer, Operation } from "./fake-api.ts";
+import { registerAudit } from "./fake-audit.ts";
 import { registerConsoleSessions } from "./fake-consoles.ts";
 import { registerFirewalls } from "./fake-firewalls.ts";
 import { registerGateways } from "./fake-gateways.ts";
@@ -32,6 +33,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerPublicIps(operation, state);
   registerConsoleSessions(operation, state);
   registerIpPools(operation, state);
+  registerAudit(operation, state);
   registerPeople(operation, state);
   registerTokens(operation, state);
   registerUsage(operation, state, app, calls);

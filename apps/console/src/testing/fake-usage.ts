@@ -36,7 +36,11 @@ export function registerUsage(operation: Operation, state: FakeState, app: Hono,
           ? []
           : groupBy === "day"
             ? days
-            : state.servers.map(({ id, name }) => item(id, name, 36, 1)),
+            : groupBy === "package"
+              ? [...new Set(state.servers.map((server) => server.package.slug))].map((slug) =>
+                  item(slug, null, 36, state.servers.filter((server) => server.package.slug === slug).length),
+                )
+              : state.servers.map(({ id, name }) => item(id, name, 36, 1)),
       next_cursor: null,
     };
     return { status: 200, body };

@@ -7,6 +7,7 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
+import { AuditLink } from "../audit/audit-link.tsx";
 import { ActButton } from "../servers/act-button.tsx";
 import { Attachments } from "./attachments.tsx";
 import { DeleteFirewall } from "./delete-firewall.tsx";
@@ -75,6 +76,7 @@ export function FirewallPage(props: FirewallPageProps) {
         <Facts {...props} why={why} />
       </div>
       <DeleteFirewall {...props} />
+      <AuditLink view={view} resource={firewall.id} />
       <CallExample
         view={view}
         id="firewall-call"

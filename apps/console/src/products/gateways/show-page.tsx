@@ -6,6 +6,7 @@ import { Banner, CallExample, Copyable, FormSeal, PageHead, Status } from "../..
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
+import { AuditLink } from "../audit/audit-link.tsx";
 import { ActButton } from "../servers/act-button.tsx";
 import { ConfirmName } from "../servers/confirm-name.tsx";
 import { gatewayTones } from "./gateway-status.ts";
@@ -92,6 +93,7 @@ export function GatewayPage(props: GatewayPageProps) {
         <PortForwards {...props} />
         <DeleteGateway {...props} />
       </div>
+      <AuditLink view={view} resource={gateway.id} />
       <CallExample
         view={view}
         id="gateway-call"

@@ -7,6 +7,7 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
+import { AuditLink } from "../audit/audit-link.tsx";
 import type { Places } from "../firewalls/places.ts";
 import { ActButton } from "../servers/act-button.tsx";
 import { CreateSubnet } from "./create-forms.tsx";
@@ -91,6 +92,7 @@ export function NetworkPage(props: NetworkPageProps) {
       <ExplainPanel view={view} network={network} subnets={subnets} places={places} asked={props.asked} />
       <Facts {...props} />
       <DeleteNetwork {...props} />
+      <AuditLink view={view} resource={network.id} />
       <CallExample
         view={view}
         id="network-call"

@@ -3,6 +3,7 @@ import { Icon } from "../../layout/icons.tsx";
 import { Banner, CopyButton, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import { AuditLink } from "../audit/audit-link.tsx";
 import { JobTable } from "../jobs/list-page.tsx";
 import { jobTone } from "../jobs/phase-states.ts";
 import { JobActs, JobFailure } from "../jobs/show-page.tsx";
@@ -76,6 +77,7 @@ export function ShowPage(props: ShowPageProps) {
         </section>
         <DangerZone {...props} />
       </div>
+      <AuditLink view={view} resource={server.id} />
       <ServerCalls view={view} server={server} />
     </Shell>
   );

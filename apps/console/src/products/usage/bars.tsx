@@ -21,6 +21,35 @@ export function DayBars(props: {
   );
 }
 
+/** One line for each, as long as its share of the longest, with its name and figure in words. */
+export function ShareBars(props: {
+  readonly label: string;
+  readonly shares: readonly { readonly name: string; readonly value: number; readonly said: string }[];
+}) {
+  const longest = Math.max(...props.shares.map(({ value }) => value), 1e-9);
+  return (
+    <ul class="share-bars" aria-label={props.label}>
+      {props.shares.map(({ name, value, said }) => (
+        <li>
+          <span>{name}</span>
+          <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="day-floor" x={0} y={0} width={100} height={8} rx={1} />
+            <rect
+              class="day-bar"
+              x={0}
+              y={0}
+              width={Math.max(0.5, (value / longest) * 100)}
+              height={8}
+              rx={1}
+            />
+          </svg>
+          <span class="figures">{said}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** How much of something is taken; without a limit there is nothing to fill. */
 export function FillBar(props: {
   readonly label: string;

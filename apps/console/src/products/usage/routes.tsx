@@ -20,13 +20,14 @@ export function usageRoutes(): Hono<ConsoleEnv> {
     const month = monthOf(context.req.query("month"), view.now);
     const cursor = context.req.query("cursor") || undefined;
     const window = { from: month.from, to: month.to };
-    const [byResource, byDay, quotas] = await Promise.all([
+    const [byResource, byDay, byPackage, quotas] = await Promise.all([
       read(
         api.GET("/usage/summary", {
           params: { query: { ...window, group_by: "resource", ...(cursor === undefined ? {} : { cursor }) } },
         }),
       ),
       read(api.GET("/usage/summary", { params: { query: { ...window, group_by: "day", limit: 31 } } })),
+      read(api.GET("/usage/summary", { params: { query: { ...window, group_by: "package", limit: 50 } } })),
       read(api.GET("/quotas")),
     ]);
     return context.html(
@@ -36,6 +37,7 @@ export function usageRoutes(): Hono<ConsoleEnv> {
           month={month}
           byResource={byResource}
           byDay={byDay}
+          byPackage={byPackage}
           quotas={quotas}
           cursor={cursor}
         />,

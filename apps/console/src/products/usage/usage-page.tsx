@@ -4,7 +4,7 @@ import { Icon } from "../../layout/icons.tsx";
 import { CallExample, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import { DayBars, FillBar } from "./bars.tsx";
+import { DayBars, FillBar, ShareBars } from "./bars.tsx";
 import type { Month } from "./month.ts";
 
 type Props = {
@@ -12,6 +12,7 @@ type Props = {
   readonly month: Month;
   readonly byResource: Schemas["UsageSummary"];
   readonly byDay: Schemas["UsageSummary"];
+  readonly byPackage: Schemas["UsageSummary"];
   readonly quotas: Schemas["QuotaList"];
   readonly cursor: string | undefined;
 };
@@ -30,6 +31,7 @@ export function UsagePage(props: Props) {
       ) : (
         <>
           <Days {...props} />
+          <Products {...props} />
           <Resources {...props} />
           <Pages
             view={view}
@@ -114,7 +116,54 @@ function Days({ view, month, byDay }: Props) {
             days={bars(({ disk_gb_seconds }) => disk_gb_seconds, messages.usage.diskHours)}
           />
         </figure>
+        <figure>
+          <figcaption>{messages.usage.memoryByDay}</figcaption>
+          <DayBars
+            label={messages.usage.memoryByDay}
+            days={bars(({ memory_mb_seconds }) => memory_mb_seconds / 1024, messages.usage.memoryHours)}
+          />
+        </figure>
+        <figure>
+          <figcaption>{messages.usage.addressesByDay}</figcaption>
+          <DayBars
+            label={messages.usage.addressesByDay}
+            days={bars(({ public_ip_seconds }) => public_ip_seconds, messages.usage.hours)}
+          />
+        </figure>
       </div>
+    </section>
+  );
+}
+
+/** Which products the month is made of: packages by the hours that they ran, disks and addresses by theirs. */
+function Products({ view, byPackage }: Props) {
+  const { messages, format } = view;
+  const text = messages.usage;
+  const packages = byPackage.items
+    .filter(({ compute_seconds }) => compute_seconds > 0)
+    .map(({ group, compute_seconds }) => ({
+      name: text.package((group ?? "").toUpperCase()),
+      hours: compute_seconds / hour,
+    }));
+  const sum = (value: (item: Schemas["UsageSummaryItem"]) => number) =>
+    byPackage.items.reduce((total, item) => total + value(item), 0) / hour;
+  const others = [
+    { name: text.disks, hours: sum(({ disk_seconds }) => disk_seconds) },
+    { name: text.addresses, hours: sum(({ public_ip_seconds }) => public_ip_seconds) },
+  ].filter(({ hours }) => hours > 0);
+  return (
+    <section class="panel" aria-labelledby="products-title">
+      <div class="panel-head">
+        <h2 id="products-title">{text.byProduct}</h2>
+      </div>
+      <ShareBars
+        label={text.byProduct}
+        shares={[...packages, ...others].map(({ name, hours }) => ({
+          name,
+          value: hours,
+          said: text.hours(format.number(hours)),
+        }))}
+      />
     </section>
   );
 }

@@ -1,0 +1,162 @@
+import { operations } from "@kule/contract/generated/operations";
+import type { Schemas } from "@kule/contract/schemas";
+import { ApiCall } from "../../layout/api-call-part.tsx";
+import { type FieldProblems, SelectField, TextField } from "../../layout/fields.tsx";
+import { OperatorTabs } from "../../layout/operator-tabs.tsx";
+import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
+import { EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { type AuditQuery, addressOf, outcomes } from "./audit-query.ts";
+import { AuditTable } from "./audit-table.tsx";
+
+export type AuditPageProps = {
+  readonly view: View;
+  /** Of the organisation, or of all of them and the installation. */
+  readonly scope: "organisation" | "installation";
+  readonly entries: Schemas["AuditList"];
+  /** Whom to choose from. */
+  readonly members: readonly Schemas["Member"][];
+  readonly query: AuditQuery;
+  /** As the API is asked. */
+  readonly asked: Readonly<Record<string, string>>;
+  readonly problems: FieldProblems;
+  readonly cursor: string | undefined;
+};
+
+/** Every action that the contract knows, for whoever does not know them by heart. */
+const actions = [
+  ...new Set([...Object.values(operations).flatMap(({ audit }) => audit ?? []), "agent.refused"]),
+].sort();
+
+export function AuditPage(props: AuditPageProps) {
+  const { view, scope, entries, query } = props;
+  const text = view.messages.audit;
+  const base = scope === "organisation" ? "/audit" : "/operator/audit";
+  return (
+    <Shell view={view} title={text.title} section={scope === "organisation" ? "organisation" : "operator"}>
+      {scope === "organisation" ? (
+        <OrganisationTabs view={view} current="audit" />
+      ) : (
+        <OperatorTabs view={view} current="audit" />
+      )}
+      <PageHead title={text.title} lead={scope === "organisation" ? text.lead : text.leadAll} />
+      <Filters {...props} base={base} />
+      {entries.items.length === 0 ? (
+        <EmptyState title={text.empty} hint={text.emptyHint} />
+      ) : (
+        <AuditTable
+          view={view}
+          entries={entries.items}
+          query={query}
+          base={base}
+          showsOrganisation={scope === "installation"}
+        />
+      )}
+      <Pages
+        view={view}
+        base={base}
+        query={addressOf(query)}
+        cursor={props.cursor}
+        next={entries.next_cursor}
+      />
+      <ApiCall view={view} id="audit-call" operation="listAudit" query={props.asked} />
+    </Shell>
+  );
+}
+
+function Filters(props: AuditPageProps & { readonly base: string }) {
+  const { view, query, members, problems, base } = props;
+  const { audit: text, common } = view.messages;
+  const isMember = members.some(({ user }) => user.id === query.actor);
+  return (
+    <form class="audit-filters" method="get" action={base}>
+      {members.length === 0 ? null : (
+        <SelectField
+          name="actor"
+          label={text.who}
+          value={isMember ? query.actor : ""}
+          prompt={text.anyone}
+          options={members.map(({ user }) => ({ value: user.id, label: user.name }))}
+          problems={problems}
+        />
+      )}
+      <TextField
+        view={view}
+        name="actor_id"
+        label={text.actorId}
+        value={isMember ? "" : query.actor}
+        problems={problems}
+        mono
+        maxlength={100}
+        attributes={{ placeholder: "tok_…" }}
+      />
+      <TextField
+        view={view}
+        name="action"
+        label={text.action}
+        value={query.action}
+        problems={problems}
+        mono
+        maxlength={100}
+        attributes={{ list: "audit-actions", placeholder: "server.create" }}
+      />
+      <datalist id="audit-actions">
+        {actions.map((action) => (
+          <option value={action}></option>
+        ))}
+      </datalist>
+      <TextField
+        view={view}
+        name="resource"
+        label={text.resource}
+        value={query.resource}
+        problems={problems}
+        mono
+        maxlength={100}
+        attributes={{ placeholder: "srv_…" }}
+      />
+      <SelectField
+        name="outcome"
+        label={text.outcome}
+        value={query.outcome}
+        prompt={text.anyOutcome}
+        options={outcomes.map((value) => ({ value, label: text.outcomes[value] }))}
+        problems={problems}
+      />
+      <TimeField {...props} name="from" label={text.from} />
+      <TimeField {...props} name="to" label={text.to} />
+      <div class="audit-acts">
+        <button type="submit" class="button" data-kind="primary">
+          {common.apply}
+        </button>
+        <a class="button" href={base}>
+          {text.reset}
+        </a>
+      </div>
+    </form>
+  );
+}
+
+function TimeField(props: AuditPageProps & { readonly name: "from" | "to"; readonly label: string }) {
+  const { name, label, query } = props;
+  const problems = props.problems[name];
+  return (
+    <div class="field" data-invalid={problems === undefined ? undefined : "true"}>
+      <label for={`field-${name}`}>{label}</label>
+      <input
+        id={`field-${name}`}
+        name={name}
+        type="datetime-local"
+        value={query[name]}
+        aria-invalid={problems === undefined ? undefined : "true"}
+        aria-describedby={problems === undefined ? undefined : `${name}-problem`}
+      />
+      {problems === undefined ? null : (
+        <p class="problem" id={`${name}-problem`}>
+          {problems.join(" ")}
+        </p>
+      )}
+    </div>
+  );
+}

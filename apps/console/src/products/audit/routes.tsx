@@ -1,0 +1,76 @@
+import type { ApiClient } from "@kule/contract/client";
+import type { RequestQuery } from "@kule/contract/schemas";
+import { Hono } from "hono";
+import { clientFor, read } from "../../api.ts";
+import {
+  type ConsoleContext,
+  type ConsoleEnv,
+  type ConsoleServices,
+  sessionOf,
+} from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { noProblems } from "../../layout/fields.tsx";
+import { may } from "../../session.ts";
+import { AuditPage } from "./audit-page.tsx";
+import { askedOf, readAuditQuery } from "./audit-query.ts";
+
+/** The trail: the organisation's own for its admins, and all of it for operators. */
+export function auditRoutes({ settings }: ConsoleServices): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+  routes.get("/audit", (context) => showTrail(context, "organisation", context.get("api")));
+  routes.get("/operator/audit", (context) => {
+    // Without an organisation named, whichever one the operator acts in.
+    const session = { ...sessionOf(context), organisation: null };
+    return showTrail(context, "installation", clientFor(settings, session, context.get("requestId")));
+  });
+  return routes;
+}
+
+async function showTrail(
+  context: ConsoleContext,
+  scope: "organisation" | "installation",
+  api: ApiClient,
+): Promise<Response> {
+  const view = context.get("view");
+  const address = new URL(context.req.url).searchParams;
+  const query = readAuditQuery(address);
+  const cursor = address.get("cursor") || undefined;
+  const asked = askedOf(query);
+  const parameters = asked.ok ? asked.parameters : {};
+  const trail = asked.ok
+    ? read(
+        api.GET("/audit", {
+          params: {
+            query: {
+              ...(parameters as RequestQuery<"listAudit">),
+              limit: 50,
+              ...(cursor === undefined ? {} : { cursor }),
+            },
+          },
+        }),
+      )
+    : { items: [], next_cursor: null };
+  const wantsMembers = scope === "organisation" && may(sessionOf(context), "member:read");
+  const [entries, members] = await Promise.all([
+    trail,
+    wantsMembers ? read(api.GET("/members", { params: { query: { limit: 200 } } })) : { items: [] },
+  ]);
+  const problems = asked.ok
+    ? noProblems
+    : Object.fromEntries(asked.wrong.map((name) => [name, [view.messages.audit.wrongTime]]));
+  return context.html(
+    renderPage(
+      <AuditPage
+        view={view}
+        scope={scope}
+        entries={entries}
+        members={members.items}
+        query={query}
+        asked={parameters}
+        problems={problems}
+        cursor={cursor}
+      />,
+    ),
+    asked.ok ? 200 : 422,
+  );
+}
