@@ -5,6 +5,7 @@ import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
 import { searchEn } from "./en-search.ts";
+import { selectionEn } from "./en-selection.ts";
 import { subnetsEn } from "./en-subnets.ts";
 import { tokensEn } from "./en-tokens.ts";
 
@@ -20,6 +21,7 @@ export const en = {
   ...tokensEn,
   ...searchEn,
   ...auditEn,
+  ...selectionEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {

@@ -6,6 +6,7 @@ import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
 import { searchTr } from "./tr-search.ts";
+import { selectionTr } from "./tr-selection.ts";
 import { subnetsTr } from "./tr-subnets.ts";
 import { tokensTr } from "./tr-tokens.ts";
 
@@ -37,6 +38,7 @@ export const tr = {
   ...tokensTr,
   ...searchTr,
   ...auditTr,
+  ...selectionTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {

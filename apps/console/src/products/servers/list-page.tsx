@@ -8,6 +8,7 @@ import { may } from "../../session.ts";
 import { LabelTags } from "./labels-panel.tsx";
 import { ServerFilters } from "./list-filters.tsx";
 import { type ServerListQuery, serverListParameters } from "./list-query.ts";
+import { SelectAll, SelectBox, SelectionBar } from "./selection.tsx";
 import { SilentRegions } from "./server-seen.tsx";
 import { serverTone } from "./server-status.ts";
 
@@ -33,6 +34,7 @@ export function ServerListPage(props: Props) {
       <ServerFilters view={view} query={query} regions={regions} />
       <SilentRegions view={view} regions={regions} />
       <ServerList {...props} />
+      {props.servers.items.length === 0 ? null : <SelectionBar view={view} />}
     </Shell>
   );
 }
@@ -79,6 +81,9 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
           <table class="list">
             <thead>
               <tr>
+                <th scope="col" class="choose">
+                  <SelectAll view={view} />
+                </th>
                 <th scope="col">{messages.common.name}</th>
                 <th scope="col">{messages.common.status}</th>
                 <th scope="col">{messages.servers.address}</th>
@@ -120,6 +125,9 @@ function ServerRow({ view, server }: { readonly view: View; readonly server: Sch
   const address = server.interfaces.find(({ primary }) => primary)?.private_ip;
   return (
     <tr id={server.id} data-tone={serverTone(server.status)}>
+      <td class="choose">
+        <SelectBox view={view} server={server} />
+      </td>
       <th scope="row">
         <a href={`/servers/${server.id}`} id={`open-${server.id}`}>
           {server.name}

@@ -19,6 +19,7 @@ import { readServerListQuery } from "./list-query.ts";
 import { type ActEnd, operationRoutes } from "./operation-routes.ts";
 import { refusalOf } from "./refused-form.ts";
 import { resizeRoutes } from "./resize-routes.tsx";
+import { selectedRoutes } from "./selected-routes.tsx";
 import { ShowPage, type ShowPageProps } from "./show-page.tsx";
 
 type Shown = Pick<ShowPageProps, "notice" | "problem" | "consolePassword" | "refused">;
@@ -73,6 +74,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   });
 
   routes.route("/servers/new", createServerRoutes(services));
+  routes.route("/servers/selected", selectedRoutes());
 
   routes.get("/servers/:id", async (context) => {
     const id = context.req.param("id");

@@ -1,0 +1,48 @@
+/** English of acts on several servers at once. */
+export const selectionEn = {
+  selection: {
+    choose: (name: string) => `Choose ${name}`,
+    chooseAll: "Choose all on this page",
+    act: "What to do with the chosen servers",
+    go: "Go on",
+    hint: "Nothing happens before you have seen the list.",
+    acts: {
+      start: "Start",
+      shutdown: "Shut down",
+      reboot: "Reboot",
+      stop: "Stop",
+      delete: "Delete",
+      restore: "Call off the deletion",
+    },
+    titles: {
+      start: (servers: string) => `Start ${servers}?`,
+      shutdown: (servers: string) => `Shut down ${servers}?`,
+      reboot: (servers: string) => `Reboot ${servers}?`,
+      stop: (servers: string) => `Stop ${servers}?`,
+      delete: (servers: string) => `Delete ${servers}?`,
+      restore: (servers: string) => `Call off the deletion of ${servers}?`,
+    },
+    servers: (count: number) => `${count} ${count === 1 ? "server" : "servers"}`,
+    leads: {
+      start: "They are switched on.",
+      shutdown: "Each guest is asked to shut down. One that does not answer stays as it is.",
+      reboot: "Each guest is asked to reboot.",
+      stop: "Their power is taken away at once. What the guests have not written is lost.",
+      delete:
+        "They are stopped and kept for the removal buffer. Until it is over the deletion can be called off.",
+      restore: "They leave the removal buffer.",
+    },
+    none: "No server was chosen",
+    noneHint: "Tick the boxes of the servers in the list, then say what to do with them.",
+    back: "Back to the list",
+    will: "Will be asked for",
+    cannot: "Not now",
+    result: "What was asked for",
+    asked: "accepted",
+    refused: "refused",
+    unknown: "no answer",
+    unknownHint: "The API did not answer for these. Going on asks again and does nothing twice.",
+    askAgain: "Ask again",
+    nothingPossible: "None of the chosen servers can be asked for this now.",
+  },
+};

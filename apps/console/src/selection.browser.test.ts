@@ -1,0 +1,102 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  accessibilityProblems,
+  complaintsBeyond,
+  openBrowser,
+  openPage,
+  signIn,
+  takeScreenshots,
+  type WatchedPage,
+} from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { seedNetworks } from "./testing/seed-networks.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+describe.skipIf(part.missing)("several servers at once in a browser", { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let world: ConsoleWorld;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    world = await startConsoleWorld({ listen: true });
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(25_000);
+    seedNetworks(world.api.state);
+    const { state } = world.api;
+    for (const { id, status } of state.servers) state.changeServer(id, { status });
+    await signIn(page, world.url);
+  });
+  afterEach(async () => {
+    await watched.context.close();
+    await world.stop();
+    expect(world.api.defects).toEqual([]);
+  });
+
+  const ticked = () => page.locator("input[name=ids]:checked").count();
+
+  test("boxes stay ticked while the list refreshes itself, and the page after it says what will happen", async () => {
+    const { state } = world.api;
+    expect(await page.isVisible(".selection-bar")).toBe(false);
+    const [first, second] = ["app-1", "app-2"].map(
+      (name) => state.servers.find((server) => server.name === name)?.id ?? "",
+    );
+    await page.check(`#choose-${first}`);
+    await page.check(`#choose-${second}`);
+    expect(await page.isVisible(".selection-bar")).toBe(true);
+    // The list comes anew, with a row that has changed.
+    state.changeServer(second ?? "", { status: "stopping" });
+    await page.waitForSelector(`#${second} >> text=stopping`);
+    expect(await ticked()).toBe(2);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "servers-chosen");
+    state.changeServer(second ?? "", { status: "running" });
+    await page.selectOption(".selection-bar select", "shutdown");
+    await page.click(".selection-bar button");
+    await page.waitForURL("**/servers/selected?**");
+    expect(await page.textContent("h1")).toBe("Shut down 2 servers?");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "servers-selected");
+    await page.click("main form button[type=submit]");
+    await page.waitForSelector("text=What was asked for");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "servers-selected-end");
+    expect([first, second].map((id) => state.server(id)?.status)).toEqual(["stopping", "stopping"]);
+    expect(complaintsBeyond(watched)).toEqual([]);
+  });
+
+  test("the box in the head stands for all of the page", async () => {
+    const all = await page.locator("input[name=ids]").count();
+    expect(all).toBeGreaterThan(3);
+    await page.check("[data-choose-all]");
+    expect(await ticked()).toBe(all);
+    await page.locator("input[name=ids]").first().uncheck();
+    expect(await page.evaluate<boolean>("document.querySelector('[data-choose-all]').indeterminate")).toBe(
+      true,
+    );
+    await page.check("[data-choose-all]");
+    await page.uncheck("[data-choose-all]");
+    expect(await ticked()).toBe(0);
+  });
+
+  test("without a script the boxes and the bar do the same", async () => {
+    const plain = await openPage(browser, { javaScriptEnabled: false });
+    await signIn(plain.page, world.url);
+    await plain.page.check("input[name=ids] >> nth=0");
+    await plain.page.selectOption(".selection-bar select", "reboot");
+    await plain.page.click(".selection-bar button");
+    await plain.page.waitForURL("**/servers/selected?**");
+    await plain.page.click("main form button[type=submit]");
+    expect(await plain.page.textContent("h1")).toBe("What was asked for");
+    await plain.context.close();
+  });
+});
