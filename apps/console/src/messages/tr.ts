@@ -582,7 +582,7 @@ export const tr = {
   },
   segments: {
     title: "Dilimler",
-    of: (name: string) => `${name} dilimleri`,
+    of: (name: string) => `Dilimler: ${name}`,
     lead: "Neyin ne kadarı ne zamandan ne zamana vardı. Faturalar bunlardan oluşur. Saatler UTC'dir.",
     kind: "Tür",
     kinds: { compute: "Çalışma", disk: "Disk", public_ip: "Genel IP" },
