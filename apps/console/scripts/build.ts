@@ -19,6 +19,10 @@ await build({
   target: "node26",
   jsx: "automatic",
   jsxImportSource: "hono/jsx",
+  // Of qrcode's modules some still ask for Node's own by require.
+  banner: {
+    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+  },
   sourcemap: true,
   legalComments: "none",
   logLevel: "warning",

@@ -36,7 +36,12 @@ export class ApiRefused extends Error {
 export type Outcome<Data> =
   | { readonly kind: "done"; readonly data: Data; readonly replayed: boolean }
   | { readonly kind: "refused"; readonly problem: Problem }
-  | { readonly kind: "away"; readonly requestId: string | null };
+  | {
+      readonly kind: "away";
+      readonly requestId: string | null;
+      /** It was asked too often, rather than not there. */
+      readonly tooMany: boolean;
+    };
 
 type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
 
@@ -91,7 +96,7 @@ export async function attempt<Data>(call: Promise<Answer<Data>>): Promise<Outcom
     answer = await call;
   } catch {
     // No connection, a timeout, or an answer that is not the API's: for the user all the same.
-    return { kind: "away", requestId: null };
+    return { kind: "away", requestId: null, tooMany: false };
   }
   const { response } = answer;
   if (response.ok)
@@ -103,7 +108,11 @@ export async function attempt<Data>(call: Promise<Answer<Data>>): Promise<Outcom
   const problem = asProblem(answer.error);
   if (response.status === 401) throw new SessionEnded();
   if (problem === null || response.status >= 500 || response.status === 429)
-    return { kind: "away", requestId: problem?.request_id ?? response.headers.get("x-request-id") };
+    return {
+      kind: "away",
+      requestId: problem?.request_id ?? response.headers.get("x-request-id"),
+      tooMany: response.status === 429,
+    };
   return { kind: "refused", problem };
 }
 

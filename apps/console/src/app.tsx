@@ -5,6 +5,7 @@ import { SessionEnded } from "./api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "./console-context.ts";
 import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
 import type { Log } from "./log.ts";
+import { accountRoutes } from "./products/account/routes.tsx";
 import { auditRoutes } from "./products/audit/routes.tsx";
 import { consoleRoutes } from "./products/consoles/routes.tsx";
 import { firewallRoutes } from "./products/firewalls/routes.tsx";
@@ -96,6 +97,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", auditRoutes(services));
   app.route("/", quotaRoutes());
   app.route("/", switchRoutes(services));
+  app.route("/", accountRoutes());
   app.route("/", organisationRoutes(services));
   app.route("/", serverRoutes(services));
   app.route("/", consoleRoutes(services));

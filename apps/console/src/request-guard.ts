@@ -7,9 +7,16 @@ import { createView, isTheme } from "./layout/view.ts";
 import { chooseLanguage } from "./messages/messages.ts";
 
 // Reached without a session; everything else asks for one.
-const openPaths = new Set(["/sign-in", "/sign-out", "/preferences", "/join"]);
+const openPaths = new Set([
+  "/sign-in",
+  "/sign-in/second-factor",
+  "/sign-in/passkey",
+  "/sign-out",
+  "/preferences",
+  "/join",
+]);
 // Operators need not have chosen an organisation for these.
-const ofTheInstallation = /^\/(organisations|operator|ip-pools)(\/|$)/;
+const ofTheInstallation = /^\/(account|organisations|operator|ip-pools)(\/|$)/;
 
 /** Who asks, in which language and theme: what a page needs to be drawn. */
 export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
@@ -19,7 +26,7 @@ export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
     const theme = cookies.readPreference(context, "theme");
     const url = new URL(context.req.url);
     const formSecret =
-      session === null || context.req.path === "/sign-in"
+      session === null || context.req.path.startsWith("/sign-in")
         ? cookies.visitorSecret(context)
         : session.formSecret;
     context.set("session", session);

@@ -22,6 +22,14 @@ export type Session = {
   readonly formSecret: string;
 };
 
+/** What the second step of a sign-in needs of the first. Opens nothing by itself. */
+export type PendingSignIn = {
+  readonly signIn: string;
+  readonly expiresAt: string;
+  readonly methods: readonly string[];
+  readonly returnTo: string;
+};
+
 /** Cookies of the console, named and protected as the installation's transport allows. */
 export type Cookies = {
   /** Whether browsers reach the console by https. */
@@ -31,6 +39,10 @@ export type Cookies = {
   clearSession(context: Context): void;
   /** Base of form tokens before sign-in; made when there is none. */
   visitorSecret(context: Context): string;
+  /** A sign-in that waits for its second step. */
+  readPending(context: Context): Promise<PendingSignIn | null>;
+  writePending(context: Context, pending: PendingSignIn): Promise<void>;
+  clearPending(context: Context): void;
   /** A secret that the next page about `subject` shows once. Dies after two minutes if no page comes. */
   writeOnce(context: Context, subject: string, secret: string): Promise<void>;
   takeOnce(context: Context, subject: string): Promise<string | null>;
@@ -63,6 +75,20 @@ export function createCookies(sealer: Sealer, secure: boolean): Cookies {
     },
     clearSession(context) {
       deleteCookie(context, named("session"), protection);
+    },
+    async readPending(context) {
+      const sealed = getCookie(context, named("pending"));
+      return sealed === undefined ? null : ((await sealer.open("pending", sealed)) as PendingSignIn | null);
+    },
+    async writePending(context, pending) {
+      const expires = new Date(pending.expiresAt);
+      setCookie(context, named("pending"), await sealer.seal("pending", pending, expires), {
+        ...protection,
+        expires,
+      });
+    },
+    clearPending(context) {
+      deleteCookie(context, named("pending"), protection);
     },
     visitorSecret(context) {
       const known = getCookie(context, named("visitor"));

@@ -25,6 +25,9 @@ import { gateways } from "./migrations/0022-gateways.ts";
 import { firewallQuotas } from "./migrations/0027-firewall-quotas.ts";
 import { filterDigest } from "./migrations/0028-filter-digest.ts";
 import { reservations } from "./migrations/0031-reservations.ts";
+import { sessions } from "./migrations/0032-sessions.ts";
+import { secondFactor } from "./migrations/0033-second-factor.ts";
+import { passkeys } from "./migrations/0034-passkeys.ts";
 import { invitations } from "./migrations/0038-invitations.ts";
 import { auditFilters } from "./migrations/0039-audit-filters.ts";
 
@@ -52,6 +55,9 @@ const migrations: Record<string, Migration> = {
   "0027-firewall-quotas": step(firewallQuotas),
   "0028-filter-digest": step(filterDigest),
   "0031-reservations": step(reservations),
+  "0032-sessions": step(sessions),
+  "0033-second-factor": step(secondFactor),
+  "0034-passkeys": step(passkeys),
   "0038-invitations": step(invitations),
   "0039-audit-filters": step(auditFilters),
 };

@@ -42,6 +42,10 @@ export const uniqueFacts: readonly UniqueFact[] = [
     columns: ["server_id", "version"],
     where: "server_id is not null",
   },
+  { what: "authenticator app of", table: "user_totp", columns: ["user_id"] },
+  { what: "recovery code", table: "recovery_code", columns: ["user_id", "code_hash"] },
+  { what: "passkey", table: "passkey", columns: ["credential"] },
+  { what: "answered challenge", table: "spent_challenge", columns: ["hash"] },
   { what: "MAC", table: "nic", columns: ["region", "mac"] },
   { what: "interface", table: "nic", columns: ["server_id", "position"] },
   {

@@ -160,6 +160,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_DATABASE_URL: database.apiUrl,
       KULE_OWNER_DATABASE_URL: database.ownerUrl,
       KULE_API_PORT: String(apiPort),
+      KULE_API_SECRET: "a-secret-of-the-tests-which-is-long-enough",
       KULE_LEASE_SECONDS: String(options.leaseSeconds ?? 2),
       KULE_REMOVAL_BUFFER_SECONDS: String(options.removalBufferSeconds ?? 0),
       KULE_RATE_LIMIT_PER_HOUR: "100000000",

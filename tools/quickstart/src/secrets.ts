@@ -7,17 +7,22 @@ export interface Secrets {
   apiDatabasePassword: string;
   /** Key that seals the console's session cookies. */
   consoleSecret: string;
+  /** Key that seals what the API keeps of people's second factors. */
+  apiSecret: string;
 }
 
 /** Reads the installation's own secrets, making them at the first start. */
 export function loadSecrets(home: string): Secrets {
   const file = join(home, "secrets.json");
-  const kept = readJsonFile<Secrets>(file);
-  if (kept !== undefined) return kept;
+  const kept = readJsonFile<Partial<Secrets>>(file);
   const made = {
     apiDatabasePassword: randomBytes(24).toString("hex"),
     consoleSecret: randomBytes(32).toString("hex"),
+    apiSecret: randomBytes(32).toString("hex"),
+    // What an earlier start has made stays; an installation of an older version lacks some.
+    ...kept,
   };
+  if (kept !== undefined && Object.keys(kept).length === Object.keys(made).length) return made;
   writePrivateFile(file, JSON.stringify(made, null, 2));
   return made;
 }

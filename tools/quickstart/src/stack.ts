@@ -76,6 +76,7 @@ export class StackRun {
       KULE_DATABASE_URL: apiDatabaseUrl(database.ownerUrl, secrets.apiDatabasePassword),
       KULE_API_HOST: "127.0.0.1",
       KULE_API_PORT: String(apiPort),
+      KULE_API_SECRET: secrets.apiSecret,
       KULE_PUBLIC_URL: `http://127.0.0.1:${apiPort}/api/v1`,
       // The panel's pages open consoles at the API, whose origin is another one.
       KULE_CONSOLE_ORIGINS: `http://127.0.0.1:${consolePort} http://localhost:${consolePort}`,

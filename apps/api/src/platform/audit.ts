@@ -15,7 +15,18 @@ export type AuditNote = {
 };
 
 /** Body fields that are secrets themselves and are never noted. */
-const secretFields = new Set(["password", "secret"]);
+const secretFields = new Set([
+  "password",
+  "secret",
+  "current_password",
+  "new_password",
+  "sign_in",
+  "code",
+  "recovery_code",
+  "ceremony",
+  "response",
+  "passkey",
+]);
 const maxDetailCharacters = 4_000;
 
 /** Writes who did what and how it ended; in the transaction of what was done. */

@@ -45,6 +45,11 @@ export async function authenticate(request: ApiRequest, headers: Record<string, 
 export function requirePermission(request: ApiRequest): void {
   const { permission } = request.operation;
   if (permission === "public" || permission === "authenticated") return;
+  // A token acts for somebody, but only who is signed in is somebody: no token may change its maker's password.
+  if (permission === "session") {
+    if (request.caller.kind === "session") return;
+    throw new Forbidden([permission], "this needs a person's session (kule_ses_…), and this token is none");
+  }
   if (!request.caller.permissions.has(permission)) throw new Forbidden([permission]);
 }
 

@@ -39,6 +39,11 @@ export type StoredCaller = {
   readonly leftMs: number | null;
 };
 
+/** When a token ends by itself: at its time, or earlier when it is a session that nobody has used for long. */
+export const tokenEndsAt = sql<Date | null>`least(
+  token.expires_at,
+  coalesce(token.last_used_at, token.created_at) + make_interval(secs => token.idle_seconds))`;
+
 /**
  * Reads the token and all that decides what it may, in one statement. Null when it is unknown, revoked, expired, or
  * what it leans on is gone (a session whose user left the organisation).
@@ -61,7 +66,7 @@ export async function findCaller(db: Database, token: ParsedToken): Promise<Stor
       "token.region",
       "token.secret_hash",
       "token.expires_at",
-      sql<number | null>`(extract(epoch from token.expires_at - clock_timestamp()) * 1000)::float8`.as(
+      sql<number | null>`(extract(epoch from ${tokenEndsAt} - clock_timestamp()) * 1000)::float8`.as(
         "left_ms",
       ),
       "token.user_id",

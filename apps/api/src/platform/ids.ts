@@ -27,6 +27,8 @@ export type IdPrefix =
   | "drf"
   | "con"
   | "rep"
+  | "psk"
+  | "sgn"
   | "req";
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -280,7 +280,7 @@ function auditActionOf(
     const isNoted =
       refusal === null ||
       auditedStatuses.has(refusal.status) ||
-      (info.id === "login" && refusal.status === 401);
+      (info.permission === "public" && refusal.status === 401);
     return isNoted ? info.audit : null;
   }
   const isAgents = info.tag === "agent" || caller?.kind === "agent";

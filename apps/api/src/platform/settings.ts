@@ -11,6 +11,8 @@ export type Settings = {
   readonly publicUrl: string;
   /** Where the other processes of the API reach this one, for consoles whose two sides met different ones. Null: at its host and port. */
   readonly replicaUrl: string | null;
+  /** Key ring for what rests sealed in the database: the first seals, all open. Empty: there is no such thing here. */
+  readonly secrets: readonly string[];
   /** Origins of pages that may open a console's websocket, beside the API's own. */
   readonly consoleOrigins: readonly string[];
   /** A console without any input ends after this. */
@@ -84,6 +86,13 @@ export function readSettings(environment: Readonly<Record<string, string | undef
         return [];
       });
 
+  const secrets = text("KULE_API_SECRET", "")
+    .split(",")
+    .map((secret) => secret.trim())
+    .filter((secret) => secret !== "");
+  if (secrets.some((secret) => secret.length < 32))
+    problems.push("KULE_API_SECRET must hold secrets of at least 32 characters, separated by commas");
+
   const host = text("KULE_API_HOST", "127.0.0.1");
   const port = integer("KULE_API_PORT", 8080, 0, 65_535);
   const metricsPort = text("KULE_API_METRICS_PORT", "");
@@ -101,6 +110,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     replicaUrl: text("KULE_REPLICA_URL", "") === "" ? null : url("KULE_REPLICA_URL", ["http:", "https:"]),
     consoleIdleSeconds: integer("KULE_CONSOLE_IDLE_SECONDS", 30 * 60, 5, 86_400),
     consoleLengthSeconds: integer("KULE_CONSOLE_LENGTH_SECONDS", 8 * 60 * 60, 5, 604_800),
+    secrets,
     consoleOrigins: origins(text("KULE_CONSOLE_ORIGINS", "")),
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),

@@ -115,9 +115,17 @@ export async function openReplica(
   return { ...open, app: createApp(open.deps) };
 }
 
+/** Where browsers would find the panel. */
+export const testPanelOrigin = "https://panel.kule.example";
+
 export function testSettings(databaseUrl: string): Settings {
   return {
-    ...readSettings({ KULE_DATABASE_URL: databaseUrl, KULE_TEST_BUILD: "1" }),
+    ...readSettings({
+      KULE_DATABASE_URL: databaseUrl,
+      KULE_TEST_BUILD: "1",
+      KULE_CONSOLE_ORIGINS: testPanelOrigin,
+      KULE_API_SECRET: "a-secret-of-the-tests-which-is-long-enough",
+    }),
     poolSize: 10,
     rateLimitPerHour: 100_000_000,
     rateLimitBurst: 1_000_000,

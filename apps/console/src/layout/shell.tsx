@@ -115,6 +115,9 @@ function Account({ view }: { readonly view: View }) {
           {messages.navigation.signedInAs} <strong>{session.user.name}</strong>
         </p>
         <Preferences view={view} />
+        <a class="button" href="/account/security">
+          {messages.account.menu}
+        </a>
         {session.operator ? (
           <a class="button" href="/organisations">
             {messages.navigation.switchOrganisation}

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { accountEn } from "./en-account.ts";
 import { auditEn } from "./en-audit.ts";
 import { gatewaysEn } from "./en-gateways.ts";
 import { membersEn } from "./en-members.ts";
@@ -22,6 +23,7 @@ export const en = {
   ...searchEn,
   ...auditEn,
   ...selectionEn,
+  ...accountEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {
@@ -710,6 +712,8 @@ export const en = {
     too_long: "is too long",
     out_of_range: "is out of range",
     not_one_of: "is not one of the choices",
+    incorrect: "is not right",
+    too_easy: "is too easy to guess",
     not_found: "does not exist (any more)",
     duplicate: "is there twice",
     immutable: "cannot be changed",

@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Messages } from "./messages.ts";
+import { accountTr } from "./tr-account.ts";
 import { auditTr } from "./tr-audit.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { membersTr } from "./tr-members.ts";
@@ -39,6 +40,7 @@ export const tr = {
   ...searchTr,
   ...auditTr,
   ...selectionTr,
+  ...accountTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {
@@ -714,6 +716,8 @@ export const tr = {
     too_long: "çok uzun",
     out_of_range: "aralığın dışında",
     not_one_of: "seçeneklerden biri değil",
+    incorrect: "doğru değil",
+    too_easy: "tahmin edilmesi çok kolay",
     not_found: "yok ya da kaldırılmış",
     duplicate: "iki kez var",
     immutable: "değiştirilemez",
@@ -752,6 +756,10 @@ export const tr = {
     idempotency_in_progress: "Aynı istek şu anda işleniyor. Birazdan sayfayı yenileyin.",
     already_invited: "Bu kişinin açık bir daveti var.",
     already_member: "Bu kişi zaten üye.",
+    proof_required: "Önce kim olduğunuzu yeniden göstermelisiniz.",
+    already_enrolled: "Zaten kurulu.",
+    not_enrolled: "Kurulu değil.",
+    not_configured: "Bu kurulumda açık değil.",
     last_owner: "Kuruluşun son sahibi çıkarılamaz.",
     tier_forbids_egress: "Veri alt ağları internete hiçbir zaman ulaşamaz.",
     subnet_no_egress: "Ağ geçidi sunucunun alt ağına hizmet vermiyor; önce alt ağı geçide bağlayın.",

@@ -118,7 +118,13 @@ function registerJoining(operation: Operation, state: FakeState): void {
   const join = (user: FakeUser, invitation: Schemas["Invitation"]): Schemas["OrganisationJoined"] => {
     const now = new Date().toISOString();
     Object.assign(invitation, { status: "accepted", accepted_at: now });
-    const member: Member = { id: fakeId("mem"), user: refOf(user), role: invitation.role, created_at: now };
+    const member: Member = {
+      id: fakeId("mem"),
+      user: refOf(user),
+      role: invitation.role,
+      second_factor: false,
+      created_at: now,
+    };
     state.members.push(member);
     return { organisation: { id, slug, name }, member };
   };

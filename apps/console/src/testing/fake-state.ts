@@ -137,7 +137,15 @@ export class FakeState {
   readonly members: Schemas["Member"][] = this.users.flatMap(({ id, email, name, role, organisation }) =>
     role === null || organisation === null
       ? []
-      : [{ id: fakeId("mem"), user: { id, email, name }, role, created_at: "2026-10-01T08:00:00.000Z" }],
+      : [
+          {
+            id: fakeId("mem"),
+            user: { id, email, name },
+            role,
+            second_factor: false,
+            created_at: "2026-10-01T08:00:00.000Z",
+          },
+        ],
   );
   readonly invitations: { readonly invitation: Schemas["Invitation"]; readonly secret: string }[] = [];
   /** Beside the organisation that a user has from the beginning. */

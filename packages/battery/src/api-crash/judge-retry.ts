@@ -28,15 +28,22 @@ export function hasKey(operation: OperationId): boolean {
  */
 const openedAgain: OperationId = "login";
 const triesOfLogin = "login_failure";
-
-const notesTries: ReadonlySet<OperationId> = new Set(["login", "acceptInvitation"]);
+/** These note a try in the same way before they look at what was said. */
+const notesTries: ReadonlySet<OperationId> = new Set([
+  "login",
+  "completeLogin",
+  "acceptInvitation",
+  "changePassword",
+  "proveIdentity",
+  "confirmTotp",
+]);
 
 /** A secret that worked works no second time: asked again, these are refused, and the trail says that, too. */
 const usesSecretUp: ReadonlySet<OperationId> = new Set(["acceptInvitation", "joinOrganisation"]);
 const refusalInTrail = /^audit \+ .*"http_status":422/;
 
-/** These end the session by which they were asked. */
-const endsSession: ReadonlySet<OperationId> = new Set(["logout", "switchOrganisation"]);
+/** These end the session, or use up the sign-in, by which they were asked. */
+const endsSession: ReadonlySet<OperationId> = new Set(["logout", "switchOrganisation", "completeLogin"]);
 
 /** Whether a table's rows belong to what the operation does whole or not at all. */
 export function isPartOf(operation: OperationId): (table: string) => boolean {
@@ -98,6 +105,8 @@ function withoutSecrets(shape: unknown): unknown {
     "initial_password",
     "console_password",
     "ticket",
+    "otpauth_uri",
+    "recovery_codes",
     "secret_withheld",
   ]);
   return Object.fromEntries(Object.entries(shape).filter(([name]) => !shown.has(name)));

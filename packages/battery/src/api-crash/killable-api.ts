@@ -72,6 +72,7 @@ export function apiEnvironment(databaseUrl: string): Readonly<Record<string, str
   return {
     KULE_DATABASE_URL: databaseUrl,
     KULE_TEST_BUILD: "1",
+    KULE_API_SECRET: "a-secret-of-the-battery-which-is-long-enough",
     KULE_LEASE_SECONDS: "3600",
     KULE_RATE_LIMIT_PER_HOUR: "100000000",
     KULE_RATE_LIMIT_BURST: "1000000",

@@ -2,8 +2,9 @@ import { ApiWorld } from "@kule/api/testing/api-world";
 import { ContractPairs, documentedPairs } from "@kule/api/testing/proofs/contract-pairs";
 import { mutationCases } from "@kule/api/testing/proofs/mutation-cases";
 import { callOperation } from "@kule/api/testing/proofs/operation-call";
-import { Provocations } from "@kule/api/testing/proofs/provocations";
+import { infoOf, Provocations } from "@kule/api/testing/proofs/provocations";
 import {
+  openBareReplica,
   openBusyReplica,
   openLostReplica,
   provokeBusyKeys,
@@ -119,7 +120,10 @@ async function provokeAll(
   await attempt("a claim", () => all.regions.r1.agent.post("/agent/jobs/claim", claim));
   const busy = await openBusyReplica(all);
   const lost = await openLostReplica(all);
+  const bare = await openBareReplica(all);
   try {
+    pairs.listenTo(bare.app);
+    await attempt("passkeys without a domain", () => provoke.at(bare, infoOf("beginPasskeyLogin")));
     pairs.listenTo(busy.app);
     pairs.listenTo(lost.app);
     for (const info of operations) {
@@ -131,6 +135,7 @@ async function provokeAll(
   } finally {
     await busy.close();
     await lost.close();
+    await bare.close();
   }
   return { gone };
 }

@@ -40,9 +40,14 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "the check at commit looks at the one server whose rows changed",
   "select region_organisation by region, slug": "operators see which organisations see a region",
   "select server by id in a function": "the check at commit looks at the one server whose rows changed",
+  "select member by created_at, expires_at, id, idle_seconds, is_operator, kind, last_used_at, organisation_id, revoked_at, secs, user_id":
+    "a person's sessions are of all of their organisations",
+  "select token by created_at, expires_at, id, idle_seconds, is_operator, kind, last_used_at, organisation_id, revoked_at, secs, user_id":
+    "a person's sessions are of all of their organisations",
   "select token by created_at, id, kind, region": "agent and operator tokens are of no organisation",
   "select token by id, kind, organisation_id, revoked_at, user_id":
     "a token says itself which organisation it is of",
+  "select token by id, proven_at, secs": "a session is found by its own id",
   "select token by id, kind, region": "agent and operator tokens are of no organisation",
   "select token by kind, region": "agent and operator tokens are of no organisation",
   "select public_ip by pool_id, region, version in a function":

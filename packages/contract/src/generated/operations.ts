@@ -25,6 +25,9 @@ export type OperationId =
   | "getHealth"
   | "getReadiness"
   | "login"
+  | "completeLogin"
+  | "beginPasskeyLogin"
+  | "loginWithPasskey"
   | "logout"
   | "getMe"
   | "readInvitation"
@@ -32,6 +35,20 @@ export type OperationId =
   | "switchOrganisation"
   | "listMyOrganisations"
   | "joinOrganisation"
+  | "listSessions"
+  | "revokeSession"
+  | "revokeOtherSessions"
+  | "changePassword"
+  | "getSecurity"
+  | "proveIdentity"
+  | "beginTotp"
+  | "removeTotp"
+  | "confirmTotp"
+  | "replaceRecoveryCodes"
+  | "beginPasskey"
+  | "addPasskey"
+  | "renamePasskey"
+  | "removePasskey"
   | "getOrganisation"
   | "listOrganisations"
   | "createOrganisation"
@@ -172,7 +189,10 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getReferenceStyle: {"id":"getReferenceStyle","method":"get","path":"/docs/reference.css","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,503]},
   getHealth: {"id":"getHealth","method":"get","path":"/healthz","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200]},
   getReadiness: {"id":"getReadiness","method":"get","path":"/readyz","tag":"meta","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,503]},
-  login: {"id":"login","method":"post","path":"/auth/login","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,422,429,503]},
+  login: {"id":"login","method":"post","path":"/auth/login","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,202,400,401,422,429,503]},
+  completeLogin: {"id":"completeLogin","method":"post","path":"/auth/second-factor","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,422,429,503]},
+  beginPasskeyLogin: {"id":"beginPasskeyLogin","method":"post","path":"/auth/passkey-options","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,409,422,429,503]},
+  loginWithPasskey: {"id":"loginWithPasskey","method":"post","path":"/auth/passkey","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,422,429,503]},
   logout: {"id":"logout","method":"post","path":"/auth/logout","tag":"identity","permission":"authenticated","audit":"session.close","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[204,401,409,429,503]},
   getMe: {"id":"getMe","method":"get","path":"/me","tag":"identity","permission":"authenticated","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,429,503]},
   readInvitation: {"id":"readInvitation","method":"post","path":"/auth/invitation","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,422,429,503]},
@@ -180,6 +200,20 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   switchOrganisation: {"id":"switchOrganisation","method":"post","path":"/auth/switch-organisation","tag":"identity","permission":"authenticated","audit":"session.switch","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,409,422,429,503]},
   listMyOrganisations: {"id":"listMyOrganisations","method":"get","path":"/me/organisations","tag":"identity","permission":"authenticated","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,429,503]},
   joinOrganisation: {"id":"joinOrganisation","method":"post","path":"/me/organisations","tag":"identity","permission":"authenticated","audit":"member.join","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,409,422,429,503]},
+  listSessions: {"id":"listSessions","method":"get","path":"/me/sessions","tag":"identity","permission":"session","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,429,503]},
+  revokeSession: {"id":"revokeSession","method":"delete","path":"/me/sessions/{login_session_id}","tag":"identity","permission":"session","audit":"session.revoke","pathParameters":["login_session_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
+  revokeOtherSessions: {"id":"revokeOtherSessions","method":"post","path":"/me/sessions/end-others","tag":"identity","permission":"session","audit":"session.revoke_others","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,409,422,429,503]},
+  changePassword: {"id":"changePassword","method":"put","path":"/me/password","tag":"identity","permission":"session","audit":"password.change","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[204,400,401,403,409,422,429,503]},
+  getSecurity: {"id":"getSecurity","method":"get","path":"/me/security","tag":"identity","permission":"session","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,429,503]},
+  proveIdentity: {"id":"proveIdentity","method":"post","path":"/me/proof","tag":"identity","permission":"session","audit":"session.prove","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[204,400,401,403,409,422,429,503]},
+  beginTotp: {"id":"beginTotp","method":"post","path":"/me/totp","tag":"identity","permission":"session","audit":"totp.begin","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,409,422,429,503]},
+  removeTotp: {"id":"removeTotp","method":"delete","path":"/me/totp","tag":"identity","permission":"session","audit":"totp.remove","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,409,422,429,503]},
+  confirmTotp: {"id":"confirmTotp","method":"post","path":"/me/totp/confirm","tag":"identity","permission":"session","audit":"totp.confirm","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,409,422,429,503]},
+  replaceRecoveryCodes: {"id":"replaceRecoveryCodes","method":"post","path":"/me/recovery-codes","tag":"identity","permission":"session","audit":"recovery_codes.replace","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,409,422,429,503]},
+  beginPasskey: {"id":"beginPasskey","method":"post","path":"/me/passkey-options","tag":"identity","permission":"session","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,409,422,429,503]},
+  addPasskey: {"id":"addPasskey","method":"post","path":"/me/passkeys","tag":"identity","permission":"session","audit":"passkey.add","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
+  renamePasskey: {"id":"renamePasskey","method":"patch","path":"/me/passkeys/{passkey_id}","tag":"identity","permission":"session","audit":"passkey.rename","pathParameters":["passkey_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
+  removePasskey: {"id":"removePasskey","method":"delete","path":"/me/passkeys/{passkey_id}","tag":"identity","permission":"session","audit":"passkey.remove","pathParameters":["passkey_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   getOrganisation: {"id":"getOrganisation","method":"get","path":"/organisation","tag":"identity","permission":"organisation:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   listOrganisations: {"id":"listOrganisations","method":"get","path":"/organisations","tag":"identity","permission":"operator:organisations","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   createOrganisation: {"id":"createOrganisation","method":"post","path":"/organisations","tag":"identity","permission":"operator:organisations","audit":"organisation.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},

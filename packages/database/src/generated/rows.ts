@@ -57,6 +57,7 @@ export interface AppUser {
   id: string;
   is_operator: Generated<boolean>;
   name: string;
+  password_changed_at: Timestamp | null;
   password_hash: string;
 }
 
@@ -397,6 +398,19 @@ export interface Organisation {
   vcpu_limit: number | null;
 }
 
+export interface Passkey {
+  created_at: Generated<Timestamp>;
+  credential: string;
+  id: string;
+  is_synced: boolean;
+  last_used_at: Timestamp | null;
+  name: string;
+  public_key: Buffer;
+  sign_count: Int8;
+  transports: string[];
+  user_id: string;
+}
+
 export interface PortForward {
   created_at: Generated<Timestamp>;
   description: Generated<string>;
@@ -449,6 +463,12 @@ export interface PublicIp {
   status_message: string | null;
   updated_at: Generated<Timestamp>;
   version: number;
+}
+
+export interface RecoveryCode {
+  code_hash: Buffer;
+  used_at: Timestamp | null;
+  user_id: string;
 }
 
 export interface Region {
@@ -599,6 +619,19 @@ export interface ServerSecret {
   server_id: string;
 }
 
+export interface SignIn {
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  id: string;
+  secret_hash: Buffer;
+  user_id: string;
+}
+
+export interface SpentChallenge {
+  at: Generated<Timestamp>;
+  hash: Buffer;
+}
+
 export interface SshKey {
   bits: number;
   comment: string;
@@ -642,16 +675,21 @@ export interface Token {
   created_by: string | null;
   expires_at: Timestamp | null;
   id: string;
+  idle_seconds: number | null;
   kind: string;
   last_used_at: Timestamp | null;
   lifetime_seconds: number | null;
   name: string;
+  opened_by: string | null;
   organisation_id: string | null;
+  proven_at: Timestamp | null;
   region: string | null;
   revoked_at: Timestamp | null;
   role: string | null;
   scopes: Generated<string[]>;
   secret_hash: Buffer;
+  source_address: string | null;
+  user_agent: string | null;
   user_id: string | null;
 }
 
@@ -690,6 +728,14 @@ export interface UsageSegment {
   started_at: Timestamp;
 }
 
+export interface UserTotp {
+  confirmed_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  last_period: Generated<Int8>;
+  sealed_secret: string;
+  user_id: string;
+}
+
 export interface DB {
   address: Address;
   address_reservation: AddressReservation;
@@ -717,9 +763,11 @@ export interface DB {
   network: Network;
   nic: Nic;
   organisation: Organisation;
+  passkey: Passkey;
   port_forward: PortForward;
   public_address: PublicAddress;
   public_ip: PublicIp;
+  recovery_code: RecoveryCode;
   region: Region;
   region_growth: RegionGrowth;
   region_inventory: RegionInventory;
@@ -730,9 +778,12 @@ export interface DB {
   replica: Replica;
   server: Server;
   server_secret: ServerSecret;
+  sign_in: SignIn;
+  spent_challenge: SpentChallenge;
   ssh_key: SshKey;
   subnet: Subnet;
   token: Token;
   usage_event: UsageEvent;
   usage_segment: UsageSegment;
+  user_totp: UserTotp;
 }

@@ -19,6 +19,8 @@ export type ReferenceKind =
   | "ip_pool_address"
   | "public_ip"
   | "console_session"
+  | "login_session"
+  | "passkey"
   | "gateway"
   | "port_forward"
   | "firewall"
@@ -54,6 +56,8 @@ const pathKinds: { readonly [name: string]: ReferenceKind } = {
   address: "ip_pool_address",
   public_ip_id: "public_ip",
   session_id: "console_session",
+  login_session_id: "login_session",
+  passkey_id: "passkey",
   gateway_id: "gateway",
   port_forward_id: "port_forward",
   firewall_id: "firewall",

@@ -70,7 +70,8 @@ async function anotherMember(): Promise<ApiClient> {
     "/auth/login",
     { body: { email, password: data?.initial_password ?? "" } },
   );
-  return createApiClient({ baseUrl: world.apiUrl, token: signedIn.data?.token ?? "", readRetries: 0 });
+  if (signedIn.data === undefined || !("token" in signedIn.data)) throw new Error("no session");
+  return createApiClient({ baseUrl: world.apiUrl, token: signedIn.data.token, readRetries: 0 });
 }
 
 const opened = async (viewer: ConsoleViewer): Promise<ConsoleViewer> => {

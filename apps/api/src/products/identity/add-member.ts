@@ -62,7 +62,7 @@ async function add(
   return {
     reply: reply(
       201,
-      { member: viewMember(member), initial_password: initialPassword },
+      { member: viewMember(member, request.caller), initial_password: initialPassword },
       { Location: `/api/v1/members/${id}` },
     ),
     resource: id,

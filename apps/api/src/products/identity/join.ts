@@ -75,7 +75,7 @@ export async function join(tx: Tx, invitation: OfferedInvitation, userId: string
   return {
     reply: reply(200, {
       organisation: viewOrganisationRef(organisationOf(invitation)),
-      member: viewMember(member),
+      member: viewMember(member, null),
     }),
     resource: id,
     details: { invitation_id: invitation.id, role: now.role },

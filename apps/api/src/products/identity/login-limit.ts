@@ -16,13 +16,25 @@ export type LoginAttempt = {
  *
  * @throws RateLimited after ten failures in a quarter of an hour for this e-mail or this address
  */
-export async function beginLogin(db: Database, email: string, address: string | null): Promise<LoginAttempt> {
-  const byEmail = `email ${email.toLowerCase()}`;
+export function beginLogin(db: Database, email: string, address: string | null): Promise<LoginAttempt> {
+  return beginAttempt(db, `email ${email.toLowerCase()}`, address);
+}
+
+/**
+ * The same for whatever can be guessed.
+ *
+ * @param subject what is being guessed, such as `second factor usr_…`
+ */
+export async function beginAttempt(
+  db: Database,
+  subject: string,
+  address: string | null,
+): Promise<LoginAttempt> {
   // In one order everywhere, so that two attempts cannot wait for each other.
-  const subjects = address === null ? [byEmail] : [`address ${address}`, byEmail];
+  const subjects = address === null ? [subject] : [`address ${address}`, subject];
   const noted = await db.transaction().execute(async (tx) => {
-    for (const subject of subjects)
-      await sql`select pg_advisory_xact_lock(hashtextextended(${`login ${subject}`}, 0))`.execute(tx);
+    for (const each of subjects)
+      await sql`select pg_advisory_xact_lock(hashtextextended(${`login ${each}`}, 0))`.execute(tx);
     const over = (await countFailures(tx, subjects)).filter((count) => count.failures >= maxFailures);
     if (over.length > 0)
       throw new RateLimited(
@@ -31,14 +43,14 @@ export async function beginLogin(db: Database, email: string, address: string | 
       );
     return tx
       .insertInto("login_failure")
-      .values(subjects.map((subject) => ({ subject, at: sql<Date>`clock_timestamp()` })))
+      .values(subjects.map((each) => ({ subject: each, at: sql<Date>`clock_timestamp()` })))
       .returning(["subject", sql<string>`at::text`.as("at")])
       .execute();
   });
   return {
     async succeeded() {
       await forget(db, noted);
-      await db.deleteFrom("login_failure").where("subject", "=", byEmail).execute();
+      await db.deleteFrom("login_failure").where("subject", "=", subject).execute();
     },
   };
 }

@@ -1,15 +1,19 @@
 import type { ApiRequest } from "../../platform/api-request.ts";
-import { fieldError, Invalid, Unauthorized } from "../../platform/errors.ts";
+import type { Tx } from "../../platform/database.ts";
+import { Unauthorized } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { verifyPassword } from "../../platform/passwords.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { beginLogin } from "./login-limit.ts";
-import { findUserByEmail, listMemberships } from "./member-store.ts";
-import { findOrganisation } from "./organisation-store.ts";
-import { issueToken } from "./token-store.ts";
-import { viewOrganisationRef } from "./view.ts";
-
-const sessionSeconds = 12 * 3600;
+import { findUserByEmail } from "./member-store.ts";
+import { chooseSessionPlace, openSession } from "./open-session.ts";
+import {
+  findSecondFactors,
+  hasSecondFactor,
+  type SecondFactors,
+  secondFactorMethods,
+} from "./second-factor-store.ts";
+import { beginSignIn } from "./sign-in-store.ts";
 
 /**
  * Opens a session. Whoever does not know the password learns nothing: an unknown e-mail, a wrong password and a user
@@ -23,44 +27,36 @@ export async function login(request: ApiRequest<"login">): Promise<Reply> {
   const isRight = await verifyPassword(password, user?.password_hash ?? null);
   if (user === null || !isRight) throw wrong();
   await attempt.succeeded();
+  const place = await chooseSessionPlace(request.db, user, wanted);
+  if (place === null) throw wrong();
+  const factors = await findSecondFactors(request.db, user.id);
+  return hasSecondFactor(factors)
+    ? askForSecondFactor(request, user.id, factors)
+    : openSession(request, user, place, "password", (tx) => requireNoSecondFactor(tx, user.id));
+}
 
-  const memberships = await listMemberships(request.db, user.id);
-  if (memberships.length === 0 && !user.is_operator) throw wrong();
-  const chosen = wanted === undefined ? memberships[0] : memberships.find((each) => each.id === wanted);
-  if (wanted !== undefined && chosen === undefined)
-    throw new Invalid([fieldError("/organisation_id", "not_found", "no such organisation")]);
-
+function askForSecondFactor(
+  request: ApiRequest<"login">,
+  userId: string,
+  factors: SecondFactors,
+): Promise<Reply> {
   return mutation(request, async (tx) => {
-    const organisation = chosen === undefined ? null : await findOrganisation(tx, chosen.id);
-    const { row, secret } = await issueToken(tx, {
-      kind: "session",
-      name: "session",
-      organisationId: organisation?.id ?? null,
-      userId: user.id,
-      lifetimeSeconds: sessionSeconds,
-      createdBy: user.id,
-    });
-    if (row.expires_at === null) throw new Error("a session without an end");
-    request.established.actor = {
-      type: user.is_operator ? "operator" : "user",
-      id: user.id,
-      name: user.name,
-    };
-    if (organisation !== null)
-      request.established.organisation = {
-        ...organisation,
-        status: organisation.status === "suspended" ? "suspended" : "active",
-      };
+    const { secret, expiresAt } = await beginSignIn(tx, userId);
     return {
-      reply: reply(200, {
-        token: secret,
-        expires_at: row.expires_at.toISOString(),
-        user: { id: user.id, email: user.email, name: user.name },
-        organisation: organisation === null ? null : viewOrganisationRef(organisation),
+      reply: reply(202, {
+        sign_in: secret,
+        expires_at: expiresAt.toISOString(),
+        methods: secondFactorMethods(factors),
       }),
-      resource: row.id,
+      resource: userId,
+      details: { second_factor_needed: true },
     };
   });
+}
+
+/** It was added between the look at it and this transaction: the next try is asked for it. */
+async function requireNoSecondFactor(tx: Tx, userId: string): Promise<void> {
+  if (hasSecondFactor(await findSecondFactors(tx, userId))) throw wrong();
 }
 
 function wrong(): Unauthorized {

@@ -12,6 +12,7 @@ export type MemberRow = {
   readonly created_at: Date;
   readonly email: string;
   readonly name: string;
+  readonly second_factor: boolean;
 };
 
 export type UserRow = Selectable<AppUser>;
@@ -31,6 +32,10 @@ function members(db: Database | Tx, organisationId: string) {
     .selectFrom("member")
     .innerJoin("app_user", "app_user.id", "member.user_id")
     .select(columns)
+    .select(
+      sql<boolean>`exists (select from user_totp where user_id = app_user.id and confirmed_at is not null)
+        or exists (select from passkey where user_id = app_user.id)`.as("second_factor"),
+    )
     .where("member.organisation_id", "=", organisationId);
 }
 

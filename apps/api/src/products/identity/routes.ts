@@ -3,8 +3,10 @@ import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
 import { acceptInvitation } from "./accept-invitation.ts";
+import { mountAccount } from "./account-routes.ts";
 import { addMember, checkAddMember } from "./add-member.ts";
 import { listAudit } from "./audit-store.ts";
+import { completeLogin } from "./complete-login.ts";
 import { createInvitation } from "./create-invitation.ts";
 import { createOrganisation } from "./create-organisation.ts";
 import { checkCreateToken, createToken } from "./create-token.ts";
@@ -14,9 +16,11 @@ import { checkSecret, offered, organisationOf } from "./join.ts";
 import { joinOrganisation } from "./join-organisation.ts";
 import { listMyOrganisations } from "./list-my-organisations.ts";
 import { login } from "./login.ts";
+import { loginWithPasskey } from "./login-with-passkey.ts";
 import { logout } from "./logout.ts";
 import { findMember, listMembers } from "./member-store.ts";
 import { findOrganisation, listOrganisations } from "./organisation-store.ts";
+import { beginPasskeyLogin } from "./passkey-ceremonies.ts";
 import { removeMember } from "./remove-member.ts";
 import { revokeInvitation } from "./revoke-invitation.ts";
 import { switchOrganisation } from "./switch-organisation.ts";
@@ -35,10 +39,14 @@ import {
 
 export function mountIdentity(api: Api): void {
   operation(api, "login", { handle: login });
+  operation(api, "completeLogin", { handle: completeLogin });
+  operation(api, "beginPasskeyLogin", { handle: beginPasskeyLogin });
+  operation(api, "loginWithPasskey", { handle: loginWithPasskey });
   operation(api, "logout", { handle: logout });
   operation(api, "getMe", { handle: async ({ caller }) => reply(200, viewMe(caller)) });
   operation(api, "switchOrganisation", { handle: switchOrganisation });
   operation(api, "listMyOrganisations", { handle: listMyOrganisations });
+  mountAccount(api);
   mountOrganisations(api);
   mountMembers(api);
   mountInvitations(api);
@@ -84,11 +92,17 @@ function mountMembers(api: Api): void {
   operation(api, "listMembers", {
     handle: async (request) => {
       const page = await listMembers(request.db, request.organisationId, request.query);
-      return reply(200, { items: page.rows.map(viewMember), next_cursor: page.nextCursor });
+      return reply(200, {
+        items: page.rows.map((row) => viewMember(row, request.caller)),
+        next_cursor: page.nextCursor,
+      });
     },
   });
   operation(api, "addMember", { check: checkAddMember, handle: addMember });
-  operation(api, "getMember", { find, handle: async (_request, member) => reply(200, viewMember(member)) });
+  operation(api, "getMember", {
+    find,
+    handle: async (request, member) => reply(200, viewMember(member, request.caller)),
+  });
   operation(api, "updateMember", { find, handle: updateMember });
   operation(api, "removeMember", { find, handle: removeMember });
 }

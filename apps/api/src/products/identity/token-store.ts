@@ -4,7 +4,10 @@ import { type Database, systemQuery, type Tx } from "../../platform/database.ts"
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import { mintToken, type TokenKind } from "../../platform/tokens.ts";
 
-export type TokenRow = Omit<Selectable<Token>, "secret_hash">;
+export type TokenRow = Omit<
+  Selectable<Token>,
+  "secret_hash" | "opened_by" | "user_agent" | "source_address" | "idle_seconds" | "proven_at"
+>;
 
 export const tokenColumns = [
   "token.id",
@@ -34,6 +37,13 @@ export type NewToken = {
   /** Null: it does not expire. */
   readonly lifetimeSeconds: number | null;
   readonly createdBy?: string | null;
+  /** For sessions: how and where they were opened, and how long one may be left alone. */
+  readonly session?: {
+    readonly openedBy: string;
+    readonly userAgent: string | null;
+    readonly sourceAddress: string | null;
+    readonly idleSeconds: number;
+  };
 };
 
 export type IssuedToken = { readonly row: TokenRow; readonly secret: string };
@@ -57,10 +67,15 @@ export async function issueToken(connection: Database | Tx, token: NewToken): Pr
     secret_hash: minted.hash,
     lifetime_seconds: token.lifetimeSeconds,
     created_by: token.createdBy ?? null,
+    opened_by: token.session?.openedBy ?? null,
+    user_agent: token.session?.userAgent ?? null,
+    source_address: token.session?.sourceAddress ?? null,
+    idle_seconds: token.session?.idleSeconds ?? null,
   };
+  const provenAt = token.session === undefined ? null : sql<Date>`clock_timestamp()`;
   const row = await systemQuery(connection, "agent and operator tokens are of no organisation")
     .insertInto("token")
-    .values({ ...values, expires_at: expiresAt })
+    .values({ ...values, expires_at: expiresAt, proven_at: provenAt })
     .returning(tokenColumns)
     .executeTakeFirstOrThrow();
   return { row, secret: minted.secret };
@@ -91,7 +106,13 @@ export async function succeedSession(
   const { id, secret, hash } = mintToken("session");
   await sessions
     .insertInto("token")
-    .values({ ...row, id, secret_hash: hash, organisation_id: organisationId, last_used_at: null })
+    .values({
+      ...row,
+      id,
+      secret_hash: hash,
+      organisation_id: organisationId,
+      last_used_at: sql<Date>`date_trunc('minute', now())`,
+    })
     .execute();
   return { id, secret, expiresAt: row.expires_at };
 }

@@ -27,7 +27,7 @@ async function update(request: ApiRequest<"updateMember">, tx: Tx, id: string): 
   const beyond = organisationRoles.filter((role) => !roleAtMost(role, body.role));
   const withdrawn = await revokeInvitationsOfUser(tx, organisationId, member.user_id, beyond);
   return {
-    reply: reply(200, viewMember({ ...member, role: body.role })),
+    reply: reply(200, viewMember({ ...member, role: body.role }, request.caller)),
     resource: id,
     details: { from: member.role, ...withdrawnNote(withdrawn) },
   };

@@ -45,11 +45,13 @@ export function viewMe(caller: Caller): Schemas["Me"] {
   };
 }
 
-export function viewMember(row: MemberRow): Schemas["Member"] {
+/** @param caller who looks: how others sign in is for those who manage members */
+export function viewMember(row: MemberRow, caller: Caller | null): Schemas["Member"] {
   return {
     id: row.id,
     user: { id: row.user_id, email: row.email, name: row.name },
     role: row.role as Schemas["Role"],
+    second_factor: caller?.permissions.has("member:manage") === true ? row.second_factor : null,
     created_at: row.created_at.toISOString(),
   };
 }

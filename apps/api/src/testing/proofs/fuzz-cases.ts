@@ -10,7 +10,7 @@ import { hostileTexts, malformedIds } from "@kule/testing/contract/hostile-text"
 import { validValue } from "@kule/testing/contract/valid-values";
 import fc from "fast-check";
 import { bodyMeaning, type FuzzPools } from "./fuzz-pools.ts";
-import { ofSessions } from "./of-sessions.ts";
+import { needsNewPerson } from "./person.ts";
 
 /** Which identifier a part of the path gets. Own ones are chosen when the request is made: requests use them up. */
 export type PathChoice =
@@ -52,7 +52,7 @@ export function fuzzCases(pools: FuzzPools): fc.Arbitrary<FuzzCase> {
 function casesOf(operation: OperationInfo, pools: FuzzPools): fc.Arbitrary<FuzzCase> {
   // Whoever signs out, or goes on as another session, is gone for the rest of the run.
   const present = pools.actors.filter(
-    (actor) => !ofSessions.has(operation.id) || !actor.name.startsWith("session"),
+    (actor) => !needsNewPerson(operation.id) || !actor.name.startsWith("session"),
   );
   const allowed = present.filter((actor) => actor.permissions.has(operation.permission));
   const anybody = fc.constantFrom(...present.map((actor) => actor.name));

@@ -37,7 +37,11 @@ export function fuzzPools(all: TwoOrganisations, spareRegion: string, spareOrgan
     caller,
     side,
     headers,
-    permissions: new Set<string>(role === null ? [] : ["authenticated", ...permissionsOf(role)]),
+    permissions: new Set<string>(
+      role === null
+        ? []
+        : ["authenticated", ...(caller === callers.session ? ["session"] : []), ...permissionsOf(role)],
+    ),
   });
   const actors = [
     actor("nobody", callers.none, null),

@@ -10,6 +10,7 @@ import { LeakLedger } from "./leak-ledger.ts";
 import type { Actor } from "./matrix-actors.ts";
 import { type ObjectState, objectStates, standingPath } from "./matrix-objects.ts";
 import { callOperation, type OperationCall, type RawAnswer, withoutOwnAttempts } from "./operation-call.ts";
+import { signIns } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
 
@@ -41,9 +42,9 @@ export async function runIsolationMatrix(
 ): Promise<MatrixReport> {
   const { places, unsorted } = referencePlaces();
   const chosen = places.filter(
-    // A login is no call of anybody, and only sessions are switched; they have tests of their own.
+    // A sign-in is no call of anybody, and only sessions are switched; they have tests of their own.
     (place) =>
-      place.operation !== "login" &&
+      !signIns.has(place.operation) &&
       place.operation !== "switchOrganisation" &&
       (selection.place?.(place) ?? true),
   );
@@ -238,6 +239,8 @@ const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   member: "mem",
   invitation: "inv",
   token: "tok",
+  login_session: "tok",
+  passkey: "psk",
   agent_token: "tok",
   ssh_key: "key",
   network: "net",

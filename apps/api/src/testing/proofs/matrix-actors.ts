@@ -27,7 +27,9 @@ export function actorsOf(all: TwoOrganisations): Actor[] {
     side,
     other: side === a ? b : a,
     kind,
-    permissions: new Set(role === null ? [] : permissionsOf(role)),
+    permissions: new Set(
+      role === null ? [] : [...permissionsOf(role), ...(caller === callers.session ? ["session"] : [])],
+    ),
   });
   return [
     actor("nobody", callers.none, "nobody", null),

@@ -1,10 +1,10 @@
 import { operations } from "@kule/contract/generated/operations";
 import type { OperationId } from "@kule/contract/schemas";
 import { newId } from "../../platform/ids.ts";
-import { ApiCaller } from "../api-caller.ts";
+import type { ApiCaller } from "../api-caller.ts";
 import { TestAgent } from "../test-agent.ts";
-import { sessionFor } from "./of-sessions.ts";
 import type { OperationCall } from "./operation-call.ts";
+import { personalCall } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import { emptyEdgeQueue } from "./region-agent.ts";
 import { made } from "./tenant.ts";
@@ -31,17 +31,6 @@ const report = (more: object) => ({ epoch: 1, seq: 1, phase: "verify", ...more }
 
 /** Where the recipe of the isolation matrix succeeds without changing anything, or only once. */
 const again: { readonly [id in OperationId]?: Make } = {
-  login: async ({ tenant }) => {
-    const { email, password } = await tenant.addMember();
-    return { path: {}, body: { email, password }, caller: new ApiCaller(tenant.owner.app, null) };
-  },
-  logout: async (side, all) => ({ path: {}, ...(await sessionFor("logout", side, all)) }),
-  joinOrganisation: async (side, all) => ({ path: {}, ...(await sessionFor("joinOrganisation", side, all)) }),
-  switchOrganisation: async (side, all) => ({
-    path: {},
-    body: { organisation_id: side.tenant.id },
-    ...(await sessionFor("switchOrganisation", side, all)),
-  }),
   updateOrganisation: async ({ tenant }, { world }, count) => {
     const path = { organisation_id: tenant.id };
     made(await world.operator.patch(`/organisations/${tenant.id}`, { name: `Before ${count}` }));
@@ -229,10 +218,11 @@ function mutationCase(operation: OperationId, name: string, make: Make): Mutatio
       count += 1;
       // Answers show what a silent region has no use for, so it is never silent.
       await health(side.tenant.region.agent);
-      const { caller = callerOf(operation, side, all), ...call } = await make(side, all, count);
+      const call = await make(side, all, count);
+      const personal = await personalCall(operations[operation], side, all.world);
       // What waits for the edge brings the next change too, and the call would queue no job of its own.
       await emptyEdgeQueue(side.tenant.region.agent);
-      return { operation, caller, ...call };
+      return { operation, caller: callerOf(operation, side, all), ...call, ...personal };
     },
   };
 }

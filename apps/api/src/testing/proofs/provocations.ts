@@ -6,8 +6,8 @@ import type { Replica } from "../api-world.ts";
 import { isPermitted } from "./isolation-matrix.ts";
 import { type Actor, actorsOf } from "./matrix-actors.ts";
 import { standingPath } from "./matrix-objects.ts";
-import { ofSessions, sessionFor } from "./of-sessions.ts";
 import { callOperation, type OperationCall, type RawAnswer } from "./operation-call.ts";
+import { personalCall } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
@@ -29,7 +29,8 @@ export class Provocations {
       await this.call(info, this.#permitted(info).caller, await this.#fresh(info), {
         query: { dry_run: "true" },
       });
-    const { caller, ...more } = await this.#caller(info);
+    const personal = await personalCall(info, this.#all.a, this.#all.world);
+    const { caller = this.#permitted(info).caller, ...more } = personal ?? {};
     await this.call(info, caller, await this.#fresh(info), more);
   }
 
@@ -131,11 +132,6 @@ export class Provocations {
     if (found === undefined) throw new Error(`nobody may call ${info.id}`);
     return found;
   }
-
-  async #caller(info: OperationInfo): Promise<{ readonly caller: ApiCaller; readonly body?: unknown }> {
-    if (ofSessions.has(info.id)) return sessionFor(info.id, this.#all.a, this.#all);
-    return { caller: this.#permitted(info).caller };
-  }
 }
 
 /** Reads and changes by their id. */
@@ -156,6 +152,7 @@ const prefixes: { readonly [name: string]: Parameters<typeof newId>[0] } = {
   range_id: "rng",
   public_ip_id: "ip",
   job_id: "job",
+  login_session_id: "tok",
 };
 
 function absent(name: string): string {

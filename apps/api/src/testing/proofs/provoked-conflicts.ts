@@ -4,6 +4,8 @@ import pg from "pg";
 import { parseToken } from "../../platform/tokens.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { openReplica, type Replica } from "../api-world.ts";
+import { SoftPasskey } from "../soft-passkey.ts";
+import { addPerson, enrol, forgetProof, newPasskey } from "./person.ts";
 import { infoOf, type Provocations } from "./provocations.ts";
 import { recipes } from "./recipes.ts";
 import { claimThis, runJob } from "./region-agent.ts";
@@ -16,6 +18,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   const { tenant, standing } = a;
   const { owner } = tenant;
   await owner.post("/auth/logout");
+  await provokePersonalConflicts(all);
   await world.operator.post("/organisations", { slug: tenant.slug, name: "again" });
   await world.operator.post("/regions", {
     slug: "r1",
@@ -204,6 +207,26 @@ async function provokeJoining({ a: { tenant } }: TwoOrganisations): Promise<void
   await accept(added.initial_password);
 }
 
+/** A sign-in that asks for more, and changes that need a proof or something that is there. */
+async function provokePersonalConflicts({ world, a }: TwoOrganisations): Promise<void> {
+  const person = await addPerson(world, a.tenant);
+  const { caller, member } = person;
+  await caller.post("/me/totp/confirm", { code: "000000" });
+  await caller.post("/me/recovery-codes");
+  await caller.delete("/me/totp");
+  await enrol(person);
+  await caller.post("/me/totp");
+  const passkey = await newPasskey(caller, new SoftPasskey());
+  await forgetProof(world, person);
+  await caller.post("/me/passkeys", passkey);
+  await caller.post("/me/passkey-options", { purpose: "register" });
+  await new ApiCaller(world.app, null).post("/auth/passkey-options", { sign_in: "sgn_of-nobody" });
+  await new ApiCaller(world.app, null).post("/auth/login", {
+    email: member.email,
+    password: member.password,
+  });
+}
+
 /** An organisation with one owner who is a person, and nobody else who could be it. */
 async function provokeLastOwner({ world }: TwoOrganisations): Promise<void> {
   const { owner } = await world.addOrganisation(`lonely-${Date.now()}`);
@@ -232,14 +255,19 @@ export async function provokeBusyKeys(
     for (const info of allOperations()) {
       if (!info.headerParameters.includes("Idempotency-Key") || !wanted(info)) continue;
       const isOperators = info.permission.startsWith("operator:");
-      const caller = isOperators ? world.operator.with({ "Kule-Organisation": a.tenant.id }) : a.tenant.owner;
+      const isPersonal = info.permission === "session";
+      const caller = isOperators
+        ? world.operator.with({ "Kule-Organisation": a.tenant.id })
+        : isPersonal
+          ? a.person.caller
+          : a.tenant.owner;
       const path = info.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => pathOf(all, name, info.path));
       await holder.query(
         `insert into idempotency_key (organisation_id, subject, method, path, key, request_hash, status, headers)
          values ($1, $2, $3, $4, 'busy', '', 200, '{}')`,
         [
           isOperators && !info.headerParameters.includes("Kule-Organisation") ? "" : a.tenant.id,
-          subjectOf(caller),
+          isPersonal ? a.person.userId : subjectOf(caller),
           info.method.toUpperCase(),
           `/api/v1${path}`,
         ],
@@ -269,6 +297,11 @@ function subjectOf({ token }: ApiCaller): string {
 /** A replica whose limits are used up by the first request of each caller. */
 export function openBusyReplica({ world }: TwoOrganisations): Promise<Replica> {
   return openReplica(world.database, { rateLimitPerHour: 1, rateLimitBurst: 1 });
+}
+
+/** A replica whose panel has no domain of its own, which passkeys need. */
+export function openBareReplica({ world }: TwoOrganisations): Promise<Replica> {
+  return openReplica(world.database, { consoleOrigins: [] });
 }
 
 /** A replica whose database is not there. */

@@ -1,5 +1,6 @@
 import type { OperationId } from "@kule/contract/schemas";
 import { newId } from "../../platform/ids.ts";
+import { addPasskey, addSession, newPassword, passkeyProof } from "./person.ts";
 import { made, type Tenant } from "./tenant.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
@@ -17,6 +18,7 @@ const standing =
   (
     kind:
       | "member"
+      | "passkey"
       | "invitation"
       | "token"
       | "ssh_key"
@@ -75,6 +77,11 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   getHealth: {},
   getReadiness: {},
   login: { body: () => ({ email: "nobody@example.org", password: "wrong" }) },
+  beginPasskeyLogin: { body: () => ({}) },
+  loginWithPasskey: {
+    body: () => ({ ceremony: "v1.none", response: { id: "none" }, sign_in: `${newId("sgn")}_of-nobody` }),
+  },
+  completeLogin: { body: () => ({ sign_in: `${newId("sgn")}_of-nobody`, code: "000000" }) },
   logout: {},
   readInvitation: { body: async ({ tenant }) => ({ secret: (await tenant.addInvitation()).secret }) },
   acceptInvitation: {
@@ -88,6 +95,24 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   listMyOrganisations: {},
   joinOrganisation: { body: async ({ tenant }) => ({ secret: (await tenant.addInvitation()).secret }) },
   getMe: {},
+  listSessions: {},
+  revokeOtherSessions: {},
+  revokeSession: {
+    path: async ({ tenant, person }, { world }) => ({
+      login_session_id: await addSession(world, tenant, person),
+    }),
+  },
+  getSecurity: {},
+  proveIdentity: { body: ({ person }) => passkeyProof(person) },
+  beginTotp: {},
+  confirmTotp: { body: () => ({ code: "000000" }) },
+  removeTotp: {},
+  beginPasskey: { body: () => ({ purpose: "prove" }) },
+  addPasskey: { body: () => ({ ceremony: "v1.none", name: "none", response: {} }) },
+  renamePasskey: { path: standing("passkey"), body: () => ({ name: "touched" }) },
+  removePasskey: { path: async ({ person }, { world }) => ({ passkey_id: await addPasskey(world, person) }) },
+  replaceRecoveryCodes: {},
+  changePassword: { body: ({ person }) => newPassword(person.member) },
   getOrganisation: {},
   listOrganisations: {},
   createOrganisation: { body: () => ({ slug: newId("org").slice(4), name: "One more" }) },

@@ -6,13 +6,17 @@ import type { Findings } from "./isolation-answers.ts";
 import { isPermitted } from "./isolation-matrix.ts";
 import { type Actor, actorsOf } from "./matrix-actors.ts";
 import { standingPath } from "./matrix-objects.ts";
-import { ofSessions, sessionFor } from "./of-sessions.ts";
+
 import { callOperation, type OperationCall } from "./operation-call.ts";
+import { ofSessions, personalCall, signIns } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
-/** A login is no call of anybody; it has tests of its own. */
-const callable = allOperations().filter((info) => info.id !== "login");
+/** A sign-in is no call of anybody; it has tests of its own. */
+const callable = allOperations().filter((info) => !signIns.has(info.id));
+
+/** What is asked of a caller beside permissions: nothing, any valid token, or a person's session. */
+const ofNoRole: ReadonlySet<string> = new Set(["public", "authenticated", "session"]);
 
 /** Every operation as everybody: who has the permission succeeds, everybody else is refused by its name. */
 export async function runRoleMatrix(all: TwoOrganisations, actorNames = /./): Promise<Findings> {
@@ -48,15 +52,14 @@ async function roleDefect(all: TwoOrganisations, actor: Actor, info: OperationIn
 /** Calls it right, with objects of its own; what is of sessions gets one that nobody else needs. */
 async function callAs(all: TwoOrganisations, actor: Actor, info: OperationInfo, mayDo: boolean) {
   const recipe = recipes[info.id];
-  const session =
-    ofSessions.has(info.id) && actor.name === "a console session in A"
-      ? await sessionFor(info.id, all.a, all)
-      : null;
+  const personal =
+    actor.name === "a console session in A" ? await personalCall(info, actor.side, all.world) : null;
+  const caller = personal?.caller ?? actor.caller;
   const path = mayDo ? await recipe.path?.(actor.side, all) : undefined;
-  return callOperation(session?.caller ?? actor.caller, {
+  return callOperation(caller, {
     operation: info.id,
     path: path ?? standingPath(info, actor.side, all),
-    body: session?.body ?? (await recipe.body?.(actor.side, all)),
+    body: personal?.body ?? (await recipe.body?.(actor.side, all)),
     headers:
       actor.kind === "operator" && info.headerParameters.includes("Kule-Organisation")
         ? { "Kule-Organisation": actor.side.tenant.id }
@@ -143,7 +146,7 @@ export function permissionTableFindings(all: TwoOrganisations): Findings {
   };
   for (const info of callable)
     for (const actor of actorsOf(all)) {
-      if (info.permission === "public" || info.permission === "authenticated") continue;
+      if (ofNoRole.has(info.permission)) continue;
       const may = isPermitted(actor, { operation: info.id });
       if (info.audit !== null && /^(viewer|billing)/.test(actor.name))
         expect(!may, `${actor.name} may change something by ${info.id}`);
@@ -160,7 +163,7 @@ export function permissionTableFindings(all: TwoOrganisations): Findings {
   const asked = new Set(callable.map((info) => info.permission));
   const known: readonly string[] = allPermissions();
   for (const permission of asked)
-    if (permission !== "public" && permission !== "authenticated")
+    if (!ofNoRole.has(permission))
       expect(known.includes(permission), `nobody has the permission ${permission}`);
   for (const permission of known)
     expect(asked.has(permission) || askedInside.has(permission), `${permission} opens no operation`);
@@ -180,7 +183,7 @@ export async function scopedTokenFindings(
   const violations: string[] = [];
   let cases = 0;
   for (const info of callable) {
-    if (info.permission === "public" || info.permission === "authenticated") continue;
+    if (ofNoRole.has(info.permission)) continue;
     const mayDo = owner.permissions.has(info.permission) && scopeCovers(scope, info.permission);
     const { status } = await callAs(all, { ...owner, caller }, operations[info.id], mayDo);
     cases += 1;

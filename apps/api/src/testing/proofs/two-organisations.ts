@@ -6,6 +6,7 @@ import { issueToken } from "../../products/identity/token-store.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { ApiWorld } from "../api-world.ts";
 import { TestLooker } from "../test-looker.ts";
+import { addPasskey, addPerson, addSession, type Person } from "./person.ts";
 import { runJob } from "./region-agent.ts";
 import { made, Tenant, type TenantRegion } from "./tenant.ts";
 
@@ -39,6 +40,9 @@ export type Standing = {
   readonly ip_pool_address: string;
   /** A session that looks at the server's screen, held by a process that is never taken for gone. */
   readonly console_session: string;
+  /** A session of the side's person beside the one that calls. */
+  readonly login_session: string;
+  readonly passkey: string;
   /** A region that only this organisation sees. */
   readonly region: string;
 };
@@ -60,9 +64,17 @@ export type Removed = Pick<
   | "gateway"
   | "port_forward"
   | "console_session"
+  | "login_session"
+  | "passkey"
 >;
 
-export type Side = { readonly tenant: Tenant; readonly standing: Standing; readonly removed: Removed };
+export type Side = {
+  readonly tenant: Tenant;
+  readonly standing: Standing;
+  readonly removed: Removed;
+  /** Signed in, an admin. */
+  readonly person: Person;
+};
 
 /** Two organisations that have the same, side by side, and everybody who could come by. */
 export type TwoOrganisations = {
@@ -128,7 +140,7 @@ async function fillWorld(
   });
   const call = (token: string | null) => new ApiCaller(world.app, token);
   const lastCharacter = good.secret.at(-1) === "0" ? "1" : "0";
-  const session = await a.tenant.signIn(world, await a.tenant.addMember("admin"));
+  const session = a.person.caller;
   return {
     world,
     a,
@@ -269,6 +281,14 @@ async function openSide(
   );
   await destroyServer(world, tenant, removed.server);
 
+  const person = await addPerson(world, tenant);
+  const removedSession = await addSession(world, tenant, person);
+  const loginSession = await addSession(world, tenant, person);
+  const passkey = await addPasskey(world, person);
+  const removedPasskey = await addPasskey(world, person);
+  made(await person.caller.delete(`/me/passkeys/${removedPasskey}`));
+  made(await person.caller.delete(`/me/sessions/${removedSession}`));
+
   await tenant.setEdge(true);
   const gateway = await tenant.addGatewayTo(network, subnet);
   const portForward = await tenant.addPortForward(gateway, server, 443);
@@ -310,9 +330,16 @@ async function openSide(
     ip_pool_range: ranges[0].id,
     ip_pool_address: allocations.at(-1).address,
     console_session: screen,
+    login_session: loginSession,
+    passkey,
     region: only.slug,
   };
-  return { tenant, standing, removed: { ...removed, ...removedGateway } };
+  return {
+    tenant,
+    standing,
+    removed: { ...removed, ...removedGateway, login_session: removedSession, passkey: removedPasskey },
+    person,
+  };
 }
 
 /** A gateway and a port that it has forwarded, both gone from the region's edge. */

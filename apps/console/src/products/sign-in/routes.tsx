@@ -1,16 +1,18 @@
-import { createApiClient } from "@kule/contract/client";
 import { Hono } from "hono";
-import { clientFor, read } from "../../api.ts";
+import { clientFor } from "../../api.ts";
 import type { ConsoleEnv, ConsoleServices } from "../../console-context.ts";
-import { forwarded } from "../../forwarded.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { isTheme } from "../../layout/view.ts";
 import { isLanguage } from "../../messages/messages.ts";
-import { openSession, safeReturnPath } from "../../session.ts";
+import { safeReturnPath } from "../../session.ts";
+import { enter, visitorsClient } from "./enter.ts";
+import { passkeySignInRoutes } from "./passkey-routes.tsx";
+import { secondFactorRoutes } from "./second-factor-routes.tsx";
 import { SignInPage } from "./sign-in-page.tsx";
 
 /** Sign-in, sign-out, and the two preferences that need no account. */
-export function signInRoutes({ settings, cookies }: ConsoleServices): Hono<ConsoleEnv> {
+export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
+  const { settings, cookies } = services;
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/sign-in", (context) => {
@@ -45,10 +47,7 @@ export function signInRoutes({ settings, cookies }: ConsoleServices): Hono<Conso
         status,
       );
 
-    const client = createApiClient({
-      baseUrl: settings.apiUrl,
-      headers: { "x-request-id": context.get("requestId"), ...forwarded(context) },
-    });
+    const client = visitorsClient(services, context);
     const opened = await client
       .POST("/auth/login", { body: { email, password: form.get("password") ?? "" } })
       .catch(() => null);
@@ -59,11 +58,16 @@ export function signInRoutes({ settings, cookies }: ConsoleServices): Hono<Conso
       return refuse(401, messages.signIn.refused);
     if (opened.data === undefined) return refuse(503, messages.errors.away);
 
-    const asUser = createApiClient({ baseUrl: settings.apiUrl, token: opened.data.token, readRetries: 0 });
-    const me = await read(asUser.GET("/me"));
-    await cookies.writeSession(context, openSession(opened.data, me));
-    return context.redirect(returnTo, 303);
+    if ("sign_in" in opened.data) {
+      const { sign_in: signIn, expires_at: expiresAt, methods } = opened.data;
+      await cookies.writePending(context, { signIn, expiresAt, methods, returnTo });
+      return context.redirect("/sign-in/second-factor", 303);
+    }
+    return enter(services, context, opened.data, returnTo);
   });
+
+  secondFactorRoutes(routes, services);
+  passkeySignInRoutes(routes, services);
 
   routes.post("/sign-out", async (context) => {
     const session = context.get("session");

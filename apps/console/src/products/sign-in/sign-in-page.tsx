@@ -1,9 +1,7 @@
-import { Document } from "../../layout/document.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
-import { Mark } from "../../layout/mark.tsx";
 import { Banner, FormSeal } from "../../layout/parts.tsx";
-import { Preferences } from "../../layout/preferences.tsx";
 import type { View } from "../../layout/view.ts";
+import { SignInCard } from "./sign-in-card.tsx";
 
 type Props = {
   readonly view: View;
@@ -15,67 +13,43 @@ type Props = {
 export function SignInPage({ view, email, returnTo, banner }: Props) {
   const { messages } = view;
   return (
-    <Document view={view} title={messages.signIn.title} class="sign-in">
-      <main id="content">
-        <div class="sign-in-card">
-          <div class="sign-in-brand">
-            <Mark size={44} />
-            <p class="sign-in-name">{messages.product}</p>
-          </div>
-          <h1>{messages.signIn.title}</h1>
-          <p class="lead">{messages.signIn.lead}</p>
-          {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-          <form class="form" method="post" action="/sign-in">
-            <FormSeal view={view} />
-            <input type="hidden" name="return_to" value={returnTo} />
-            <TextField
-              view={view}
-              name="email"
-              label={messages.signIn.email}
-              type="email"
-              value={email}
-              autocomplete="username"
-              problems={noProblems}
-              required
-              maxlength={254}
-              autofocus={email === ""}
-            />
-            <TextField
-              view={view}
-              name="password"
-              label={messages.signIn.password}
-              type="password"
-              autocomplete="current-password"
-              problems={noProblems}
-              required
-              maxlength={1000}
-              autofocus={email !== ""}
-            />
-            <button type="submit" class="button" data-kind="primary" data-size="wide">
-              {messages.signIn.submit}
-            </button>
-          </form>
-        </div>
-        <Preferences view={view} />
-      </main>
-      <Skyline />
-    </Document>
-  );
-}
-
-/** Towers on a quiet horizon: decoration, drawn in the page's own colours. */
-function Skyline() {
-  return (
-    <svg class="skyline" viewBox="0 0 1200 220" aria-hidden="true">
-      <path
-        class="far"
-        d="M-3000 190H0c90-22 160-30 240-24 60-36 110-36 150 0 110-16 180-14 260 4 40-48 120-48 160 0 130-26 240-22 390 6h3000v44H-3000z"
-      />
-      <path class="far" d="M262 166v-70h8V82l6-22 6 22v14h8v70zM912 168v-84h8V68l6-24 6 24v16h8v84z" />
-      <path class="near" d="M-3000 206H0c150-16 330-20 520-10 200-14 420-10 680 6h3000v18H-3000z" />
-      <path class="near" d="M561 198V92h-6v-9h50v9h-6v106z" />
-      <path class="roof" d="M580 28l22 54h-44z" />
-      <path class="light" d="M573 104v14h5v-14zm10 0v14h5v-14zM573 132v14h5v-14zm10 0v14h5v-14z" />
-    </svg>
+    <SignInCard view={view} title={messages.signIn.title} lead={messages.signIn.lead}>
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <form class="form" method="post" action="/sign-in">
+        <FormSeal view={view} />
+        <input type="hidden" name="return_to" value={returnTo} />
+        <TextField
+          view={view}
+          name="email"
+          label={messages.signIn.email}
+          type="email"
+          value={email}
+          autocomplete="username"
+          problems={noProblems}
+          required
+          maxlength={254}
+          autofocus={email === ""}
+        />
+        <TextField
+          view={view}
+          name="password"
+          label={messages.signIn.password}
+          type="password"
+          autocomplete="current-password"
+          problems={noProblems}
+          required
+          maxlength={1000}
+          autofocus={email !== ""}
+        />
+        <button type="submit" class="button" data-kind="primary" data-size="wide">
+          {messages.signIn.submit}
+        </button>
+      </form>
+      <p class="sign-in-other with-script">
+        <a href={`/sign-in/passkey?return_to=${encodeURIComponent(returnTo)}`}>
+          {messages.account.passkeySignIn}
+        </a>
+      </p>
+    </SignInCard>
   );
 }

@@ -1,0 +1,48 @@
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { conflict } from "../../platform/errors.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { type Reply, reply } from "../../platform/reply.ts";
+import { findUser, personOf } from "./person.ts";
+import { requireProof } from "./proof.ts";
+import { lockTotp } from "./second-factor-store.ts";
+import { makeTotp, openTotp, vaultOf } from "./totp.ts";
+
+/** Makes the secret for an authenticator app. It counts for nothing until a code of it was confirmed. */
+export async function beginTotp(request: ApiRequest<"beginTotp">): Promise<Reply> {
+  const { id } = personOf(request);
+  return mutation(
+    request,
+    async (tx) => {
+      await requireProof(request, tx);
+      const vault = vaultOf(request.deps);
+      const { email } = await findUser(tx, id);
+      const known = await lockTotp(tx, id);
+      if (known !== null && known.confirmed_at !== null)
+        throw conflict("already_enrolled", "no_authenticator_app", "there is an authenticator app already", {
+          fix: "DELETE /me/totp",
+        });
+      // The page with the code was loaded again: what the app has seen already still counts.
+      const begun = known?.is_fresh
+        ? openTotp(vault, id, email, known.sealed_secret)
+        : makeTotp(vault, id, email);
+      if ("sealed" in begun)
+        await tx
+          .insertInto("user_totp")
+          .values({ user_id: id, sealed_secret: begun.sealed })
+          .onConflict((on) =>
+            on
+              .column("user_id")
+              .doUpdateSet({ sealed_secret: begun.sealed, created_at: sql<Date>`clock_timestamp()` })
+              .where("user_totp.confirmed_at", "is", null),
+          )
+          .execute();
+      return {
+        reply: reply(200, { secret: begun.secret, otpauth_uri: begun.otpauthUri }),
+        resource: id,
+        secretFields: ["secret", "otpauth_uri"],
+      };
+    },
+    { evenIfSuspended: true },
+  );
+}

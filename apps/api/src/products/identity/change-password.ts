@@ -1,0 +1,60 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import { passwordDefect } from "@kule/rules/identity/passwords";
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { fieldError, Invalid } from "../../platform/errors.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { hashPassword, verifyPassword } from "../../platform/passwords.ts";
+import { noContent, type Reply } from "../../platform/reply.ts";
+import { beginLogin } from "./login-limit.ts";
+import { findUser, personOf } from "./person.ts";
+import { revokeSessionsOfUser } from "./session-store.ts";
+import { endSignInsOfUser } from "./sign-in-store.ts";
+
+export async function checkChangePassword(
+  request: ApiRequest<"changePassword">,
+  { new_password: password }: Partial<RequestBody<"changePassword">>,
+): Promise<FieldError[]> {
+  if (password === undefined) return [];
+  const defect = passwordDefect(password, await findUser(request.db, personOf(request).id));
+  if (defect === null) return [];
+  if (defect === "too_short")
+    return [fieldError("/new_password", "too_short", "needs at least 12 characters")];
+  const message =
+    defect === "says_who_you_are"
+      ? "is little more than your name or e-mail"
+      : "has too few different characters";
+  return [fieldError("/new_password", "too_easy", message)];
+}
+
+/**
+ * Whoever found a browser open must not get away with the account: the current password is asked for, with the limit
+ * of logins. Every other session ends, since a change is what people do when they fear that somebody else is in.
+ */
+export async function changePassword(request: ApiRequest<"changePassword">): Promise<Reply> {
+  const { id, sessionId } = personOf(request);
+  const { current_password: current, new_password: wanted } = request.body;
+  const user = await findUser(request.db, id);
+  const attempt = await beginLogin(request.db, user.email, request.sourceAddress);
+  if (!(await verifyPassword(current, user.password_hash)))
+    throw new Invalid([fieldError("/current_password", "incorrect", "is not your current password")]);
+  await attempt.succeeded();
+  const hash = await hashPassword(wanted);
+  const answer = await mutation(
+    request,
+    async (tx) => {
+      await tx
+        .updateTable("app_user")
+        .set({ password_hash: hash, password_changed_at: sql<Date>`clock_timestamp()` })
+        .where("id", "=", id)
+        .execute();
+      await endSignInsOfUser(tx, id);
+      const revoked = await revokeSessionsOfUser(tx, id, sessionId);
+      return { reply: noContent(), resource: id, details: { sessions_revoked: revoked } };
+    },
+    { evenIfSuspended: true },
+  );
+  request.deps.tokens.forgetCallers();
+  return answer;
+}

@@ -1,0 +1,33 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { fieldError, Invalid, Unauthorized } from "../../platform/errors.ts";
+import type { Reply } from "../../platform/reply.ts";
+import { beginAttempt } from "./login-limit.ts";
+import { chooseSessionPlace, openSession } from "./open-session.ts";
+import { findUser } from "./person.ts";
+import { endSignIn, findSignIn } from "./sign-in-store.ts";
+import { takeSecondFactor } from "./take-second-factor.ts";
+
+/** The second step of a sign-in: the code is taken, the sign-in used up and the session opened, all or nothing. */
+export async function completeLogin(request: ApiRequest<"completeLogin">): Promise<Reply> {
+  const { sign_in: secret, organisation_id: wanted, code, recovery_code } = request.body;
+  if ((code === undefined) === (recovery_code === undefined))
+    throw new Invalid([fieldError("/code", "required", "either it or recovery_code, and not both")]);
+  const userId = await findSignIn(request.db, secret);
+  if (userId === null) throw over();
+  request.established.auditDetails = { user: userId };
+  const attempt = await beginAttempt(request.db, `second factor ${userId}`, request.sourceAddress);
+  const user = await findUser(request.db, userId);
+  const place = await chooseSessionPlace(request.db, user, wanted);
+  if (place === null) throw over();
+  const openedBy = code === undefined ? "password_and_recovery_code" : "password_and_totp";
+  const answer = await openSession(request, user, place, openedBy, async (tx) => {
+    if (!(await endSignIn(tx, secret))) throw over();
+    await takeSecondFactor(request, tx, userId, { code, recovery_code });
+  });
+  await attempt.succeeded();
+  return answer;
+}
+
+function over(): Unauthorized {
+  return new Unauthorized("the sign-in is over or was never begun; start again with POST /auth/login");
+}

@@ -1,0 +1,114 @@
+import type { Schemas } from "@kule/contract/schemas";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Database, Tx } from "../../platform/database.ts";
+import { fieldError, Invalid, Unauthorized } from "../../platform/errors.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { type Reply, reply } from "../../platform/reply.ts";
+import { storableText } from "../../platform/storable-text.ts";
+import { listMemberships, type Membership, type UserRow } from "./member-store.ts";
+import { findOrganisation } from "./organisation-store.ts";
+import { issueToken } from "./token-store.ts";
+import { viewOrganisationRef } from "./view.ts";
+
+const sessionSeconds = 12 * 3600;
+const idleSeconds = 2 * 3600;
+const maxUserAgentCharacters = 300;
+
+export type OpenedBy = Schemas["LoginSession"]["opened_by"];
+
+/** Where a session is to be opened: null for an operator who belongs nowhere. */
+export type SessionPlace = { readonly organisation: Membership | null };
+
+/**
+ * The organisation that was asked for, or the user's first.
+ *
+ * @returns null for a user who belongs nowhere and is no operator
+ * @throws Invalid for an organisation that is not the user's
+ */
+export async function chooseSessionPlace(
+  db: Database | Tx,
+  user: Pick<UserRow, "id" | "is_operator">,
+  wanted: string | undefined,
+): Promise<SessionPlace | null> {
+  const memberships = await listMemberships(db, user.id);
+  if (memberships.length === 0 && !user.is_operator) return null;
+  if (wanted === undefined) return { organisation: memberships[0] ?? null };
+  const chosen = memberships.find((each) => each.id === wanted);
+  if (chosen === undefined)
+    throw new Invalid([fieldError("/organisation_id", "not_found", "no such organisation")]);
+  return { organisation: chosen };
+}
+
+/**
+ * Opens a session for somebody who has shown who they are, in one transaction with its audit row.
+ *
+ * @param also what must be true together with it
+ */
+export function openSession(
+  request: ApiRequest,
+  user: UserRow,
+  place: SessionPlace,
+  openedBy: OpenedBy,
+  also: (tx: Tx) => Promise<void> = async () => {},
+): Promise<Reply> {
+  return mutation(request, async (tx) => {
+    await requireSamePassword(tx, user);
+    await also(tx);
+    const organisation =
+      place.organisation === null ? null : await findOrganisation(tx, place.organisation.id);
+    const { row, secret } = await issueToken(tx, {
+      kind: "session",
+      name: "session",
+      organisationId: organisation?.id ?? null,
+      userId: user.id,
+      lifetimeSeconds: sessionSeconds,
+      createdBy: user.id,
+      session: {
+        openedBy,
+        userAgent: userAgentOf(request),
+        sourceAddress: request.sourceAddress,
+        idleSeconds,
+      },
+    });
+    if (row.expires_at === null) throw new Error("a session without an end");
+    request.established.actor = {
+      type: user.is_operator ? "operator" : "user",
+      id: user.id,
+      name: user.name,
+    };
+    if (organisation !== null)
+      request.established.organisation = {
+        ...organisation,
+        status: organisation.status === "suspended" ? "suspended" : "active",
+      };
+    return {
+      reply: reply(200, {
+        token: secret,
+        expires_at: row.expires_at.toISOString(),
+        user: { id: user.id, email: user.email, name: user.name },
+        organisation: organisation === null ? null : viewOrganisationRef(organisation),
+      }),
+      resource: row.id,
+      details: { opened_by: openedBy },
+    };
+  });
+}
+
+/**
+ * A change of the password ends all sessions, so none may be opened by what was true before it: a login that was
+ * under way at that moment waits here for the change and is refused.
+ */
+async function requireSamePassword(tx: Tx, user: UserRow): Promise<void> {
+  const now = await tx
+    .selectFrom("app_user")
+    .select("password_hash")
+    .where("id", "=", user.id)
+    .forShare()
+    .executeTakeFirstOrThrow();
+  if (now.password_hash !== user.password_hash) throw new Unauthorized("the password was changed meanwhile");
+}
+
+function userAgentOf(request: ApiRequest): string | null {
+  const given = request.context.req.header("User-Agent");
+  return given === undefined ? null : storableText(given.slice(0, maxUserAgentCharacters));
+}

@@ -1,0 +1,38 @@
+import { sql } from "kysely";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+import { type Conflict, conflict } from "../../platform/errors.ts";
+import { personOf } from "./person.ts";
+
+const provenSeconds = 600;
+const reason = "a session is found by its own id";
+
+/** Until when this session may change how its person signs in; null when that is over. */
+export async function provenUntil(db: Database | Tx, sessionId: string): Promise<Date | null> {
+  const row = await systemQuery(db, reason)
+    .selectFrom("token")
+    .select(sql<Date>`proven_at + make_interval(secs => ${provenSeconds})`.as("until"))
+    .where("id", "=", sessionId)
+    .where("proven_at", ">", sql<Date>`clock_timestamp() - make_interval(secs => ${provenSeconds})`)
+    .executeTakeFirst();
+  return row?.until ?? null;
+}
+
+/** @throws Conflict when the person has not shown for a while who they are: a browser may have been left open */
+export async function requireProof(request: ApiRequest, tx: Tx): Promise<void> {
+  const { sessionId } = personOf(request);
+  if ((await provenUntil(tx, sessionId)) !== null) return;
+  throw needed(request);
+}
+
+/** The same before anything is written. */
+export async function requireProofNow(request: ApiRequest): Promise<void> {
+  if ((await provenUntil(request.db, personOf(request).sessionId)) === null) throw needed(request);
+}
+
+function needed(request: ApiRequest): Conflict {
+  return conflict("proof_required", "proven_recently", "show again who you are before this", {
+    resource: personOf(request).sessionId,
+    fix: "POST /me/proof",
+  });
+}

@@ -1,0 +1,26 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { conflict } from "../../platform/errors.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { noContent, type Reply } from "../../platform/reply.ts";
+import { personOf } from "./person.ts";
+import { requireProof } from "./proof.ts";
+import { deleteRecoveryCodes, findSecondFactors, hasSecondFactor, lockTotp } from "./second-factor-store.ts";
+
+/** Codes of the app are asked for and taken no more. */
+export async function removeTotp(request: ApiRequest<"removeTotp">): Promise<Reply> {
+  const { id } = personOf(request);
+  return mutation(
+    request,
+    async (tx) => {
+      await requireProof(request, tx);
+      if ((await lockTotp(tx, id)) === null)
+        throw conflict("not_enrolled", "authenticator_app", "there is no authenticator app", {
+          fix: "POST /me/totp",
+        });
+      await tx.deleteFrom("user_totp").where("user_id", "=", id).execute();
+      if (!hasSecondFactor(await findSecondFactors(tx, id))) await deleteRecoveryCodes(tx, id);
+      return { reply: noContent(), resource: id };
+    },
+    { evenIfSuspended: true },
+  );
+}

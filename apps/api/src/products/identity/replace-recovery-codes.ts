@@ -1,0 +1,28 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { conflict } from "../../platform/errors.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { type Reply, reply } from "../../platform/reply.ts";
+import { personOf } from "./person.ts";
+import { requireProof } from "./proof.ts";
+import { findSecondFactors, hasSecondFactor, replaceRecoveryCodesOf } from "./second-factor-store.ts";
+
+/** Ten new recovery codes; those before are worth nothing from now on. */
+export async function replaceRecoveryCodes(request: ApiRequest<"replaceRecoveryCodes">): Promise<Reply> {
+  const { id } = personOf(request);
+  return mutation(
+    request,
+    async (tx) => {
+      await requireProof(request, tx);
+      if (!hasSecondFactor(await findSecondFactors(tx, id)))
+        throw conflict("not_enrolled", "second_factor", "codes recover a second factor, and there is none", {
+          fix: "POST /me/totp",
+        });
+      return {
+        reply: reply(200, { recovery_codes: await replaceRecoveryCodesOf(tx, id) }),
+        resource: id,
+        secretFields: ["recovery_codes"],
+      };
+    },
+    { evenIfSuspended: true },
+  );
+}

@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+import { sql } from "kysely";
+import type { Vault } from "../../platform/at-rest.ts";
+import type { Database, Tx } from "../../platform/database.ts";
+
+/*
+ * What somebody has to answer is sealed and given to them to bring back, so that asking for it writes nothing: nobody
+ * can fill the database by beginning sign-ins. That it was answered is kept, and Postgres' clock says when it is late.
+ */
+
+const lifetimeMs = 300_000;
+
+type Sealed = { readonly issuedMs: number; readonly value: unknown };
+
+/** @param purpose for what and for whom; it opens for nothing else */
+export async function sealChallenge(
+  db: Database,
+  vault: Vault,
+  purpose: string,
+  value: unknown,
+): Promise<string> {
+  const sealed: Sealed = { issuedMs: await nowMs(db), value };
+  return vault.seal(placeOf(purpose), JSON.stringify(sealed));
+}
+
+/** What was sealed; null when it was not sealed for this, or not within the last five minutes. */
+export async function openChallenge(
+  db: Database,
+  vault: Vault,
+  purpose: string,
+  text: string,
+): Promise<unknown> {
+  let sealed: Sealed;
+  try {
+    sealed = JSON.parse(vault.open(placeOf(purpose), text)) as Sealed;
+  } catch {
+    // Whatever is wrong with it, it opens nothing.
+    return null;
+  }
+  return (await nowMs(db)) - sealed.issuedMs <= lifetimeMs ? sealed.value : null;
+}
+
+/** Uses it up, in the transaction of what it opens. False when that has happened before. */
+export async function spendChallenge(tx: Tx, text: string): Promise<boolean> {
+  const spent = await tx
+    .insertInto("spent_challenge")
+    .values({ hash: createHash("sha256").update(text).digest() })
+    .onConflict((on) => on.column("hash").doNothing())
+    .returning("at")
+    .execute();
+  return spent.length === 1;
+}
+
+async function nowMs(db: Database): Promise<number> {
+  const { rows } = await sql<{ now: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`.execute(db);
+  return rows[0]?.now ?? Number.NaN;
+}
+
+const placeOf = (purpose: string) => `challenge ${purpose}`;

@@ -1,0 +1,79 @@
+import { sql } from "kysely";
+import { tokenEndsAt } from "../../platform/caller.ts";
+import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
+
+/** A person's sessions are of all of their organisations, so these queries name the person instead. */
+const ofPerson = "a person's sessions are of all of their organisations";
+
+export type SessionRow = {
+  readonly id: string;
+  readonly opened_by: string | null;
+  readonly user_agent: string | null;
+  readonly source_address: string | null;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+  readonly expires_at: Date | null;
+  readonly organisation_id: string | null;
+  readonly organisation_slug: string | null;
+  readonly organisation_name: string | null;
+};
+
+const maxShown = 100;
+
+/** Sessions that a call could be made with now: neither ended nor left alone, nor of an organisation that was left. */
+function liveSessions(db: Database | Tx, userId: string) {
+  return systemQuery(db, ofPerson)
+    .selectFrom("token")
+    .innerJoin("app_user", "app_user.id", "token.user_id")
+    .leftJoin("organisation", "organisation.id", "token.organisation_id")
+    .leftJoin("member", (join) =>
+      join
+        .onRef("member.user_id", "=", "token.user_id")
+        .onRef("member.organisation_id", "=", "token.organisation_id"),
+    )
+    .select([
+      "token.id",
+      "token.opened_by",
+      "token.user_agent",
+      "token.source_address",
+      "token.created_at",
+      "token.last_used_at",
+      "token.expires_at",
+      "organisation.id as organisation_id",
+      "organisation.slug as organisation_slug",
+      "organisation.name as organisation_name",
+    ])
+    .where("token.user_id", "=", userId)
+    .where("token.kind", "=", "session")
+    .where("token.revoked_at", "is", null)
+    .where(tokenEndsAt, ">", sql<Date>`clock_timestamp()`)
+    .where((is) => is.or([is("member.id", "is not", null), is("app_user.is_operator", "=", true)]));
+}
+
+export function listSessions(db: Database, userId: string): Promise<SessionRow[]> {
+  return liveSessions(db, userId)
+    .orderBy("token.created_at", "desc")
+    .orderBy("token.id", "desc")
+    .limit(maxShown)
+    .execute();
+}
+
+export async function findSession(db: Database, userId: string, id: string): Promise<SessionRow | null> {
+  const row = await liveSessions(db, userId).where("token.id", "=", id).executeTakeFirst();
+  return row ?? null;
+}
+
+/** Ends a person's sessions but the one that is kept, in all of their organisations. Returns how many. */
+export async function revokeSessionsOfUser(tx: Tx, userId: string, keptId: string): Promise<number> {
+  const rows = await systemQuery(tx, ofPerson)
+    .updateTable("token")
+    .set({ revoked_at: sql<Date>`clock_timestamp()` })
+    .where("user_id", "=", userId)
+    .where("kind", "=", "session")
+    .where("id", "<>", keptId)
+    .where("revoked_at", "is", null)
+    .where(tokenEndsAt, ">", sql<Date>`clock_timestamp()`)
+    .returning("id")
+    .execute();
+  return rows.length;
+}

@@ -1,0 +1,199 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ApiCaller } from "../../testing/api-caller.ts";
+import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
+
+let world: ApiWorld;
+let acme: TestOrganisation;
+let database: Client;
+let people = 0;
+
+beforeAll(async () => {
+  world = await ApiWorld.open();
+  acme = await world.addOrganisation("acme");
+  database = new Client({ connectionString: world.database.ownerUrl });
+  await database.connect();
+});
+afterAll(async () => {
+  await database.end();
+  await world.close();
+});
+
+const nobody = () => new ApiCaller(world.app, null);
+
+async function addPerson(organisation = acme) {
+  people += 1;
+  const email = `person-${people}@example.org`;
+  const added = await organisation.owner.post("/members", {
+    email,
+    name: `Person ${people}`,
+    role: "viewer",
+  });
+  return { email, password: added.body.initial_password as string, memberId: added.body.member.id as string };
+}
+
+async function signIn({ email, password }: { email: string; password: string }, userAgent = "Firefox") {
+  const session = await nobody().post("/auth/login", { email, password }, { "User-Agent": userAgent });
+  expect(session.status).toBe(200);
+  return new ApiCaller(world.app, session.body.token as string);
+}
+
+const idOf = async (caller: ApiCaller) => (await caller.get("/me")).body.token.id as string;
+
+describe("sessions", () => {
+  test("are listed with where they were opened, this one marked, and nobody else's", async () => {
+    const ada = await addPerson();
+    const [home, phone, stranger] = [
+      await signIn(ada),
+      await signIn(ada, "Phone"),
+      await signIn(await addPerson()),
+    ];
+    const { body } = await phone.get("/me/sessions");
+    expect(body.items).toMatchObject([
+      { id: await idOf(phone), current: true, user_agent: "Phone", opened_by: "password" },
+      { id: await idOf(home), current: false, user_agent: "Firefox", organisation: { slug: "acme" } },
+    ]);
+    expect(body.items).toHaveLength(2);
+    expect(JSON.stringify(body)).not.toContain(await idOf(stranger));
+  });
+
+  test("of another organisation of the person are among them, and gone once the person has left", async () => {
+    const other = await world.addOrganisation(`other-${Date.now()}`);
+    const ada = await addPerson();
+    const added = await other.owner.post("/members", { email: ada.email, role: "viewer" });
+    const here = await signIn(ada);
+    const login = { email: ada.email, password: ada.password, organisation_id: other.id };
+    const there = new ApiCaller(world.app, (await nobody().post("/auth/login", login)).body.token);
+    expect((await here.get("/me/sessions")).body.items).toMatchObject([
+      { organisation: { id: other.id } },
+      { organisation: { id: acme.id } },
+    ]);
+    await other.owner.delete(`/members/${added.body.member.id}`);
+    expect((await here.get("/me/sessions")).body.items).toHaveLength(1);
+    expect((await there.get("/me")).status).toBe(401);
+  });
+
+  test("end one by one, within a second at every replica", async () => {
+    const ada = await addPerson();
+    const [home, phone] = [await signIn(ada), await signIn(ada)];
+    const second = await world.addReplica();
+    expect((await phone.at(second.app).get("/me")).status).toBe(200);
+    expect((await home.delete(`/me/sessions/${await idOf(phone)}`)).status).toBe(204);
+    expect((await phone.get("/me")).status).toBe(401);
+    const revokedAt = performance.now();
+    await expect
+      .poll(async () => (await phone.at(second.app).get("/me")).status, { timeout: 1000, interval: 20 })
+      .toBe(401);
+    expect(performance.now() - revokedAt).toBeLessThan(1000);
+    expect((await home.get("/me")).status).toBe(200);
+  });
+
+  test("of others, ended ones and other tokens read like none", async () => {
+    const [home, stranger] = [await signIn(await addPerson()), await signIn(await addPerson())];
+    const ids = [await idOf(stranger), "tok_06ex2v3m8n4k6q1r5s7t9w0y2z", "x"];
+    const gone = await signIn(await addPerson());
+    const goneId = await idOf(gone);
+    await gone.delete(`/me/sessions/${goneId}`);
+    for (const id of [...ids, goneId]) expect((await home.delete(`/me/sessions/${id}`)).status).toBe(404);
+    expect((await stranger.get("/me")).status).toBe(200);
+  });
+
+  test("all others end at once", async () => {
+    const ada = await addPerson();
+    const [home, ...others] = [await signIn(ada), await signIn(ada), await signIn(ada)];
+    const stranger = await signIn(await addPerson());
+    expect((await home.post("/me/sessions/end-others")).body).toEqual({ revoked: 2 });
+    for (const other of others) expect((await other.get("/me")).status).toBe(401);
+    for (const kept of [home, stranger]) expect((await kept.get("/me")).status).toBe(200);
+  });
+
+  test("are no business of tokens", async () => {
+    const answer = await acme.owner.get("/me/sessions");
+    expect([answer.status, answer.body.required]).toEqual([403, ["session"]]);
+  });
+
+  test("that nobody uses for two hours have ended, and those in use have not", async () => {
+    const ada = await addPerson();
+    const [idle, used] = [await signIn(ada), await signIn(ada)];
+    const [idleId, usedId] = [await idOf(idle), await idOf(used)];
+    await database.query(
+      `update token set created_at = now() - interval '3 hours',
+         last_used_at = case when id = $1 then now() - interval '121 minutes' else now() - interval '110 minutes' end
+       where id in ($1, $2)`,
+      [idleId, usedId],
+    );
+    world.replica.deps.tokens.forgetCallers();
+    expect((await idle.get("/me")).status).toBe(401);
+    expect((await used.get("/me")).status).toBe(200);
+    expect((await used.get("/me/sessions")).body.items).toHaveLength(1);
+  });
+});
+
+describe("a changed password", () => {
+  const fresh = "seven brave otters swim";
+
+  test("works from then on, and ends every other session", async () => {
+    const ada = await addPerson();
+    const [here, there] = [await signIn(ada), await signIn(ada)];
+    const change = { current_password: ada.password, new_password: fresh };
+    expect((await here.put("/me/password", change)).status).toBe(204);
+    expect((await here.get("/me")).status).toBe(200);
+    expect((await there.get("/me")).status).toBe(401);
+    expect((await nobody().post("/auth/login", ada)).status).toBe(422);
+    expect((await nobody().post("/auth/login", { email: ada.email, password: ada.password })).status).toBe(
+      401,
+    );
+    await signIn({ email: ada.email, password: fresh });
+  });
+
+  test("needs the current one, as often as a login may fail", async () => {
+    const ada = await addPerson();
+    const here = await signIn(ada);
+    const answers = [];
+    for (let attempt = 0; attempt < 11; attempt += 1)
+      answers.push(
+        await here.put("/me/password", { current_password: `guess ${attempt}`, new_password: fresh }),
+      );
+    expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(422), 429]);
+    expect(answers[0]?.body.errors).toMatchObject([{ field: "current_password", code: "incorrect" }]);
+  });
+
+  test.each([
+    ["too short to last", "short", "too_short"],
+    ["the same letter again and again", "aaaaaaaaaaaaaaaa", "too_easy"],
+  ])("may not be %s", async (_what, password, code) => {
+    const ada = await addPerson();
+    const here = await signIn(ada);
+    const answer = await here.put("/me/password", { current_password: ada.password, new_password: password });
+    expect([answer.status, answer.body.errors[0].field, answer.body.errors[0].code]).toEqual([
+      422,
+      "new_password",
+      code,
+    ]);
+  });
+
+  test("leaves no session behind that a login with the old one was about to open", async () => {
+    const ada = await addPerson();
+    const here = await signIn(ada);
+    const logins = Array.from({ length: 6 }, () =>
+      nobody().post("/auth/login", { email: ada.email, password: ada.password }),
+    );
+    const changed = here.put("/me/password", { current_password: ada.password, new_password: fresh });
+    const opened = (await Promise.all(logins)).filter(({ status }) => status === 200);
+    expect((await changed).status).toBe(204);
+    for (const { body } of opened)
+      expect((await new ApiCaller(world.app, body.token).get("/me")).status).toBe(401);
+  });
+
+  test("is in the trail, without the passwords", async () => {
+    const ada = await addPerson();
+    const here = await signIn(ada);
+    const asked = { "X-Request-Id": `changed-${people}` };
+    await here.put("/me/password", { current_password: ada.password, new_password: fresh }, asked);
+    const { rows } = await database.query("select * from audit where request_id = $1", [
+      asked["X-Request-Id"],
+    ]);
+    expect(rows).toMatchObject([{ action: "password.change", outcome: "succeeded" }]);
+    for (const secret of [ada.password, fresh]) expect(JSON.stringify(rows)).not.toContain(secret);
+  });
+});

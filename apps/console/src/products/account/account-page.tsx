@@ -1,0 +1,35 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { Banner, PageHead } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import { PasskeysPanel } from "./passkeys-panel.tsx";
+import { PasswordPanel } from "./password-panel.tsx";
+import { SessionsPanel } from "./sessions-panel.tsx";
+import { TwoFactorPanel } from "./two-factor-panel.tsx";
+
+export type AccountPageProps = {
+  readonly view: View;
+  readonly sessions: readonly Schemas["LoginSession"][];
+  readonly security: Schemas["AccountSecurity"];
+  readonly banner: PageBanner;
+  readonly form: RefusedForm | null;
+  /** Of the acts of this page, so that sending one again is harmless. */
+  readonly idempotencyKey: string;
+};
+
+/** The signed-in person's own account. */
+export function AccountPage(props: AccountPageProps) {
+  const { view, banner } = props;
+  const text = view.messages.account;
+  return (
+    <Shell view={view} title={text.title}>
+      <PageHead title={text.title} lead={text.lead} />
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <TwoFactorPanel {...props} />
+      <PasskeysPanel {...props} />
+      <SessionsPanel {...props} />
+      <PasswordPanel {...props} />
+    </Shell>
+  );
+}

@@ -1,0 +1,64 @@
+import { noProblems, TextField } from "../../layout/fields.tsx";
+import { FormSeal } from "../../layout/parts.tsx";
+import { refusedForm } from "../../refused-form.ts";
+import type { AccountPageProps } from "./account-page.tsx";
+
+/** Never filled in again: what was typed into a password's field is not sent back to the page. */
+export function PasswordPanel({ view, form, idempotencyKey }: AccountPageProps) {
+  const text = view.messages.account;
+  const problems = refusedForm(form, "password")?.problems ?? noProblems;
+  return (
+    <section class="panel" id="password" aria-labelledby="password-title">
+      <div class="panel-head">
+        <h2 id="password-title">{text.password}</h2>
+      </div>
+      <p class="panel-lead">{text.passwordHint}</p>
+      <form class="form" method="post" action="/account/password">
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-password`} />
+        {/* For password managers: whose password this is. */}
+        <input
+          type="email"
+          name="email"
+          value={view.session?.user.email}
+          autocomplete="username"
+          hidden
+          readonly
+        />
+        <TextField
+          view={view}
+          name="current_password"
+          label={text.currentPassword}
+          type="password"
+          autocomplete="current-password"
+          problems={problems}
+          required
+          maxlength={1000}
+        />
+        <TextField
+          view={view}
+          name="new_password"
+          label={text.newPassword}
+          hint={text.newPasswordHint}
+          type="password"
+          autocomplete="new-password"
+          problems={problems}
+          required
+          maxlength={1000}
+        />
+        <TextField
+          view={view}
+          name="repeat_password"
+          label={text.repeatPassword}
+          type="password"
+          autocomplete="new-password"
+          problems={problems}
+          required
+          maxlength={1000}
+        />
+        <button type="submit" class="button" data-kind="primary">
+          {text.changePassword}
+        </button>
+      </form>
+    </section>
+  );
+}

@@ -1,0 +1,88 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { type FieldProblems, TextField } from "../../layout/fields.tsx";
+import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { PasskeyForm } from "../../layout/passkey-form.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../refused-form.ts";
+
+/** Asks again who it is: for a code where there is an app, otherwise for the password. */
+export function ProofPage(props: {
+  readonly view: View;
+  /** Null: only a passkey will do. */
+  readonly by: "password" | "code" | null;
+  readonly ceremony: Schemas["PasskeyCeremony"] | null;
+  readonly problems: FieldProblems;
+  readonly banner: PageBanner;
+}) {
+  const { view, by, ceremony, banner } = props;
+  const text = view.messages.account;
+  return (
+    <Shell view={view} title={text.proofTitle}>
+      <PageHead title={text.proofTitle} lead={text.proofLead} />
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      {ceremony === null ? null : (
+        <section class="panel">
+          <PasskeyForm
+            view={view}
+            action="/account/proof"
+            use="authenticate"
+            ceremony={ceremony}
+            submit={text.usePasskey}
+          />
+        </section>
+      )}
+      {by === null ? null : <TypedProof {...props} by={by} />}
+    </Shell>
+  );
+}
+
+function TypedProof(props: {
+  readonly view: View;
+  readonly by: "password" | "code";
+  readonly problems: FieldProblems;
+}) {
+  const { view, by, problems } = props;
+  const text = view.messages.account;
+  return (
+    <section class="panel">
+      <form class="form" method="post" action="/account/proof">
+        <FormSeal view={view} />
+        {by === "password" ? (
+          <TextField
+            view={view}
+            name="password"
+            label={text.proofPassword}
+            type="password"
+            autocomplete="current-password"
+            problems={problems}
+            required
+            maxlength={1000}
+            autofocus
+          />
+        ) : (
+          <TextField
+            view={view}
+            name="code"
+            label={text.code}
+            hint={text.codeOrRecovery}
+            autocomplete="one-time-code"
+            problems={problems}
+            required
+            mono
+            maxlength={60}
+            autofocus
+          />
+        )}
+        <div class="acts">
+          <button type="submit" class="button" data-kind="primary">
+            {text.prove}
+          </button>
+          <a class="button" href="/account/security">
+            {view.messages.common.cancel}
+          </a>
+        </div>
+      </form>
+    </section>
+  );
+}

@@ -1,0 +1,121 @@
+import { Hono } from "hono";
+import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
+import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { postedKey } from "../../posted-form.ts";
+import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { AccountPage } from "./account-page.tsx";
+import { passkeyRoutes } from "./passkey-routes.tsx";
+import { twoFactorRoutes } from "./two-factor-routes.tsx";
+
+export const accountPath = "/account/security";
+
+/** The signed-in person's own account, whatever their role. */
+export function accountRoutes(): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+
+  routes.get("/account", (context) => context.redirect(accountPath, 303));
+  routes.get(accountPath, (context) => {
+    const { account } = context.get("view").messages;
+    const refusal = context.req.query("refused") ?? "";
+    if (Object.hasOwn(account.refusals, refusal))
+      return showAccount(context, { banner: { kind: "problem", text: account.refusals[refusal] ?? "" } });
+    const notice = noticeOf(context, account.notices);
+    return showAccount(context, { banner: notice === null ? null : { kind: "notice", text: notice } });
+  });
+
+  routes.post("/account/password", async (context) => {
+    const form = context.get("form");
+    const wanted = form.get("new_password") ?? "";
+    const { account } = context.get("view").messages;
+    if (wanted !== form.get("repeat_password"))
+      return showAccount(context, {
+        form: { of: "password", values: {}, problems: { repeat_password: [account.repeatDiffers] } },
+        status: 422,
+      });
+    const outcome = await attempt(
+      context.get("api").PUT("/me/password", {
+        params: { header: { "Idempotency-Key": postedKey(context) } },
+        body: { current_password: form.get("current_password") ?? "", new_password: wanted },
+      }),
+    );
+    if (outcome.kind === "done") return context.redirect(`${accountPath}?notice=password-changed`, 303);
+    return showRefused(context, outcome, "password", ["current_password", "new_password"]);
+  });
+
+  routes.post("/account/sessions/end-others", async (context) => {
+    const outcome = await attempt(
+      context.get("api").POST("/me/sessions/end-others", {
+        params: { header: { "Idempotency-Key": postedKey(context) } },
+      }),
+    );
+    if (outcome.kind !== "done") return showRefused(context, outcome, "sessions", []);
+    return context.redirect(`${accountPath}?notice=others-ended`, 303);
+  });
+
+  routes.post("/account/sessions/:id/end", async (context) => {
+    const outcome = await attempt(
+      context.get("api").DELETE("/me/sessions/{login_session_id}", {
+        params: {
+          path: { login_session_id: context.req.param("id") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+      }),
+    );
+    // One that has ended meanwhile is what was wanted.
+    const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
+    if (outcome.kind !== "done" && !isGone) return showRefused(context, outcome, "sessions", []);
+    return context.redirect(`${accountPath}?notice=session-ended`, 303);
+  });
+
+  twoFactorRoutes(routes);
+  passkeyRoutes(routes);
+
+  // A form that was refused leaves its address in the bar: loading that again shows the page.
+  for (const path of ["/account/password", "/account/sessions/*"])
+    routes.get(path, (context) => context.redirect(accountPath, 303));
+
+  return routes;
+}
+
+type Shown = {
+  readonly banner?: PageBanner;
+  readonly form?: RefusedForm;
+  readonly status?: 200 | 409 | 422 | 429;
+};
+
+/** The page again, with what the API had against a form of it. */
+async function showRefused(
+  context: ConsoleContext,
+  outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>,
+  of: string,
+  fields: readonly string[],
+) {
+  if (outcome.kind === "away" && outcome.tooMany) {
+    const text = context.get("view").messages.account.tooMany;
+    return showAccount(context, { banner: { kind: "problem", text }, status: 429 });
+  }
+  // Throws for what no page can go on from.
+  conflictOf(outcome);
+  return showAccount(context, refuseForm(context, outcome, of, {}, { fields }));
+}
+
+async function showAccount(context: ConsoleContext, shown: Shown) {
+  const [sessions, security] = await Promise.all([
+    read(context.get("api").GET("/me/sessions")),
+    read(context.get("api").GET("/me/security")),
+  ]);
+  return context.html(
+    renderPage(
+      <AccountPage
+        view={context.get("view")}
+        sessions={sessions.items}
+        security={security}
+        banner={shown.banner ?? null}
+        form={shown.form ?? null}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    shown.status ?? 200,
+  );
+}

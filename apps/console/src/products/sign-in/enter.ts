@@ -1,0 +1,28 @@
+import { type ApiClient, createApiClient } from "@kule/contract/client";
+import type { Schemas } from "@kule/contract/schemas";
+import { read } from "../../api.ts";
+import type { ConsoleContext, ConsoleServices } from "../../console-context.ts";
+import { forwarded } from "../../forwarded.ts";
+import { openSession } from "../../session.ts";
+
+/** Calls of somebody who is not signed in yet. */
+export function visitorsClient({ settings }: ConsoleServices, context: ConsoleContext): ApiClient {
+  return createApiClient({
+    baseUrl: settings.apiUrl,
+    headers: { "x-request-id": context.get("requestId"), ...forwarded(context) },
+  });
+}
+
+/** Keeps the session that the API has opened, and leads to where the person was going. */
+export async function enter(
+  { settings, cookies }: ConsoleServices,
+  context: ConsoleContext,
+  opened: Schemas["Session"],
+  returnTo: string,
+): Promise<Response> {
+  const asUser = createApiClient({ baseUrl: settings.apiUrl, token: opened.token, readRetries: 0 });
+  const me = await read(asUser.GET("/me"));
+  cookies.clearPending(context);
+  await cookies.writeSession(context, openSession(opened, me));
+  return context.redirect(returnTo, 303);
+}
