@@ -166,7 +166,8 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_RATE_LIMIT_PER_HOUR: "100000000",
       KULE_RATE_LIMIT_BURST: "100000",
       KULE_LOG_LEVEL: "warn",
-      KULE_CONSOLE_ORIGINS: panelUrl,
+      // Passkeys want the name, which browsers take for as good as https.
+      KULE_CONSOLE_ORIGINS: `${panelUrl} ${panelUrl.replace("127.0.0.1", "localhost")}`,
       ...options.apiEnv,
     };
     const labDirectory = path.join(directory, "lab");
