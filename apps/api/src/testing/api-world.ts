@@ -118,13 +118,16 @@ export async function openReplica(
 /** Where browsers would find the panel. */
 export const testPanelOrigin = "https://panel.kule.example";
 
+/** All replicas of an installation have the same. */
+export const testApiSecret = "a-secret-of-the-tests-which-is-long-enough";
+
 export function testSettings(databaseUrl: string): Settings {
   return {
     ...readSettings({
       KULE_DATABASE_URL: databaseUrl,
       KULE_TEST_BUILD: "1",
       KULE_CONSOLE_ORIGINS: testPanelOrigin,
-      KULE_API_SECRET: "a-secret-of-the-tests-which-is-long-enough",
+      KULE_API_SECRET: testApiSecret,
     }),
     poolSize: 10,
     rateLimitPerHour: 100_000_000,

@@ -59,7 +59,7 @@ export const accountEn = {
       "With an authenticator app, whoever learns your password still cannot sign in. Any app that reads QR codes for one-time codes will do.",
     off: "off",
     on: "on",
-    since: "since",
+    turnedOn: "Authenticator app turned on:",
     setUpApp: "Set up an authenticator app",
     setUpTitle: "Set up an authenticator app",
     setUpLead: "Scan the code with the app, then type the six digits that it shows.",
@@ -82,7 +82,7 @@ export const accountEn = {
     newRecoveryCodes: "Make new codes",
     newRecoveryQuestion: "The old codes end at once.",
     removeApp: "Remove the app",
-    removeAppQuestion: "Sign in with the password alone from now on?",
+    removeAppQuestion: "Not ask for a code of the app any more?",
     passkeys: "Passkeys",
     passkeysHint:
       "Sign in with your finger, your face or the PIN of your device. A passkey works only on this panel's own pages, so nobody can coax it out of you.",

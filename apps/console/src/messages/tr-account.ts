@@ -60,7 +60,7 @@ export const accountTr: typeof accountEn = {
       "Doğrulama uygulaması varken parolanızı öğrenen biri yine de oturum açamaz. Tek kullanımlık kodlar için QR kodu okuyan her uygulama olur.",
     off: "kapalı",
     on: "açık",
-    since: "başlangıç",
+    turnedOn: "Doğrulama uygulamasının açılışı:",
     setUpApp: "Doğrulama uygulaması ekle",
     setUpTitle: "Doğrulama uygulaması ekle",
     setUpLead: "Kodu uygulamayla okutun, sonra uygulamanın gösterdiği altı rakamı yazın.",
@@ -82,7 +82,7 @@ export const accountTr: typeof accountEn = {
     newRecoveryCodes: "Yeni kod oluştur",
     newRecoveryQuestion: "Eski kodlar hemen geçersiz olur.",
     removeApp: "Uygulamayı kaldır",
-    removeAppQuestion: "Bundan sonra yalnızca parolayla mı oturum açılsın?",
+    removeAppQuestion: "Bundan sonra uygulamanın kodu sorulmasın mı?",
     passkeys: "Geçiş anahtarları",
     passkeysHint:
       "Parmak iziniz, yüzünüz ya da cihazınızın PIN koduyla oturum açın. Geçiş anahtarı yalnızca bu panelin kendi sayfalarında çalışır; kimse sizden kandırarak alamaz.",

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { testApiSecret, testPanelOrigin } from "@kule/api/testing/api-world";
 import type { MutationCall } from "@kule/api/testing/proofs/mutation-cases";
 import { targetOf } from "@kule/api/testing/proofs/operation-call";
 import { operations } from "@kule/contract/generated/operations";
@@ -72,7 +73,9 @@ export function apiEnvironment(databaseUrl: string): Readonly<Record<string, str
   return {
     KULE_DATABASE_URL: databaseUrl,
     KULE_TEST_BUILD: "1",
-    KULE_API_SECRET: "a-secret-of-the-battery-which-is-long-enough",
+    // As the API of the proofs has them, which begins what this one ends.
+    KULE_API_SECRET: testApiSecret,
+    KULE_CONSOLE_ORIGINS: testPanelOrigin,
     KULE_LEASE_SECONDS: "3600",
     KULE_RATE_LIMIT_PER_HOUR: "100000000",
     KULE_RATE_LIMIT_BURST: "1000000",

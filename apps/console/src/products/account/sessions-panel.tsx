@@ -80,7 +80,7 @@ function SessionRow(props: {
         <When view={view} time={session.created_at} />
       </td>
       <td data-label={text.lastUsed}>
-        {session.last_used_at === null ? "–" : <When view={view} time={session.last_used_at} />}
+        <When view={view} time={lastUse(session)} />
       </td>
       <td class="row-act">
         {session.current ? null : (
@@ -94,4 +94,9 @@ function SessionRow(props: {
       </td>
     </tr>
   );
+}
+
+/** The API knows it to the minute, which may have begun before the session. */
+function lastUse({ created_at: created, last_used_at: used }: Schemas["LoginSession"]): string {
+  return used !== null && Date.parse(used) > Date.parse(created) ? used : created;
 }

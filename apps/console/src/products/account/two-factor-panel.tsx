@@ -5,11 +5,13 @@ import type { AccountPageProps } from "./account-page.tsx";
 export function TwoFactorPanel({ view, security, idempotencyKey }: AccountPageProps) {
   const text = view.messages.account;
   const { totp } = security;
+  // Recovery codes are for passkeys as well.
+  const hasAny = totp !== null || security.passkeys.length > 0;
   return (
     <section class="panel" id="two-factor" aria-labelledby="two-factor-title">
       <div class="panel-head">
         <h2 id="two-factor-title">{text.twoFactor}</h2>
-        <Status tone={totp === null ? "idle" : "good"}>{totp === null ? text.off : text.on}</Status>
+        <Status tone={hasAny ? "good" : "idle"}>{hasAny ? text.on : text.off}</Status>
       </div>
       <p class="panel-lead">{text.twoFactorHint}</p>
       {totp === null ? (
@@ -20,22 +22,24 @@ export function TwoFactorPanel({ view, security, idempotencyKey }: AccountPagePr
           </button>
         </form>
       ) : (
-        <>
-          <p>
-            {text.since} <When view={view} time={totp.confirmed_at} />.{" "}
-            {text.recoveryLeft(security.recovery_codes_left)}.
-          </p>
-          <div class="acts">
-            <details class="confirm">
-              <summary class="button">{text.newRecoveryCodes}</summary>
-              <form method="post" action="/account/recovery-codes">
-                <FormSeal view={view} idempotencyKey={`${idempotencyKey}-codes`} />
-                <p>{text.newRecoveryQuestion}</p>
-                <button type="submit" class="button" data-kind="primary">
-                  {text.newRecoveryCodes}
-                </button>
-              </form>
-            </details>
+        <p>
+          {text.turnedOn} <When view={view} time={totp.confirmed_at} />
+        </p>
+      )}
+      {hasAny ? <p>{text.recoveryLeft(security.recovery_codes_left)}</p> : null}
+      {hasAny ? (
+        <div class="acts">
+          <details class="confirm">
+            <summary class="button">{text.newRecoveryCodes}</summary>
+            <form method="post" action="/account/recovery-codes">
+              <FormSeal view={view} idempotencyKey={`${idempotencyKey}-codes`} />
+              <p>{text.newRecoveryQuestion}</p>
+              <button type="submit" class="button" data-kind="primary">
+                {text.newRecoveryCodes}
+              </button>
+            </form>
+          </details>
+          {totp === null ? null : (
             <details class="confirm">
               <summary class="button">{text.removeApp}</summary>
               <form method="post" action="/account/two-factor/remove">
@@ -48,9 +52,9 @@ export function TwoFactorPanel({ view, security, idempotencyKey }: AccountPagePr
                 </button>
               </form>
             </details>
-          </div>
-        </>
-      )}
+          )}
+        </div>
+      ) : null}
     </section>
   );
 }

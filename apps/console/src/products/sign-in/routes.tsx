@@ -18,6 +18,8 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   routes.get("/sign-in", (context) => {
     const returnTo = safeReturnPath(context.req.query("return_to"));
     if (context.get("session") !== null) return context.redirect(returnTo, 303);
+    // Whoever comes here begins anew: a passkey shown next is not the second step of what somebody else began.
+    cookies.clearPending(context);
     const { signIn } = context.get("view").messages;
     const why = context.req.query("why");
     const banner =

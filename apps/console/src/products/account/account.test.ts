@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { formTokenField, mintFormToken } from "../../csrf.ts";
+import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { tokenIn, Visitor } from "../../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let ada: Visitor;
+
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  ada = await new Visitor(world).signIn();
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+/** Every form about how somebody signs in. */
+const forms = [
+  "/account/password",
+  "/account/sessions/end-others",
+  "/account/sessions/tok_1/end",
+  "/account/two-factor/begin",
+  "/account/two-factor/confirm",
+  "/account/two-factor/remove",
+  "/account/recovery-codes",
+  "/account/proof",
+  "/account/passkeys/new",
+  "/account/passkeys/psk_1/rename",
+  "/account/passkeys/psk_1/remove",
+  "/sign-in",
+  "/sign-in/second-factor",
+  "/sign-in/passkey",
+];
+const fields = { current_password: "a", new_password: "b", repeat_password: "b", code: "1", name: "x" };
+
+describe.each(forms)("the form of %s", (path) => {
+  const mutations = () => world.api.calls.filter((call) => !call.startsWith("GET "));
+
+  test("is refused, and reaches nobody, unless a page of this session sent it", async () => {
+    const token = tokenIn(await ada.page("/servers"));
+    const eve = await new Visitor(world).signIn();
+    const foreign = tokenIn(await eve.page("/servers"));
+    const before = mutations();
+    const refused = [
+      await ada.post(path, fields),
+      await ada.post(path, { ...fields, [formTokenField]: foreign }),
+      await ada.post(path, { ...fields, [formTokenField]: mintFormToken("guessed") }),
+      await ada.post(path, { ...fields, [formTokenField]: token }, { "sec-fetch-site": "cross-site" }),
+      await ada.post(path, { ...fields, [formTokenField]: token }, { "sec-fetch-site": "same-site" }),
+      await ada.post(
+        path,
+        { ...fields, [formTokenField]: token },
+        { origin: "null", "sec-fetch-site": "cross-site" },
+      ),
+      await ada.post(path, fields, { "content-type": "text/plain" }),
+      await ada.post(path, { ...fields, _method: "PUT" }, { "x-http-method-override": "PUT" }),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 403));
+    expect(mutations()).toEqual(before);
+  });
+
+  test("changes nothing when its address is only opened", async () => {
+    const before = mutations();
+    await ada.get(`${path}?${new URLSearchParams(fields)}`);
+    // A page may ask for a challenge, which writes nothing.
+    expect(mutations().filter((call) => !call.includes("passkey-options"))).toEqual(before);
+  });
+});
+
+test("the second step of a sign-in is nobody's without the first", async () => {
+  const stranger = new Visitor(world);
+  expect((await stranger.get("/sign-in/second-factor")).headers.get("location")).toBe("/sign-in");
+});
