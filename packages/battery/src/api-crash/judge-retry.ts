@@ -39,11 +39,16 @@ const notesTries: ReadonlySet<OperationId> = new Set([
 ]);
 
 /** A secret that worked works no second time: asked again, these are refused, and the trail says that, too. */
-const usesSecretUp: ReadonlySet<OperationId> = new Set(["acceptInvitation", "joinOrganisation"]);
-const refusalInTrail = /^audit \+ .*"http_status":422/;
+const usesSecretUp: { readonly [id in OperationId]?: 401 | 422 } = {
+  acceptInvitation: 422,
+  joinOrganisation: 422,
+  completeLogin: 401,
+  loginWithPasskey: 401,
+};
+const refusalInTrail = /^audit \+ .*"http_status":(\d+)/;
 
-/** These end the session, or use up the sign-in, by which they were asked. */
-const endsSession: ReadonlySet<OperationId> = new Set(["logout", "switchOrganisation", "completeLogin"]);
+/** These end the session by which they were asked. */
+const endsSession: ReadonlySet<OperationId> = new Set(["logout", "switchOrganisation"]);
 
 /** Whether a table's rows belong to what the operation does whole or not at all. */
 export function isPartOf(operation: OperationId): (table: string) => boolean {
@@ -52,7 +57,7 @@ export function isPartOf(operation: OperationId): (table: string) => boolean {
 
 function statusOfRetry(operation: OperationId, isAfterCommit: boolean, reference: number): number {
   if (isAfterCommit && endsSession.has(operation)) return 401;
-  return isAfterCommit && usesSecretUp.has(operation) ? 422 : reference;
+  return (isAfterCommit ? usesSecretUp[operation] : undefined) ?? reference;
 }
 
 /** What is wrong with the outcome: a killed request that was asked again must be as if it had run once, undisturbed. */
@@ -62,8 +67,10 @@ export function judgeRetry({ each, reference, retried, again, changes }: Retried
   const isTwice = operation === openedAgain && isAfterCommit;
   const expected = isTwice ? [...reference.changes, ...reference.changes].sort() : reference.changes;
   const found: string[] = [];
-  const isUsedUp = isAfterCommit && usesSecretUp.has(operation);
-  const own = isUsedUp ? changes.filter((line) => !refusalInTrail.test(line)) : changes;
+  const refusedWith = isAfterCommit ? usesSecretUp[operation] : undefined;
+  const own = changes.filter(
+    (line) => refusedWith === undefined || refusalInTrail.exec(line)?.[1] !== String(refusedWith),
+  );
   const difference = differenceOf(expected, own);
   if (difference !== null) found.push(`asked again, it is not done once: ${difference}`);
   const status = statusOfRetry(operation, isAfterCommit, reference.status);

@@ -8,6 +8,7 @@ const showing: readonly (readonly [RegExp, string])[] = [
   [/^POST \/api\/v1\/members$/, "initial_password"],
   [/^POST \/api\/v1\/(regions\/[^/]+\/agent-)?tokens(\/[^/]+\/rotate)?$/, "secret"],
   [/^POST \/api\/v1\/auth\/login$/, "token"],
+  [/^POST \/api\/v1\/invitations$/, "secret"],
   [/^POST \/api\/v1\/servers$/, "console_password"],
 ];
 
