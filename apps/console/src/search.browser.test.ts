@@ -34,6 +34,8 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     page.setDefaultTimeout(25_000);
     seedNetworks(world.api.state);
     await signIn(page, world.url);
+    // Keys mean something when the script is there.
+    await page.waitForLoadState("load");
   });
   afterEach(async () => {
     expect(complaintsBeyond(watched)).toEqual([]);
@@ -58,6 +60,7 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     expect(await focused()).toContain(network());
     await page.keyboard.press("ArrowUp");
     await Promise.all([page.waitForURL("**/networks/net_*"), page.keyboard.press("Enter")]);
+    await page.waitForLoadState("load");
     // On the next page it is closed, and Escape closes it here without a trace.
     await page.keyboard.press("Control+k");
     await page.waitForSelector("#palette[open]");
@@ -68,6 +71,7 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
   test("keys lead to places, and never while somebody types", async () => {
     await page.keyboard.press("g");
     await Promise.all([page.waitForURL("**/firewalls"), page.keyboard.press("f")]);
+    await page.waitForLoadState("load");
     await page.keyboard.press("?");
     await page.waitForSelector("#shortcuts[open]");
     expect(await accessibilityProblems(page)).toEqual([]);

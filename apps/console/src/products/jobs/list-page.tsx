@@ -11,7 +11,7 @@ type Props = {
   readonly jobs: Schemas["JobList"];
   readonly status: Schemas["JobStatus"] | "";
   readonly cursor: string | undefined;
-  /** Names of servers by id, as far as they are known. */
+  /** Names of servers and networks by id, as far as they are known. */
   readonly names: ReadonlyMap<string, string>;
 };
 
@@ -131,8 +131,11 @@ export function ResourceLink(props: {
   readonly name: string | undefined;
 }) {
   const { resource, name } = props;
-  if (resource.type !== "server" || name === undefined) return <code>{resource.id}</code>;
-  return <a href={`/servers/${resource.id}`}>{name}</a>;
+  const { type, id } = resource;
+  const path = type === "server" ? `/servers/${id}` : type === "network" ? `/networks/${id}` : null;
+  // One that is gone has no name and no page.
+  if (path === null || name === undefined) return <code>{id}</code>;
+  return <a href={path}>{name}</a>;
 }
 
 /** Who asked: a person's or token's name, or the system. */

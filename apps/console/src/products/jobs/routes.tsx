@@ -33,7 +33,7 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
     const cursor = context.req.query("cursor") || undefined;
     const status = jobStatuses.find((known) => known === context.req.query("status")) ?? "";
     const api = context.get("api");
-    const [jobs, servers] = await Promise.all([
+    const [jobs, servers, networks] = await Promise.all([
       read(
         api.GET("/jobs", {
           params: {
@@ -46,8 +46,9 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
         }),
       ),
       read(api.GET("/servers", { params: { query: { limit: 200 } } })),
+      read(api.GET("/networks", { params: { query: { limit: 200 } } })),
     ]);
-    const names = new Map(servers.items.map(({ id, name }) => [id, name]));
+    const names = new Map([...servers.items, ...networks.items].map(({ id, name }) => [id, name]));
     return context.html(
       renderPage(
         <JobListPage view={context.get("view")} jobs={jobs} status={status} cursor={cursor} names={names} />,
@@ -77,7 +78,7 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
         <JobPage
           view={view}
           job={latest ?? job}
-          serverName={await serverNameOf(context, job)}
+          resourceName={await resourceNameOf(context, job)}
           notice={noticeOf(context, view.messages.jobs.notices)}
           problem={null}
           idempotencyKey={crypto.randomUUID()}
@@ -147,7 +148,7 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
           <JobPage
             view={view}
             job={job}
-            serverName={await serverNameOf(context, job)}
+            resourceName={await resourceNameOf(context, job)}
             notice={null}
             problem={problemText(problem, view.messages)}
             idempotencyKey={crypto.randomUUID()}
@@ -160,10 +161,15 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
   return routes;
 }
 
-async function serverNameOf(context: ConsoleContext, job: Schemas["Job"]): Promise<string | null> {
-  if (job.resource.type !== "server") return null;
-  const server = await readOrNull(
-    context.get("api").GET("/servers/{server_id}", { params: { path: { server_id: job.resource.id } } }),
-  );
-  return server?.name ?? null;
+/** The name of what the job is about; null for what is gone, and for what has no page. */
+async function resourceNameOf(context: ConsoleContext, job: Schemas["Job"]): Promise<string | null> {
+  const { type, id } = job.resource;
+  const api = context.get("api");
+  const resource =
+    type === "server"
+      ? await readOrNull(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } }))
+      : type === "network"
+        ? await readOrNull(api.GET("/networks/{network_id}", { params: { path: { network_id: id } } }))
+        : null;
+  return resource?.name ?? null;
 }

@@ -11,14 +11,14 @@ import { LiveTimeline } from "./timeline.tsx";
 type Props = {
   readonly view: View;
   readonly job: Schemas["Job"];
-  /** Null when the server is gone. */
-  readonly serverName: string | null;
+  /** Null when it is gone. */
+  readonly resourceName: string | null;
   readonly notice: string | null;
   readonly problem: string | null;
   readonly idempotencyKey: string;
 };
 
-export function JobPage({ view, job, serverName, notice, problem, idempotencyKey }: Props) {
+export function JobPage({ view, job, resourceName, notice, problem, idempotencyKey }: Props) {
   const { messages } = view;
   const kind = messages.jobs.kind[job.kind] ?? job.kind;
   return (
@@ -44,7 +44,7 @@ export function JobPage({ view, job, serverName, notice, problem, idempotencyKey
           <JobFailure job={job} />
           <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/jobs/${job.id}`} />
         </section>
-        <JobFacts view={view} job={job} serverName={serverName} />
+        <JobFacts view={view} job={job} resourceName={resourceName} />
       </div>
       <CallExample
         view={view}
@@ -98,7 +98,7 @@ export function JobActs(props: {
   );
 }
 
-function JobFacts({ view, job, serverName }: Pick<Props, "view" | "job" | "serverName">) {
+function JobFacts({ view, job, resourceName }: Pick<Props, "view" | "job" | "resourceName">) {
   const { messages } = view;
   return (
     <section class="panel">
@@ -112,7 +112,7 @@ function JobFacts({ view, job, serverName }: Pick<Props, "view" | "job" | "serve
         <div>
           <dt>{messages.jobs.resource}</dt>
           <dd>
-            <ResourceLink resource={job.resource} name={serverName ?? undefined} />
+            <ResourceLink resource={job.resource} name={resourceName ?? undefined} />
           </dd>
         </div>
         <div>
