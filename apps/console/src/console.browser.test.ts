@@ -394,7 +394,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     expect(await accessibilityProblems(page)).toEqual([]);
     await seedServers();
     await page.goto(`${world.url}/usage`);
-    expect(await page.locator(".day-bars").count()).toBe(2);
+    expect(await page.locator(".day-bars").count()).toBe(4);
     await page.waitForSelector("th >> text=shop-web-1");
     expect(await page.textContent(".quotas")).toContain("12 of 12");
     expect(await accessibilityProblems(page)).toEqual([]);
