@@ -117,6 +117,15 @@ describe("a passkey", () => {
     expect((await eve.caller.post("/me/passkeys", foreign)).status).toBe(422);
   });
 
+  test("answers a challenge once, also where it does not count its uses", async () => {
+    const passkey = new SoftPasskey();
+    expect((await register(await addPerson(), passkey, "synced", { counter: 0 })).status).toBe(201);
+    const { ceremony, options } = (await nobody().post("/auth/passkey-options", {})).body;
+    const answer = { ceremony, response: passkey.use(options, { counter: 0 }) };
+    expect((await nobody().post("/auth/passkey", answer)).status).toBe(200);
+    expect((await nobody().post("/auth/passkey", answer)).status).toBe(401);
+  });
+
   test("says the same of one that is unknown as of one that was removed", async () => {
     const ada = await addPerson();
     const passkey = new SoftPasskey();
