@@ -24,7 +24,7 @@ export function OrganisationMenu({ view, isHere }: { readonly view: View; readon
         <Icon name="updown" size={16} />
       </summary>
       <nav class="organisation-menu" aria-label={text.label}>
-        {organisationPages(view).map(({ id, path }) => (
+        {organisationPages(session).map(({ id, path }) => (
           <a href={path}>{text.tabs[id]}</a>
         ))}
         <a class="organisation-switch" href={switchPath}>

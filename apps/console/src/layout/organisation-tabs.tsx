@@ -1,4 +1,4 @@
-import { may } from "../session.ts";
+import { may, type Session } from "../session.ts";
 import type { View } from "./view.ts";
 
 const tabs = [
@@ -10,11 +10,10 @@ const tabs = [
 
 export type OrganisationTab = (typeof tabs)[number][0];
 
-/** The pages of the organisation itself that this person's role opens. */
+/** The pages of the organisation itself that the session's role opens. */
 export function organisationPages(
-  view: View,
+  session: Session | null,
 ): readonly { readonly id: OrganisationTab; readonly path: string }[] {
-  const { session } = view;
   return tabs
     .filter(([, , permission]) => session !== null && may(session, permission))
     .map(([id, path]) => ({ id, path }));
@@ -30,7 +29,7 @@ export function OrganisationTabs({
   const { organisation } = view.messages;
   return (
     <nav class="tabs" aria-label={organisation.label}>
-      {organisationPages(view).map(({ id, path }) => (
+      {organisationPages(view.session).map(({ id, path }) => (
         <a href={path} aria-current={id === current ? "page" : undefined}>
           {organisation.tabs[id]}
         </a>

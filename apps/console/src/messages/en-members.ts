@@ -77,6 +77,7 @@ export const membersEn = {
     expires: "Valid for",
     days: (count: number) => (count === 1 ? "1 day" : `${count} days`),
     invite: "Invite",
+    act: "Invite a person",
     empty: "Nobody is invited at the moment.",
     by: "Invited by",
     until: "Valid until",

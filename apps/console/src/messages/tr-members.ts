@@ -79,6 +79,7 @@ export const membersTr = {
     expires: "Geçerlilik",
     days: (count: number) => `${count} gün`,
     invite: "Davet et",
+    act: "Birini davet et",
     empty: "Şu anda davetli kimse yok.",
     by: "Davet eden",
     until: "Son geçerlilik",

@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { withChecksum } from "../../platform/tokens.ts";
 import { ApiCaller } from "../../testing/api-caller.ts";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
 import { cleanUp } from "../../worker/clean-up.ts";
@@ -148,8 +149,10 @@ describe("an invitation", () => {
     const used = await invite(newEmail());
     await accept(used.secret);
     const random = `${open.secret.slice(0, 60)}${"x".repeat(open.secret.length - 60)}`;
+    // All of it right but the part that nobody can know.
+    const guessed = withChecksum(`${open.secret.slice(0, -38)}${"x".repeat(32)}`);
     const answers = await Promise.all(
-      [withdrawn.secret, expired.secret, used.secret, random, "nonsense"].flatMap((secret) => [
+      [withdrawn.secret, expired.secret, used.secret, random, guessed, "nonsense"].flatMap((secret) => [
         nobody().post("/auth/invitation", { secret }, { "X-Request-Id": "same" }),
         nobody().post("/auth/invitation/accept", { secret, name: "x", password }, { "X-Request-Id": "same" }),
       ]),

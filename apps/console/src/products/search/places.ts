@@ -1,3 +1,4 @@
+import { type OrganisationTab, organisationPages } from "../../layout/organisation-tabs.tsx";
 import type { Messages } from "../../messages/messages.ts";
 import { may, type Session } from "../../session.ts";
 
@@ -7,6 +8,13 @@ export type Place = {
   readonly path: string;
   /** The second key after `g`, where there is one. */
   readonly key?: string;
+};
+
+const keysOfOrganisation: { readonly [tab in OrganisationTab]: string } = {
+  members: "m",
+  tokens: "t",
+  audit: "a",
+  quotas: "q",
 };
 
 type Places = { readonly pages: readonly Place[]; readonly acts: readonly Place[] };
@@ -23,7 +31,12 @@ export function placesOf(messages: Messages, session: Session): Places {
     { title: navigation.sshKeys, path: "/ssh-keys", key: "k" },
     { title: navigation.jobs, path: "/jobs", key: "j" },
     { title: navigation.usage, path: "/usage", key: "u" },
-    { title: messages.members.title, path: "/members", key: "m" },
+    ...organisationPages(session).map(({ id, path }) => ({
+      title: messages.organisation.tabs[id],
+      path,
+      key: keysOfOrganisation[id],
+    })),
+    ...(session.operator ? [] : [{ title: messages.organisation.switch, path: "/switch-organisation" }]),
     ...(session.operator ? [{ title: navigation.operator, path: "/operator", key: "o" }] : []),
   ];
   const acts = [
@@ -33,6 +46,8 @@ export function placesOf(messages: Messages, session: Session): Places {
     { title: search.create.gateway, path: "/gateways", permission: "gateway:create" },
     { title: search.create.publicIp, path: "/public-ips#take-title", permission: "public_ip:create" },
     { title: search.create.sshKey, path: "/ssh-keys#add-title", permission: "ssh_key:create" },
+    { title: messages.invitations.act, path: "/members#invitations", permission: "member:manage" },
+    { title: messages.tokens.create, path: "/tokens#create", permission: "token:manage" },
   ];
   return {
     pages,
