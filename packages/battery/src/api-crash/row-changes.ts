@@ -45,7 +45,11 @@ function changedColumns(was: Row, is: Row): Row {
   );
 }
 
+/** Numbers that count time itself: how far they go depends on when the request comes. */
+const countsTime = new Set(["last_period"]);
+
 function change(name: string, was: unknown, is: unknown): unknown {
+  if (countsTime.has(name)) return "<time>";
   if (typeof was === "number" && typeof is === "number") return `${is > was ? "+" : ""}${is - was}`;
   return [maskedColumn(name, was), maskedColumn(name, is)];
 }

@@ -4,7 +4,7 @@ import { newId } from "../../platform/ids.ts";
 import type { ApiCaller } from "../api-caller.ts";
 import { TestAgent } from "../test-agent.ts";
 import type { OperationCall } from "./operation-call.ts";
-import { personalCall } from "./person.ts";
+import { addPasskey, personalCall } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import { emptyEdgeQueue } from "./region-agent.ts";
 import { made } from "./tenant.ts";
@@ -31,6 +31,10 @@ const report = (more: object) => ({ epoch: 1, seq: 1, phase: "verify", ...more }
 
 /** Where the recipe of the isolation matrix succeeds without changing anything, or only once. */
 const again: { readonly [id in OperationId]?: Make } = {
+  renamePasskey: async ({ person }, { world }) => ({
+    path: { passkey_id: await addPasskey(world, person) },
+    body: { name: "touched" },
+  }),
   updateOrganisation: async ({ tenant }, { world }, count) => {
     const path = { organisation_id: tenant.id };
     made(await world.operator.patch(`/organisations/${tenant.id}`, { name: `Before ${count}` }));
