@@ -88,9 +88,13 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     await page.waitForURL("**/sign-in/second-factor");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "sign-in-second-factor");
+    // Half-way in is not in, and whoever goes elsewhere begins anew.
     await page.goto(`${url}/servers`);
     await page.waitForURL("**/sign-in**");
     await page.goto(`${url}/sign-in/second-factor`);
+    await page.waitForURL("**/sign-in");
+    await signInAs(page, url, ada.email, ada.password);
+    await page.waitForURL("**/sign-in/second-factor");
     await page.fill("#field-code", "000000");
     await send(page, ".sign-in-card button[type=submit]");
     await page.waitForSelector(".banner[data-kind=problem]");
