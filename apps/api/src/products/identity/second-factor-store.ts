@@ -71,8 +71,8 @@ export function secondFactorMethods(factors: SecondFactors): Schemas["SecondFact
   ];
 }
 
-/** Letters and digits that nobody mistakes for one another; 16 of them are 80 bits. */
-const codeAlphabet = "23456789abcdefghjkmnpqrstvwxyz23";
+/** Letters and digits that nobody mistakes for one another; 16 of them are 78 bits. */
+const codeAlphabet = "23456789abcdefghjkmnpqrstvwxyz";
 const codeLength = 16;
 const codeCount = 10;
 
