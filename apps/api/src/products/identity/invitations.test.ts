@@ -137,6 +137,32 @@ describe("an invitation", () => {
     expect(rows[0].n).toBe(1);
   });
 
+  test("that is withdrawn while somebody accepts it lets nobody in", async () => {
+    const { invitation, secret } = await invite(newEmail());
+    // As a withdrawal holds it, which the acceptance has to wait for after it has seen the invitation open.
+    await database.query("begin");
+    await database.query("select 1 from organisation where id = $1 for update", [acme.id]);
+    const accepting = accept(secret);
+    await expect
+      .poll(
+        async () =>
+          (
+            await database.query(
+              "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+            )
+          ).rowCount,
+        { timeout: 15_000, interval: 20 },
+      )
+      .toBe(1);
+    await database.query("update invitation set revoked_at = clock_timestamp() where id = $1", [
+      invitation.id,
+    ]);
+    await database.query("commit");
+    expect((await accepting).status).toBe(422);
+    const { rowCount } = await database.query("select from app_user where email = $1", [invitation.email]);
+    expect(rowCount).toBe(0);
+  });
+
   test("that was made up, mistyped, used, withdrawn or is over answers the same", async () => {
     const open = await invite(newEmail());
     const withdrawn = await invite(newEmail());
@@ -165,8 +191,11 @@ describe("an invitation", () => {
     expect(await statusOf(withdrawn)).toBe("revoked");
     expect(await statusOf(expired)).toBe("expired");
     const shown = (await acme.owner.get("/invitations?status=expired&status=revoked&limit=200")).body.items;
-    expect(shown.map((each: { id: string }) => each.id).sort()).toEqual(
-      [withdrawn.invitation.id, expired.invitation.id].sort(),
+    expect(shown.map((each: { id: string }) => each.id)).toEqual(
+      expect.arrayContaining([withdrawn.invitation.id, expired.invitation.id]),
+    );
+    expect(new Set(shown.map((each: { status: string }) => each.status))).toEqual(
+      new Set(["expired", "revoked"]),
     );
   });
 
