@@ -200,6 +200,9 @@ const questions: ReadonlySet<OperationId> = new Set([
   "explainNetwork",
   "readInvitation",
   "testFirewall",
+  // What the browser is to sign is sealed into the answer.
+  "beginPasskey",
+  "beginPasskeyLogin",
 ]);
 
 /** Every mutating operation of the contract, by its recipe, and the other ways in which some of them write. */
