@@ -4,6 +4,7 @@
  *   npm run battery                                     all of it, about an hour
  *   npm run battery -- --row A5 --row B1                these rows and their mutants; writes nothing
  *   npm run battery -- --failed                         the rows that docs/reliability.md has not as passed, into it
+ *   npm run battery -- --failed --row G1                of those only this one
  *   npm run battery -- --row A5 --seed 7                with this seed
  *   npm run battery -- --row A5 --mutant no-epoch-test  one mutant, and what it makes the row find
  *   npm run battery -- --row A5 --no-mutants --sample   only the row, as short as `npm test` runs it
@@ -77,8 +78,8 @@ try {
 process.exit();
 
 function report(reports: readonly RowReport[]): void {
-  const isWhole =
-    values.row === undefined && values.mutant === undefined && !values["no-mutants"] && !values.sample;
+  const isWhole = values.mutant === undefined && !values["no-mutants"] && !values.sample;
+  const isKept = isWhole && (values.row === undefined || values.failed);
   let failed = 0;
   for (const { row, outcome, mutants } of reports) {
     const asked = tasks.filter((task) => task.row === row);
@@ -111,7 +112,7 @@ function report(reports: readonly RowReport[]): void {
     if (failures.length > 0) console.log(`     again: npm run battery -- --row ${row.id} --seed ${seed}`);
   }
   console.log(`${reports.length - failed} of ${reports.length} rows passed`);
-  if (isWhole) {
+  if (isKept) {
     const scoreboard = scoreboardOf(reports, {
       seed,
       commit: commit(),
@@ -129,16 +130,15 @@ function report(reports: readonly RowReport[]): void {
 }
 
 function chosenRows(all: Row[]): Row[] {
-  if (values.failed) {
-    if (values.row !== undefined) fail("--failed chooses the rows; leave out --row");
-    const left = rowsLeft(readScoreboard(readFileSync(scoreboardFile, "utf8")), all);
-    return left.length > 0 ? left : fail("docs/reliability.md has no row that failed");
-  }
-  if (values.row === undefined) return all;
-  return values.row.map((id) => {
-    const row = all.find((each) => each.id.toLowerCase() === id.toLowerCase());
-    return row ?? fail(`there is no row ${id}; there are: ${all.map((each) => each.id).join(", ")}`);
-  });
+  const named = values.row === undefined ? all : values.row.map((id) => rowNamed(all, id));
+  if (!values.failed) return named;
+  const left = rowsLeft(readScoreboard(readFileSync(scoreboardFile, "utf8")), named);
+  return left.length > 0 ? left : fail("docs/reliability.md has all of these as passed");
+}
+
+function rowNamed(all: readonly Row[], id: string): Row {
+  const row = all.find((each) => each.id.toLowerCase() === id.toLowerCase());
+  return row ?? fail(`there is no row ${id}; there are: ${all.map((each) => each.id).join(", ")}`);
 }
 
 function chosenTasks(): Task[] {
