@@ -205,6 +205,10 @@ function userCallsFrom(agent: ApiCaller, tenant: Tenant): Attempt[] {
 
 const prefixes: Readonly<Record<string, IdPrefix>> = {
   member_id: "mem",
+  invitation_id: "inv",
+  login_session_id: "tok",
+  passkey_id: "psk",
+  reservation_id: "rsv",
   token_id: "tok",
   ssh_key_id: "key",
   network_id: "net",

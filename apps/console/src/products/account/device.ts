@@ -5,7 +5,7 @@ const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bFirefox\/|\bFxiOS\//, "Firefox"],
   [/\bSamsungBrowser\//, "Samsung Internet"],
   [/\b(?:Headless)?Chrom(?:e|ium)\/|\bCriOS\//, "Chrome"],
-  [/\bVersion\/[\d.]+ .*Safari\//, "Safari"],
+  [/\bSafari\//, "Safari"],
   [/^curl\//, "curl"],
 ];
 const systems: readonly (readonly [RegExp, string])[] = [
