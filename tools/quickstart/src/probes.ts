@@ -11,6 +11,20 @@ export async function answersHttp(url: string): Promise<boolean> {
   }
 }
 
+/** True when the region at the address has been told to have an edge. */
+export async function hasEdge(url: string, operatorToken: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(2_000),
+      headers: { authorization: `Bearer ${operatorToken}` },
+    });
+    const region = (await response.json()) as { readonly edge?: object | null };
+    return response.ok && region.edge != null;
+  } catch {
+    return false;
+  }
+}
+
 /** True when something accepts TCP connections on this port of 127.0.0.1. */
 export function acceptsConnections(port: number): Promise<boolean> {
   return new Promise((resolve) => {

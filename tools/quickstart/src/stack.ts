@@ -5,7 +5,7 @@ import { migrate } from "@kule/database/migrate";
 import { findFreePort, isPortBusy } from "@kule/postgres/free-port";
 import { type KeptDatabase, keepDatabase } from "./kept-database.ts";
 import { readJsonFile, writePrivateFile } from "./private-file.ts";
-import { acceptsConnections, answersHttp } from "./probes.ts";
+import { acceptsConnections, answersHttp, hasEdge } from "./probes.ts";
 import { labInternet } from "./public-addresses.ts";
 import { type LabDescription, writeRegionFile } from "./region-file.ts";
 import type { RunNotes } from "./run-record.ts";
@@ -101,7 +101,7 @@ export class StackRun {
     writeRegionFile(regionFile, seeded.region, apiUrl, labDescription, firewallRoundSeconds);
     const regionEnv = { KULE_PVE_TOKEN: labDescription.token, KULE_AGENT_STATE: join(home, "agent") };
     const isDirect = this.#settings.mode === "direct";
-    this.#run("worker", ["apps/api/dist/main.js", "worker"], {
+    const worker = this.#run("worker", ["apps/api/dist/main.js", "worker"], {
       ...apiEnv,
       ...(isDirect ? { ...regionEnv, KULE_DIRECT_REGIONS: regionFile } : {}),
     });
@@ -112,12 +112,16 @@ export class StackRun {
       KULE_CONSOLE_SECRET: secrets.consoleSecret,
     });
     await api.untilReady(() => answersHttp(`${apiUrl}/readyz`));
-    if (!isDirect)
-      this.#run("agent", ["apps/agent/dist/main.js", "run", regionFile], {
-        ...regionEnv,
-        KULE_AGENT_TOKEN: seeded.agent_token,
-      });
+    const driver = isDirect
+      ? worker
+      : this.#run("agent", ["apps/agent/dist/main.js", "run", regionFile], {
+          ...regionEnv,
+          KULE_AGENT_TOKEN: seeded.agent_token,
+        });
     await console.untilReady(() => answersHttp(consoleUrl));
+    // Until then a gateway is refused, and a network is there without a job that could be followed.
+    if (labDescription.edge !== undefined)
+      await driver.untilReady(() => hasEdge(`${apiUrl}/regions/${seeded.region}`, seeded.operator_token));
     const withoutWires = labDescription.without_wires;
     return { seeded, apiUrl, consoleUrl, labUrl: labDescription.url, withoutWires };
   }
