@@ -1,7 +1,14 @@
 import { EdgeUnreachable } from "@kule/edge/runner";
 import type { EdgeFault } from "./local-edge.ts";
 
-export type NamedFault = Omit<EdgeFault, "at"> & { readonly name: string };
+export type NamedFault = Omit<EdgeFault, "at"> & {
+  readonly name: string;
+  /** The job's attempts that meet it, where it is over after some: how many commands each has depends on the step. */
+  readonly attempts?: number;
+};
+
+/** Well below the attempts that a job has. */
+const A_WHILE = { count: Number.POSITIVE_INFINITY, attempts: 3 };
 
 const refused = { code: 2, stdout: "", stderr: "RTNETLINK answers: Device or resource busy" };
 
@@ -18,8 +25,8 @@ export const EDGE_FAULTS: readonly NamedFault[] = [
     count: 1,
     act: (run) => run().then((said) => ({ ...said, stdout: said.stdout.slice(0, -9) })),
   },
-  { name: "no answers for a while", count: 12, act: silent },
-  { name: "refusals for a while", count: 12, act: async () => refused },
+  { name: "no answers for a while", ...A_WHILE, act: silent },
+  { name: "refusals for a while", ...A_WHILE, act: async () => refused },
 ];
 
 /** Ways in which it fails until all attempts are used up, and what the job then says. */

@@ -15,6 +15,8 @@ const WIRING: EdgeWiring = {
   trunk: { interface: "vmbr1", mode: "bridge" },
 };
 
+type OutsideLink = { readonly ifname: string; readonly master?: string };
+
 /**
  * A region's edge that is nothing but an edge: namespaces of this process's own, which agents in processes of their own
  * reach over SSH. Whatever becomes of the process, nothing of them is left on the machine.
@@ -67,6 +69,18 @@ export class EdgeStand {
       await holder.end();
       rmSync(directory, { recursive: true, force: true });
     }
+  }
+
+  /**
+   * Takes away the bridges that no network has anything at: an edge leaves them for whoever has the VLAN next, so which
+   * steps a job has would depend on who was there before. Nobody else may be at work meanwhile.
+   */
+  async removeIdleBridges(): Promise<void> {
+    const links = JSON.parse(await this.#holder.run(["ip", "-j", "link", "show"])) as OutsideLink[];
+    const used = new Set(links.map(({ master }) => master));
+    for (const { ifname } of links)
+      if (ifname.startsWith(`${WIRING.trunk.interface}v`) && !used.has(ifname))
+        await this.byHand("ip", "link", "del", "dev", ifname);
   }
 
   /** Somebody who is at the edge himself. */

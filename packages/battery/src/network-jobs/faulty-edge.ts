@@ -29,10 +29,12 @@ export function faultsAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResu
     const planned = await casesOf(run, scene, stand, EDGE_FAULTS, SAMPLED_FAULTS);
     let tried = 0;
     for (const [index, { course, step, fault }] of planned.entries()) {
-      const subject = await course.begin(scene, worker(scene));
+      const subject = await begun(scene, stand, course);
       const { job, isMet } = await workWith(scene, runner, subject, { course, step, fault });
       if (job.attempt > 1) tried += 1;
       const found = isMet ? await course.violations(scene, subject) : ["the step was not reached"];
+      if (isMet && fault.attempts !== undefined && job.attempt !== fault.attempts + 1)
+        found.push(`it was tried ${job.attempt} times, and ${fault.attempts} had to fail`);
       found.push(...(await brokenInvariants(scene)));
       violations.push(...found.map((text) => `a network ${course.name}, ${fault.name} at ${step}: ${text}`));
       if (index % 20 === 19) run.progress(`${index + 1} of ${planned.length} faults of an edge`);
@@ -54,7 +56,7 @@ export function failuresAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowRe
     const violations: string[] = [];
     const planned = await casesOf(run, scene, stand, LASTING_FAULTS, SAMPLED_FAILURES);
     for (const [index, { course, step, fault }] of planned.entries()) {
-      const subject = await course.begin(scene, worker(scene));
+      const subject = await begun(scene, stand, course);
       const { job, isMet } = await workWith(scene, runner, subject, { course, step, fault });
       const found = isMet
         ? await failedViolations(subject, job, step, fault.code)
@@ -74,10 +76,13 @@ export function failuresAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowRe
   });
 }
 
-const worker =
-  (scene: LocalScene): Work =>
-  (subject, kind) =>
-    scene.work(subject, kind);
+/** A subject whose job will have the same steps as any other's of the course. */
+async function begun(scene: LocalScene, stand: EdgeStand, course: NetworkCourse): Promise<Subject> {
+  const work: Work = (subject, kind) => scene.work(subject, kind);
+  const subject = await course.begin(scene, work);
+  await stand.removeIdleBridges();
+  return subject;
+}
 
 /** Every fault at every step of every course; a sample has some of all steps by chance, and both looks. */
 async function casesOf<Fault extends NamedFault>(
@@ -92,7 +97,7 @@ async function casesOf<Fault extends NamedFault>(
   for (const course of run.scale === "full"
     ? courses
     : shuffled(courses, run.random).slice(0, SAMPLED_COURSES)) {
-    const subject = await course.begin(scene, worker(scene));
+    const subject = await begun(scene, stand, course);
     await course.cause(scene, subject);
     const steps = new Set<string>();
     const onEvent = ({ name }: StepEvent) => void (name === "plan" || steps.add(name));
@@ -114,7 +119,11 @@ async function workWith(
 ): Promise<{ job: JobEndRow; isMet: boolean }> {
   await course.cause(scene, subject);
   let isMet = false;
+  let attempts = 0;
   const onEvent = ({ name, status }: StepEvent) => {
+    // Each attempt begins with a look, and has one of this name only.
+    if (name === "observe" && status === "running") attempts += 1;
+    if (fault.attempts !== undefined && attempts > fault.attempts) runner.clear();
     if (isMet || name !== step || status !== "running") return;
     isMet = true;
     runner.meet({ ...fault, at: LOOKS.has(step) ? "looks" : "changes" });
