@@ -1,0 +1,112 @@
+import type { Outcome } from "@kule/testing/packets/errands";
+import type { Flows } from "@kule/testing/packets/flows";
+import type { PacketMachine } from "@kule/testing/packets/packet-machine";
+
+/** A packet that begins a flow, sent again and again while something is changed. */
+export type Opener = {
+  readonly name: string;
+  readonly by: PacketMachine;
+  readonly protocol: "tcp" | "udp";
+  readonly to: string;
+  readonly port?: number;
+};
+
+/** Who must never be heard of where. */
+export type Forbidden = {
+  readonly name: string;
+  readonly at: PacketMachine;
+  readonly from: (source: string) => boolean;
+};
+
+export type Traffic = {
+  readonly flows: readonly Flows[];
+  /** Each flow speaks again so long after an answer. */
+  readonly everyMs: number;
+  /** What every state lets through. */
+  readonly allowed: readonly Opener[];
+  /** What no state does. */
+  readonly denied: readonly Opener[];
+  readonly forbidden: readonly Forbidden[];
+};
+
+export type Tally = {
+  changes: number;
+  spoken: number;
+  opened: number;
+  denied: number;
+  leaked: number;
+  lost: number;
+  readonly violations: string[];
+};
+
+export const newTally = (): Tally => ({
+  ...{ changes: 0, spoken: 0, opened: 0, denied: 0, leaked: 0, lost: 0 },
+  violations: [],
+});
+
+/** Changes something while all of them speak, and tells what was lost of what is allowed and came of what is not. */
+export async function changeUnder(
+  traffic: Traffic,
+  what: string,
+  change: () => Promise<unknown>,
+  tally: Tally,
+): Promise<void> {
+  const { flows, everyMs, allowed, denied, forbidden } = traffic;
+  for (const { at } of forbidden) await at.arrivals();
+  for (const each of flows) await each.speak(everyMs);
+  let isOver = false;
+  const until = async (each: () => Promise<void>) => {
+    do await each();
+    while (!isOver);
+  };
+  const unanswered = new Map<string, number>();
+  const answered = new Map<string, number>();
+  const count = (names: Map<string, number>, name: string) => names.set(name, (names.get(name) ?? 0) + 1);
+  const openers = [
+    ...allowed.map((opener) =>
+      until(async () => {
+        tally.opened += 1;
+        if (!isAnswer(await send(opener, 4_000))) count(unanswered, opener.name);
+      }),
+    ),
+    ...denied.map((opener) =>
+      until(async () => {
+        tally.denied += 1;
+        const outcome = await send(opener, opener.protocol === "tcp" ? 30 : 5);
+        if (isAnswer(outcome)) count(answered, opener.name);
+      }),
+    ),
+  ];
+  await change().catch((error: unknown) => tally.violations.push(`${what}: cannot be done: ${error}`));
+  isOver = true;
+  await Promise.all(openers);
+  const seen = await Promise.all(flows.map((each) => each.beSilent()));
+  tally.changes += 1;
+  const complain = (text: string) => tally.violations.push(`${what}: ${text}`);
+  for (const { spoken, lost } of seen) {
+    tally.spoken += spoken;
+    for (const [name, times] of Object.entries(lost)) {
+      tally.lost += times;
+      complain(`established ${name} ${times} times, although both states allow it`);
+    }
+  }
+  for (const [name, times] of unanswered) {
+    tally.lost += times;
+    complain(`${name} got no answer ${times} times, although both states allow it`);
+  }
+  for (const [name, times] of answered) {
+    tally.leaked += times;
+    complain(`${name} came through ${times} times, although neither state allows it`);
+  }
+  for (const { name, at, from } of forbidden) {
+    const times = (await at.arrivals()).filter(from).length;
+    tally.leaked += times;
+    if (times > 0) complain(`${name} came ${times} times, although neither state allows it`);
+  }
+}
+
+const send = ({ by, protocol, to, port }: Opener, waitMs: number) =>
+  by.send(protocol, to, { waitMs, ...(port === undefined ? {} : { port }) });
+
+/** A refusal is one as well: the packet was there. */
+const isAnswer = (outcome: Outcome) => outcome !== "silent";
