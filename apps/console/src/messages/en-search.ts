@@ -41,7 +41,7 @@ export const searchEn = {
   activity: {
     title: "Going on",
     quiet: "Nothing is running",
-    running: (count: number) => `${count} ${count === 1 ? "job is" : "jobs are"} under way`,
+    running: (count: number, shown: string) => `${shown} ${count === 1 ? "job is" : "jobs are"} under way`,
     succeeded: (job: string) => `${job}: done`,
     failed: (job: string) => `${job}: failed`,
     cancelled: (job: string) => `${job}: cancelled`,

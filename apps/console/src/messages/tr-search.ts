@@ -43,7 +43,7 @@ export const searchTr = {
   activity: {
     title: "Sürenler",
     quiet: "Süren iş yok",
-    running: (count: number) => `${count} iş sürüyor`,
+    running: (_count: number, shown: string) => `${shown} iş sürüyor`,
     succeeded: (job: string) => `${job}: tamamlandı`,
     failed: (job: string) => `${job}: başarısız`,
     cancelled: (job: string) => `${job}: iptal edildi`,

@@ -8,6 +8,8 @@ import { jobTone } from "./phase-states.ts";
 
 export type Activity = {
   readonly open: readonly Schemas["Job"][];
+  /** Whether there are more than these. */
+  readonly isMore: boolean;
   /** Jobs that were open when the page asked last, and are over. */
   readonly ended: readonly Schemas["Job"][];
 };
@@ -20,23 +22,25 @@ export async function readActivity(api: ApiClient, known: readonly string[]): Pr
   const outcome = await attempt(
     api.GET("/jobs", { params: { query: { status: ["queued", "running"], limit: mostShown } } }),
   );
-  if (outcome.kind === "away") return null;
-  const open = outcome.kind === "done" ? outcome.data.items : [];
+  if (outcome.kind !== "done") return null;
+  const { items: open, next_cursor: next } = outcome.data;
   const missing = known.filter((id) => open.every((job) => job.id !== id));
   const answers = await Promise.all(
     missing.map((id) => attempt(api.GET("/jobs/{job_id}", { params: { path: { job_id: id } } }))),
   );
   return {
     open,
+    isMore: next !== null,
     ended: answers.flatMap((each) => (each.kind === "done" && each.data.done ? [each.data] : [])),
   };
 }
 
 /** For the rail: how much goes on. Beside it the notes that `browser/activity.ts` shows for a while. */
 export function ActivityPart({ view, activity }: { readonly view: View; readonly activity: Activity }) {
-  const { open, ended } = activity;
+  const { open, isMore, ended } = activity;
   const text = view.messages.activity;
   const [first] = open;
+  const count = `${view.format.number(open.length)}${isMore ? "+" : ""}`;
   return (
     <>
       <a
@@ -45,9 +49,9 @@ export function ActivityPart({ view, activity }: { readonly view: View; readonly
         data-open={open.map(({ id }) => id).join(" ")}
         data-busy={open.length > 0 ? "" : undefined}
       >
-        <span class="activity-count figures">{open.length === 0 ? "" : view.format.number(open.length)}</span>
+        <span class="activity-count figures">{open.length === 0 ? "" : count}</span>
         <span class="activity-text">
-          {open.length === 0 ? text.quiet : text.running(open.length)}
+          {open.length === 0 ? text.quiet : text.running(open.length, count)}
           {first === undefined || open.length > 1 ? null : <small>{jobName(view, first)}</small>}
         </span>
       </a>

@@ -60,10 +60,9 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
   routes.get("/activity", async (context) => {
     const session = sessionOf(context);
     const known = (context.req.query("known") ?? "").split(" ").filter((id) => /^job_[a-z0-9]{26}$/.test(id));
-    const activity =
-      session.organisation === null || !may(session, "job:read")
-        ? { open: [], ended: [] }
-        : await readActivity(context.get("api"), known.slice(0, mostKnown));
+    // Nothing, rather than a word that nothing is running.
+    if (session.organisation === null || !may(session, "job:read")) return context.body(null, 204);
+    const activity = await readActivity(context.get("api"), known.slice(0, mostKnown));
     if (activity === null) return context.body(null, 503);
     return context.html(<ActivityPart view={context.get("view")} activity={activity} />);
   });
