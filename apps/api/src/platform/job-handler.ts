@@ -33,6 +33,8 @@ export type JobHandler = {
   renderPayload(tx: Tx, job: JobRow): Promise<JobPayload>;
   /** Writes what the end of the job means for the resource, its allocations and its usage. */
   settle(tx: Tx, job: JobRow, end: JobEnd, settings: Settings): Promise<void>;
+  /** Ends a job of the resource that waits and gives way to this one, which is about to be tried again. */
+  makeWay(tx: Tx, job: JobRow): Promise<void>;
   /**
    * Writes what it means for the resource that an ended job of it waits again.
    *

@@ -2,7 +2,7 @@
 // model of apps/api and its SQL; conformance.ts drives both with the same calls and compares every answer.
 
 import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
-import { decideCancel, decideRetry, leaveTheDisk } from "@kule/rules/jobs/actions";
+import { decideCancel, decideRetry, leaveTheDisk, writeTheFilter } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
 import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
 import { endAttempt, giveWay, macsOf, nothingSeen, retried, settle } from "./model-endings.ts";
@@ -202,6 +202,7 @@ export class ControlPlaneModel {
     if (job === undefined) return refused(404, "not_found");
     const server = state.serverOf(job);
     const { running, queued } = state.openJobs(server.id);
+    const givesWay = queued?.kind === "FirewallApply" && writeTheFilter.some((kind) => kind === job.kind);
     const decision = decideRetry(
       {
         kind: job.kind,
@@ -218,11 +219,12 @@ export class ControlPlaneModel {
       {
         status: server.status,
         wasCreated: server.observedGeneration > 0,
-        hasOpenJob: running !== null || queued !== null,
+        hasOpenJob: running !== null || (queued !== null && !givesWay),
         isLocked: false,
       },
     );
     if (!decision.allowed) return refused(409, "invalid_state");
+    if (queued !== null) giveWay(state, server, queued);
     Object.assign(job, {
       status: "queued",
       attempt: 0,

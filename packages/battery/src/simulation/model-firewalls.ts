@@ -3,6 +3,7 @@
 // are not here, nor is the worker's task that follows them.
 
 import type { JobKind, PayloadOf } from "@kule/contract/schemas";
+import { writeTheFilter } from "@kule/rules/jobs/actions";
 import type { ControlPlaneModel } from "./control-plane.ts";
 import { type ModelAnswer, refused } from "./model-refusals.ts";
 import type { ModelFirewall, ModelJob, ModelServer, ModelState } from "./model-state.ts";
@@ -102,14 +103,7 @@ function isFiltered(state: ModelState, { filter }: ModelServer): boolean {
   return isKnown || state.firewalls.some(({ servers }) => servers.size > 0);
 }
 
-/** Jobs that write the VM's rules along with what else they do. */
-const writes = new Set<JobKind>([
-  "ServerCreate",
-  "ServerRebuild",
-  "PublicIpAttach",
-  "PublicIpDetach",
-  "FirewallApply",
-]);
+const writes = new Set<JobKind>(writeTheFilter);
 
 export type FilterEnd = {
   readonly status: "succeeded" | "failed" | "cancelled";
@@ -139,9 +133,10 @@ function appliedBy({ filter }: ModelServer, job: ModelJob, end: FilterEnd): stri
   return job.epoch === 0 ? filter.applied : UNKNOWN;
 }
 
-/** A job that waits gives way: what an attempt at it has written stays. */
+/** A job that waits gives way: what an attempt at it has written stays, and what the rules' own was to do is not done. */
 export function leaveFilter(state: ModelState, server: ModelServer, job: ModelJob): void {
-  if (writes.has(job.kind) && job.epoch > 0 && isFiltered(state, server)) server.filter.applied = UNKNOWN;
+  const isLeft = writes.has(job.kind) && (job.epoch > 0 || job.kind === "FirewallApply");
+  if (isLeft && isFiltered(state, server)) server.filter.applied = UNKNOWN;
 }
 
 export function retryFilter(server: ModelServer, job: ModelJob): void {

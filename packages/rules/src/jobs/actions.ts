@@ -74,10 +74,24 @@ const retryNeeds: {
 export const leaveTheDisk = ["PublicIpAttach", "PublicIpDetach", "FirewallApply"] as const;
 
 /**
+ * Jobs that write the VM's filter along with what else they do. One of them that is tried again takes the place of a
+ * `FirewallApply` that waits: whatever broke the first off often keeps the other, which the control plane wrote because of
+ * it, waiting for as long again.
+ */
+export const writeTheFilter = [
+  "ServerCreate",
+  "ServerRebuild",
+  "PublicIpAttach",
+  "PublicIpDetach",
+  "FirewallApply",
+] as const;
+
+/**
  * Whether a job that ended without success may be queued again.
  *
  * @param job `isOvertaken`: another of its kind came after it; after a rebuild any job that used the server's disk.
  *   `irreversible`: it has begun what cannot be undone
+ * @param server `hasOpenJob`: one that does not give way
  */
 export function decideRetry(
   job: {

@@ -1,3 +1,4 @@
+import { writeTheFilter } from "@kule/rules/jobs/actions";
 import { IntentIndex } from "@kule/rules/networks/intent-index";
 import type { Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
@@ -20,14 +21,7 @@ export type SettledServer = {
   readonly filter_failed: boolean;
 };
 
-/** Jobs that write the VM's rules along with what else they do. */
-const writes: ReadonlySet<string> = new Set([
-  "ServerCreate",
-  "ServerRebuild",
-  "PublicIpAttach",
-  "PublicIpDetach",
-  "FirewallApply",
-]);
+const writes: ReadonlySet<string> = new Set(writeTheFilter);
 /** Jobs after which other servers' rules may mean other addresses. */
 const moves: ReadonlySet<string> = new Set([
   "ServerCreate",
@@ -98,14 +92,15 @@ function appliedBy(server: SettledServer, job: JobRow, end: JobEnd): string {
 
 /**
  * A job of the server that waits is ended without ever settling it: what an attempt at it has written of the filter stays
- * on the VM, and nobody knows how much that is.
+ * on the VM, and nobody knows how much that is. What the rules' own job was to do nobody has done, even where it was only
+ * to look again.
  */
 export async function leaveFilter(
   tx: Tx,
   server: Pick<SettledServer, "id" | "organisation_id" | "region" | "filter_wanted" | "filter_applied">,
   job: JobRow,
 ): Promise<void> {
-  if (!writes.has(job.kind) || job.epoch === 0) return;
+  if (!writes.has(job.kind) || (job.epoch === 0 && job.kind !== "FirewallApply")) return;
   if (!(await isFiltered(tx, server))) return;
   await tx
     .updateTable("server")

@@ -24,7 +24,9 @@ export async function retryJob(
       resource: job.id,
       currentStatus: job.status,
     });
+  const handler = handlerOf(handlers, job);
+  await handler.makeWay(tx, job);
   const queued = await requeueEndedJob(tx, job);
-  await handlerOf(handlers, job).retried(tx, queued, job);
+  await handler.retried(tx, queued, job);
   return { reply: reply(202, await viewWrittenJob(tx, queued, request.caller)), resource: job.id };
 }

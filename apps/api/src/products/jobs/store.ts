@@ -1,6 +1,6 @@
 import type { RequestQuery } from "@kule/contract/schemas";
 import type { DB } from "@kule/database/generated/rows";
-import { leaveTheDisk } from "@kule/rules/jobs/actions";
+import { leaveTheDisk, writeTheFilter } from "@kule/rules/jobs/actions";
 import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
@@ -29,7 +29,9 @@ const queuedBehind = sql<string | null>`(
 const hasOpenJob = sql<boolean>`case when job.status in ('failed', 'cancelled') then exists (
   select 1 from job other
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
-     and other.status in ('queued', 'running') and other.id <> job.id) else true end`;
+     and other.status in ('queued', 'running') and other.id <> job.id
+     and not (other.status = 'queued' and other.kind = 'FirewallApply'
+              and job.kind = any (${[...writeTheFilter]}::text[]))) else true end`;
 
 /**
  * By a later one of its kind. Of a rebuild also by whatever used the server's disk after it: its password is forgotten

@@ -19,6 +19,7 @@ export const networkJobs: JobHandler = {
   },
   renderPayload: renderNetworkPayload,
   settle: settleNetworkJob,
+  makeWay: () => Promise.resolve(),
   retried,
   replaceVmid: () => Promise.resolve(false),
 };

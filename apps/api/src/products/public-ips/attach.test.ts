@@ -299,6 +299,39 @@ describe("Attaching", () => {
     await servers.agent.work();
     expect(await ip(mine.id)).toMatchObject({ status: "free", attached_to: null, status_reason: null });
   });
+
+  it("that fails is tried again in the place of the job that was to put its rules right", async () => {
+    const server = await servers.createRunning({});
+    const made = await servers.owned.post("/firewalls", { name: "in-the-way", region: servers.region });
+    const { id: firewall } = made.body.firewall;
+    const attached = await servers.owned.post(`/firewalls/${firewall}/attachments`, { server_id: server.id });
+    await servers.agent.work();
+    const address = await take();
+    const { job } = (await attach(address.id, server.id)).body;
+    await servers.agent.fail(await servers.agent.take("PublicIpAttach"), "vm_locked");
+    const follower = await servers.agent.take("FirewallApply");
+    expect((await servers.job(job.id)).retryable).toBe(false);
+    expect((await servers.owned.post(`/jobs/${job.id}/retry`)).status).toBe(409);
+    // The VM is as locked for it, and it waits for its next attempt.
+    await servers.agent.end(follower, {
+      status: "retry",
+      error: { code: "vm_locked", message: "locked", step: null },
+    });
+    expect((await servers.job(job.id)).retryable).toBe(true);
+    expect((await servers.owned.post(`/jobs/${job.id}/retry`)).status).toBe(202);
+    expect(await servers.job(follower.id)).toMatchObject({
+      status: "cancelled",
+      error: { code: "superseded" },
+    });
+    const done = await servers.agent.work();
+    expect(done.map(({ kind }) => kind)).toEqual(["PublicIpAttach"]);
+    expect((await servers.owned.get(`/firewalls/${firewall}`)).body.attachments).toMatchObject([
+      { status: "applied" },
+    ]);
+    const [{ id }] = attached.body.firewall.attachments;
+    await servers.owned.delete(`/firewalls/${firewall}/attachments/${id}`);
+    await servers.agent.work();
+  });
 });
 
 describe("Moving", () => {

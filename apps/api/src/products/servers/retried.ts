@@ -1,11 +1,12 @@
 import { noRoomIn } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
-import type { JobRow } from "../../platform/jobs.ts";
+import { type JobRow, lockOpenJobs } from "../../platform/jobs.ts";
 import { retryFilter } from "../firewalls/index.ts";
 import { isNothingThere, placeServerAgain } from "../inventory/index.ts";
 import { retryPublicIps } from "../public-ips/settle.ts";
 import { refuseConflicts } from "./answers.ts";
+import { giveWay } from "./give-way.ts";
 import type { ResizeParameters } from "./payload.ts";
 import { planOf, takeGrowth, takenAlong } from "./resize-server.ts";
 import { lockServer, type ServerRow } from "./store.ts";
@@ -17,6 +18,15 @@ const statuses: { readonly [kind: string]: string } = {
   ServerResize: "resizing",
   ServerRebuild: "rebuilding",
 };
+
+/** Only what the rules for a retry pass over can be there. */
+export async function makeWay(tx: Tx, job: JobRow): Promise<void> {
+  const { queued } = await lockOpenJobs(tx, job.organisation_id, job.resource_id);
+  if (queued === null) return;
+  const server = await lockServer(tx, job.organisation_id, job.resource_id);
+  if (server === null) throw new Error(`job ${job.id} has no server`);
+  await giveWay(tx, server, queued, "A job that brings the rules along is tried again");
+}
 
 /**
  * A job that is tried again takes its server on its way once more; a stop and a destroy never took the status away.

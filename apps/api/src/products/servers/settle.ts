@@ -26,7 +26,7 @@ import {
   wasNeverTakenOver,
 } from "./payload.ts";
 import { returnGrowth } from "./resize-server.ts";
-import { retried } from "./retried.ts";
+import { makeWay, retried } from "./retried.ts";
 import { wipeSecret } from "./server-secret.ts";
 import { lockServer, type ServerRow } from "./store.ts";
 import { takeMacs } from "./take-macs.ts";
@@ -53,6 +53,7 @@ export const serverJobs: JobHandler = {
   lockResource: lockWithCompany,
   renderPayload: renderServerPayload,
   settle: settleServerJob,
+  makeWay,
   retried,
   replaceVmid,
 };
