@@ -13,7 +13,7 @@ import {
 } from "./testing/browser.ts";
 import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
 import { fakeNetwork, fakeServer, fakeSubnet } from "./testing/fake-records.ts";
-import { fakeDrift } from "./testing/fake-regions.ts";
+import { fakeDrift, fakeStuckJob } from "./testing/fake-regions.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
@@ -48,6 +48,9 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
     state.networks.push(network);
     state.subnets.push(subnet);
     state.servers.push(fakeServer({ name: "web-1", image: "ubuntu-24.04", package: "m" }, network, 0));
+    const { id, name } = state.organisations[0] ?? { id: "", name: "" };
+    for (const reason of ["failed", "repeating", "not_claimed", "slow", "silent"] as const)
+      state.stuckJobs.push(fakeStuckJob(reason, { id, name }));
     for (const [index, kind] of (["changed", "missing", "foreign", "extra"] as const).entries())
       state.drift.push({
         ...fakeDrift(kind, 20_001 + index),
@@ -82,6 +85,8 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
       "region-new": "/operator/regions/new",
       region: "/operator/regions/ist1",
       invariants: "/operator/invariants",
+      "stuck-jobs": "/operator/stuck-jobs",
+      "stuck-jobs-none": "/operator/stuck-jobs?region=ank1",
       differences: "/operator/drift",
       "differences-none": "/operator/drift?region=ank1",
       import: "/operator/import?region=ist1&vmid=20003",

@@ -30,6 +30,7 @@ import { secondFactor } from "./migrations/0033-second-factor.ts";
 import { passkeys } from "./migrations/0034-passkeys.ts";
 import { invitations } from "./migrations/0038-invitations.ts";
 import { auditFilters } from "./migrations/0039-audit-filters.ts";
+import { stuckJobs } from "./migrations/0040-stuck-jobs.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -60,6 +61,7 @@ const migrations: Record<string, Migration> = {
   "0034-passkeys": step(passkeys),
   "0038-invitations": step(invitations),
   "0039-audit-filters": step(auditFilters),
+  "0040-stuck-jobs": step(stuckJobs),
 };
 
 export type MigrateOptions = {

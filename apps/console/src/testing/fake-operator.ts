@@ -31,6 +31,15 @@ function registerRegions(operation: Operation, state: FakeState): void {
     status: 200,
     body: fakeCapacity,
   }));
+  operation("get", "/operator/stuck-jobs", "listStuckJobs", ({ query }) => {
+    const reasons = query.getAll("reason");
+    return page(
+      state.stuckJobs
+        .filter(({ reason }) => reasons.length === 0 || reasons.includes(reason))
+        .filter(({ region }) => !query.has("region") || region === query.get("region")),
+      query,
+    );
+  });
   operation("get", "/operator/drift", "listDrift", ({ query }) => {
     const kinds = query.getAll("kind");
     return page(

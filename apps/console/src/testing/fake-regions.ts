@@ -39,6 +39,33 @@ export const fakeCapacity: Schemas["RegionCapacity"] = {
   last_pass: { number: 812, ended_at: now(), complete: false, vms: 61, trouble: "offline: pve3" },
 };
 
+export function fakeStuckJob(
+  reason: Schemas["StuckReason"],
+  organisation: Schemas["StuckJob"]["organisation"],
+): Schemas["StuckJob"] {
+  const failed = reason === "failed" || reason === "repeating";
+  return {
+    id: fakeId("job"),
+    reason,
+    since: new Date(Date.now() - 3 * 3600_000).toISOString(),
+    kind: "ServerCreate",
+    action: null,
+    status: reason === "failed" ? "failed" : reason === "not_claimed" || failed ? "queued" : "running",
+    region: "ist1",
+    organisation,
+    resource: { type: "server", id: fakeId("srv"), name: `${reason.replace("_", "-")}-1` },
+    phase: failed ? "apply" : null,
+    attempt: failed ? 4 : 0,
+    max_attempts: 8,
+    next_attempt_at: reason === "repeating" ? new Date(Date.now() + 60_000).toISOString() : null,
+    agent_name: reason === "not_claimed" ? null : "pve-edge-1/4211",
+    error: failed
+      ? { code: "template_missing", message: "VM 9004 <is gone>", step: "clone", retryable: true }
+      : null,
+    created_at: new Date(Date.now() - 4 * 3600_000).toISOString(),
+  };
+}
+
 export function fakeDrift(kind: Schemas["DriftKind"], vmid: number): Schemas["Drift"] {
   const isServers = kind === "changed" || kind === "missing";
   return {

@@ -127,6 +127,7 @@ export class FakeState {
         ...ofAdmins,
         "operator:drift",
         "operator:invariants",
+        "operator:jobs",
         "operator:ip_pools",
         "operator:organisations",
         "operator:regions",
@@ -169,6 +170,7 @@ export class FakeState {
   readonly gateways: Schemas["Gateway"][] = [];
   readonly portForwards: Schemas["PortForward"][] = [];
   readonly drift: Schemas["Drift"][] = [];
+  readonly stuckJobs: Schemas["StuckJob"][] = [];
   readonly regions: Schemas["Region"][] = [{ ...fakeRegion }];
   readonly agentTokens: Schemas["Token"][] = [];
   invariants: Schemas["InvariantReport"] = fakeInvariants();

@@ -22,6 +22,10 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "a claim is of a region",
   "select job by lease_until, status": "the reaper looks after the jobs of all",
   "select job by region, slug, status": "operators see how many jobs a region has",
+  "select job by attempt, lease_until, run_at, started_at, status":
+    "operators see which jobs of all organisations do not go on",
+  "select job by finished_at, resource_type, status":
+    "operators see which jobs of all organisations ended badly",
   "select job by resource_id, status in a function": "a claim is of a region",
   "select member by id, kind, organisation_id, revoked_at, user_id":
     "a token says itself which organisation it is of",

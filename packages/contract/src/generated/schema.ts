@@ -2623,6 +2623,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/operator/stuck-jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Jobs of all organisations that need somebody to look (operators)
+         * @description Longest first. `silent`: its holder has not reported for a minute after its time, and nobody took over.
+         *     `repeating`: tried four times or more, and still not done. `not_claimed`: could have begun a quarter of an hour
+         *     ago, and no agent took it. `slow`: has run for half an hour. `failed`: ended badly within the last 30 days, what it
+         *     was for is still there, and nothing was done to that since. A job is listed once, for the first of these that
+         *     holds; it goes away by itself when none does. docs/runbooks/stuck-job.md says what to do.
+         */
+        get: operations["listStuckJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/operator/drift": {
         parameters: {
             query?: never;
@@ -4531,6 +4555,43 @@ export interface components {
         };
         JobList: {
             items: components["schemas"]["Job"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        /** @enum {string} */
+        StuckReason: "silent" | "repeating" | "not_claimed" | "slow" | "failed";
+        StuckJob: {
+            /** @example job_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            reason: components["schemas"]["StuckReason"];
+            /** @description From when on it should have gone on */
+            since: components["schemas"]["Time"];
+            kind: components["schemas"]["JobKind"];
+            /** @example reboot */
+            action: string | null;
+            status: components["schemas"]["JobStatus"];
+            region: string;
+            organisation: {
+                id: string;
+                name: string;
+            };
+            resource: {
+                /** @enum {string} */
+                type: "server" | "network" | "subnet";
+                id: string;
+                /** @description Null when it is gone */
+                name: string | null;
+            };
+            phase: components["schemas"]["JobPhase"] | null;
+            attempt: number;
+            max_attempts: number;
+            next_attempt_at: components["schemas"]["Time"] | null;
+            /** @description Which agent process had it last */
+            agent_name: string | null;
+            error: components["schemas"]["JobError"] | null;
+            created_at: components["schemas"]["Time"];
+        };
+        StuckJobList: {
+            items: components["schemas"]["StuckJob"][];
             next_cursor: components["schemas"]["NextCursor"];
         };
         /** @enum {string} */
@@ -12056,6 +12117,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InvariantReport"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listStuckJobs: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /** @description Only these reasons (repeat the parameter) */
+                reason?: components["schemas"]["StuckReason"][];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of jobs, those that wait longest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StuckJobList"];
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -64,6 +64,7 @@ const operator = [
   ...admin.filter(isForOperators),
   "operator:drift",
   "operator:invariants",
+  "operator:jobs",
   "operator:ip_pools",
   "operator:organisations",
   "operator:regions",

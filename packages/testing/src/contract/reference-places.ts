@@ -84,6 +84,7 @@ const queryKinds: { readonly [name: string]: ReferenceKind | null } = {
   outcome: null,
   purge: null,
   q: null,
+  reason: null,
   // Operators' filter: no organisation's server is foreign to them.
   server_id: null,
   sort: null,

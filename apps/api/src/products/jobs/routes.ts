@@ -8,6 +8,7 @@ import { getJob } from "./get-job.ts";
 import { retryJob } from "./retry-job.ts";
 import { findJob, listJobs } from "./store.ts";
 import { streamJobEvents } from "./stream-job-events.ts";
+import { listStuckJobs, viewStuckJob } from "./stuck-jobs.ts";
 import { viewJob } from "./view.ts";
 
 export function mountJobs(api: Api, handlers: JobHandlers): void {
@@ -19,6 +20,12 @@ export function mountJobs(api: Api, handlers: JobHandlers): void {
       const page = await listJobs(request.db, request.organisationId, request.query);
       const items = page.rows.map((row) => viewJob(row, [], request.caller));
       return reply(200, { items, next_cursor: page.nextCursor });
+    },
+  });
+  operation(api, "listStuckJobs", {
+    handle: async (request) => {
+      const page = await listStuckJobs(request.db, request.query);
+      return reply(200, { items: page.rows.map(viewStuckJob), next_cursor: page.nextCursor });
     },
   });
   operation(api, "getJob", { find, handle: getJob });

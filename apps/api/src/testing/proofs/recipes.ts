@@ -432,6 +432,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: (side) => ({ organisation_id: side.tenant.id }),
     body: () => ({ limits: { vcpu: null } }),
   },
+  listStuckJobs: {},
   listDrift: {},
   getRegionCapacity: { path: regionR1 },
   getInvariants: {},

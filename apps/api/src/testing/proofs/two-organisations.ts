@@ -304,6 +304,7 @@ async function openSide(
   await tenant.addMember();
   await tenant.addInvitation();
   await tenant.addRunningServer({ subnet_id: subnet });
+  await tenant.addFailedJob({ subnet_id: subnet });
   await tenant.addPublicIp();
   await openScreen(world, tenant, server);
   const screen = await openScreen(world, tenant, server);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
 import { fakeNetwork, fakeServer, fakeSubnet } from "../../testing/fake-records.ts";
-import { fakeDrift } from "../../testing/fake-regions.ts";
+import { fakeDrift, fakeStuckJob } from "../../testing/fake-regions.ts";
 import { Visitor } from "../../testing/visitor.ts";
 
 let world: ConsoleWorld;
@@ -83,6 +83,37 @@ test("whether so many fit is asked by address, and a wrong number is told beside
   expect(no).toContain("It has room for 7 of this size in all.");
   const wrong = await ask("many");
   expect(wrong).toMatch(/value="many"[^>]*>\s*<p class="problem" id="count-problem">/);
+});
+
+test("stuck jobs say why, and lead to the job in its organisation", async () => {
+  const grace = await operator();
+  expect(await grace.page("/operator/stuck-jobs")).toContain("Nothing is stuck");
+  const [organisation] = world.api.state.organisations;
+  if (organisation === undefined) throw new Error("no organisation");
+  const { id, name } = organisation;
+  const failed = fakeStuckJob("failed", { id, name });
+  world.api.state.stuckJobs.push(failed, fakeStuckJob("not_claimed", { id, name }));
+  const page = await grace.page("/operator/stuck-jobs");
+  for (const text of [
+    "failed-1",
+    "not-claimed-1",
+    name,
+    "VM 9004 &lt;is gone&gt;",
+    "Attempt 4 of 8",
+    "has no agent that takes it",
+  ])
+    expect(page).toContain(text);
+  const onlyFailed = await grace.page("/operator/stuck-jobs?reason=failed&region=ist1");
+  expect(onlyFailed).not.toContain("not-claimed-1");
+  expect(onlyFailed).toContain("/operator/stuck-jobs?region=ist1&amp;reason=failed");
+  expect(await grace.page("/operator/stuck-jobs?reason=slow")).toContain("Nothing is stuck in this way");
+  const opened = await grace.submit("/operator/stuck-jobs", "/organisations", {
+    organisation_id: id,
+    return_to: `/jobs/${failed.id}`,
+  });
+  expect(opened.headers.get("location")).toBe(`/jobs/${failed.id}`);
+  await visitor.signIn();
+  expect((await visitor.get("/operator/stuck-jobs")).status).toBe(403);
 });
 
 test("differences say what differs and lead to the server, in its organisation", async () => {

@@ -18,6 +18,7 @@ import { invariantsRoutes } from "./invariants-routes.tsx";
 import { lockRoutes } from "./lock-routes.tsx";
 import { regionRoutes } from "./region-routes.tsx";
 import { RegionsPage } from "./regions-page.tsx";
+import { stuckJobsRoutes } from "./stuck-jobs-routes.tsx";
 
 /** Pages of the installation and not of an organisation: the API refuses them to everybody else. */
 export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
@@ -84,6 +85,7 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   routes.route("/operator/invariants", invariantsRoutes());
   routes.route("/operator/regions", regionRoutes(services));
   routes.route("/operator/servers", lockRoutes());
+  routes.route("/operator/stuck-jobs", stuckJobsRoutes());
   return routes;
 }
 

@@ -1,0 +1,43 @@
+import { Hono } from "hono";
+import { read } from "../../api.ts";
+import type { ConsoleEnv } from "../../console-context.ts";
+import { renderPage } from "../../layout/document.tsx";
+import { StuckJobsPage, stuckReasons } from "./stuck-jobs-page.tsx";
+
+/** What needs an operator to look, of all organisations. */
+export function stuckJobsRoutes(): Hono<ConsoleEnv> {
+  const routes = new Hono<ConsoleEnv>();
+  routes.get("/", async (context) => {
+    const api = context.get("api");
+    const cursor = context.req.query("cursor") || undefined;
+    const region = context.req.query("region") ?? "";
+    const reason = stuckReasons.find((known) => known === context.req.query("reason")) ?? "";
+    const [jobs, regions] = await Promise.all([
+      read(
+        api.GET("/operator/stuck-jobs", {
+          params: {
+            query: {
+              limit: 50,
+              ...(cursor === undefined ? {} : { cursor }),
+              ...(region === "" ? {} : { region }),
+              ...(reason === "" ? {} : { reason: [reason] }),
+            },
+          },
+        }),
+      ),
+      read(api.GET("/regions", { params: { query: { limit: 200 } } })),
+    ]);
+    return context.html(
+      renderPage(
+        <StuckJobsPage
+          view={context.get("view")}
+          jobs={jobs}
+          regions={regions.items}
+          filter={{ region, reason }}
+          cursor={cursor}
+        />,
+      ),
+    );
+  });
+  return routes;
+}
