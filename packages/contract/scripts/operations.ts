@@ -20,6 +20,9 @@ export function renderOperations(document: OpenapiDocument): string {
     };
     return `  ${id}: ${JSON.stringify(value)},`;
   });
+  const actions = [
+    ...new Set(flattenOperations(document).flatMap(({ operation }) => operation["x-audit"] ?? [])),
+  ].sort();
   return `/** What is known of one operation of the contract. */
 export type OperationInfo = {
   readonly id: OperationId;
@@ -29,7 +32,7 @@ export type OperationInfo = {
   /** \`public\`, \`authenticated\` or the permission the caller needs. */
   readonly permission: string;
   /** The audit action; null for reads and for the agent's calls. */
-  readonly audit: string | null;
+  readonly audit: AuditAction | null;
   readonly pathParameters: readonly string[];
   readonly queryParameters: readonly string[];
   readonly headerParameters: readonly string[];
@@ -41,6 +44,10 @@ export type OperationId =
 ${flattenOperations(document)
   .map(({ id }) => `  | "${id}"`)
   .join("\n")};
+
+/** What the audit trail calls the operations that change something. */
+export type AuditAction =
+${actions.map((action) => `  | "${action}"`).join("\n")};
 
 /** Every operation of the contract by its operationId. */
 export const operations: { readonly [id in OperationId]: OperationInfo } = {

@@ -1,3 +1,4 @@
+import type { SystemAuditAction } from "@kule/contract/system-audit";
 import { backoffSeconds, hasAttemptsLeft } from "@kule/rules/jobs/retry";
 import { sql } from "kysely";
 import { systemQuery, type Tx } from "../platform/database.ts";
@@ -217,7 +218,7 @@ async function noteReplacedVmid(tx: Tx, job: JobRow, outcome: AttemptOutcome): P
       actor_type: "agent",
       actor_id: job.agent_token_id,
       actor_name: job.agent_name,
-      action: "vmid.replace",
+      action: "vmid.replace" satisfies SystemAuditAction,
       resource: job.resource_id,
       outcome: "succeeded",
       http_status: 200,

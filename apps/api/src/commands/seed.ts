@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { stdout } from "node:process";
 import { parseArgs } from "node:util";
+import type { SystemAuditAction } from "@kule/contract/system-audit";
 import { sql } from "kysely";
 import { findCaller } from "../platform/caller.ts";
 import { type Database, openDatabase, systemQuery, type Tx } from "../platform/database.ts";
@@ -151,7 +152,7 @@ async function noteSeed(tx: Tx, organisationId: string, names: Names): Promise<v
       id: newId("aud"),
       organisation_id: organisationId,
       actor_type: "system",
-      action: "installation.seed",
+      action: "installation.seed" satisfies SystemAuditAction,
       outcome: "succeeded",
       http_status: 200,
       request_id: newId("req"),

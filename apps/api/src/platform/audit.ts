@@ -1,3 +1,5 @@
+import type { AuditAction } from "@kule/contract/generated/operations";
+import type { SystemAuditAction } from "@kule/contract/system-audit";
 import type { ApiRequest } from "./api-request.ts";
 import { type Database, systemQuery, type Tx } from "./database.ts";
 import { Invalid, type Refusal } from "./errors.ts";
@@ -6,7 +8,7 @@ import { storableText } from "./storable-text.ts";
 
 export type AuditNote = {
   /** When it is not the operation's own. */
-  readonly action?: string;
+  readonly action?: AuditAction | SystemAuditAction;
   readonly resource: string | null;
   readonly outcome: "succeeded" | "refused" | "failed";
   readonly httpStatus: number;

@@ -1,4 +1,5 @@
 import type { JobKind, Schemas } from "@kule/contract/schemas";
+import type { SystemAuditAction } from "@kule/contract/system-audit";
 import type { DB } from "@kule/database/generated/rows";
 import type { PowerState } from "@kule/rules/servers/settle";
 import { type Selectable, sql } from "kysely";
@@ -50,7 +51,7 @@ export async function noteJobEnd(
       actor_type: byAgent ? "agent" : "system",
       actor_id: byAgent ? job.agent_token_id : null,
       actor_name: byAgent ? job.agent_name : null,
-      action: "job.end",
+      action: "job.end" satisfies SystemAuditAction,
       resource: job.id,
       outcome: status === "succeeded" ? "succeeded" : "failed",
       http_status: 200,

@@ -1,9 +1,10 @@
 import { AsyncResource } from "node:async_hooks";
 import type { ServerResponse } from "node:http";
 import type { FieldError } from "@kule/contract/field-errors";
-import { operations } from "@kule/contract/generated/operations";
+import { type AuditAction, operations } from "@kule/contract/generated/operations";
 import type { operations as ContractOperations } from "@kule/contract/generated/schema";
 import type { OperationId, OperationInfo, RequestBody } from "@kule/contract/schemas";
+import type { SystemAuditAction } from "@kule/contract/system-audit";
 import { validateBody, validateParameters } from "@kule/contract/validate";
 import type { Context } from "hono";
 import { ApiRequest } from "./api-request.ts";
@@ -235,7 +236,7 @@ function queryOf(context: Context): Record<string, unknown> {
 
 const auditedStatuses = new Set([400, 403, 404, 409, 412, 413, 415, 422]);
 /** Where an agent's token has no business, or somebody else's has none: 403, and 404 of another region's job. */
-const agentRefusal = { action: "agent.refused", statuses: new Set([403, 404]) };
+const agentRefusal = { action: "agent.refused" as const, statuses: new Set([403, 404]) };
 
 /** Turns an error into its problem document, and notes refused mutations outside of what was rolled back. */
 async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
@@ -274,7 +275,7 @@ async function refuse(request: ApiRequest, error: unknown): Promise<Reply> {
 function auditActionOf(
   { operation: info, established: { caller } }: ApiRequest,
   refusal: Refusal | null,
-): string | null {
+): AuditAction | SystemAuditAction | null {
   if (caller === undefined && info.permission !== "public") return null;
   if (info.audit !== null) {
     const isNoted =

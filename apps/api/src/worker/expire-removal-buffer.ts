@@ -1,3 +1,4 @@
+import type { SystemAuditAction } from "@kule/contract/system-audit";
 import { sql } from "kysely";
 import { systemQuery, type Tx } from "../platform/database.ts";
 import type { Deps } from "../platform/deps.ts";
@@ -68,7 +69,7 @@ export async function expireRemovalBuffer(
         actor_type: "system",
         actor_id: null,
         actor_name: "removal buffer",
-        action: "server.purge",
+        action: "server.purge" satisfies SystemAuditAction,
         resource: serverId,
         outcome: "succeeded",
         http_status: 200,

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import type { SystemAuditAction } from "@kule/contract/system-audit";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { newId } from "../../platform/ids.ts";
 import type { SessionEnd, SessionRow } from "./store.ts";
@@ -20,7 +21,7 @@ export async function auditSession(
       actor_type: actor.type,
       actor_id: actor.id,
       actor_name: actor.name,
-      action: `server.console_${what}`,
+      action: `server.console_${what}` satisfies SystemAuditAction,
       resource: session.server_id,
       outcome: "succeeded",
       http_status: what === "opened" ? 101 : 200,

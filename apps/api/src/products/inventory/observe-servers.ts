@@ -1,3 +1,4 @@
+import type { SystemAuditAction } from "@kule/contract/system-audit";
 import { type Followed, followPower } from "@kule/rules/inventory/follow-power";
 import { needsNoReboot } from "@kule/rules/public-ips/reboot";
 import { grownDiskGb } from "@kule/rules/servers/disk";
@@ -185,7 +186,7 @@ async function audit(tx: Tx, server: Server, details: object): Promise<void> {
       actor_type: "system",
       actor_id: null,
       actor_name: requestedBy.name,
-      action: "server.observe",
+      action: "server.observe" satisfies SystemAuditAction,
       resource: server.id,
       outcome: "succeeded",
       http_status: 200,

@@ -1,0 +1,10 @@
+/** What the audit trail also holds, that nobody called for as an operation, or under another operation's request. */
+export type SystemAuditAction =
+  | "agent.refused"
+  | "installation.seed"
+  | "job.end"
+  | "server.console_closed"
+  | "server.console_opened"
+  | "server.observe"
+  | "server.purge"
+  | "vmid.replace";
