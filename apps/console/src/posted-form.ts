@@ -1,4 +1,6 @@
+import { createHmac } from "node:crypto";
 import type { ConsoleContext } from "./console-context.ts";
+import { formTokenField } from "./csrf.ts";
 
 /** The posted texts of the named fields. */
 export function postedValues<Name extends string>(
@@ -12,9 +14,18 @@ export function postedValues<Name extends string>(
   >;
 }
 
-/** The form's key, which makes sending it again harmless. */
+/**
+ * The form's key together with what was filled in. It makes sending the form again harmless; a form that comes with
+ * other contents under the same key, as after the browser's back button, is another request. The digest is keyed,
+ * because the API stores the key and a form may hold a password.
+ */
 export function postedKey(context: ConsoleContext): string {
-  return context.get("form").get("idempotency_key") || crypto.randomUUID();
+  const form = context.get("form");
+  const key = form.get("idempotency_key");
+  if (key === null || key === "") return crypto.randomUUID();
+  const contents = [...form].filter(([name]) => name !== "idempotency_key" && name !== formTokenField);
+  const digest = createHmac("sha256", context.get("formSecret")).update(`key ${JSON.stringify(contents)}`);
+  return `${key}-${digest.digest("hex").slice(0, 16)}`;
 }
 
 /**

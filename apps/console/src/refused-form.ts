@@ -1,6 +1,8 @@
-import { conflictOf, type Outcome } from "./api.ts";
+import { conflictOf, type Outcome, type Problem } from "./api.ts";
 import type { ConsoleContext } from "./console-context.ts";
-import type { FieldProblems } from "./layout/fields.tsx";
+import { type FieldProblems, noProblems } from "./layout/fields.tsx";
+import type { Messages } from "./messages/messages.ts";
+import type { PageBanner } from "./page-banner.ts";
 import { fieldProblems, problemText, sentence } from "./problem-messages.ts";
 
 /** A form as it was typed, with what is wrong beside its fields. */
@@ -11,22 +13,39 @@ export type RefusedForm = {
   readonly problems: FieldProblems;
 };
 
-export type PageBanner = { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
-
 /** The refused form, if it is the one of that name. */
 export function refusedForm(form: RefusedForm | null, of: string): RefusedForm | null {
   return form?.of === of ? form : null;
 }
 
+/** The problems of a form, when it is the one that came back. */
+export function problemsOf(form: RefusedForm | null, of: string): FieldProblems {
+  return refusedForm(form, of)?.problems ?? noProblems;
+}
+
+/** What was typed into a field of the form that came back; the fallback on a fresh page. */
+export function typedIn(form: RefusedForm | null, of: string, field: string, fallback: string): string {
+  return refusedForm(form, of)?.values[field] ?? fallback;
+}
+
+/** Keeps what was typed, and what is said about it, while the page around the form refreshes by itself. */
+export function keptForm(form: RefusedForm | null, of: string): { readonly "hx-morph-skip"?: "" } {
+  return refusedForm(form, of) === null ? {} : { "hx-morph-skip": "" };
+}
+
 /** Where a refusal belongs in a form. What belongs nowhere stands above the page. */
 export type Beside = {
-  /** Field errors by their pointer, whose last name is the field's. */
-  readonly fields?: readonly string[];
+  /** The fields whose names are in the pointers of the body's errors, or which field a pointer is about. */
+  readonly fields?: readonly string[] | ((pointer: string) => string | null);
   /** The field of a conflict, by its code. */
   readonly conflicts?: Readonly<Record<string, string>>;
   /** The one field that everything is about. */
   readonly everything?: string;
+  /** What is said of a wrong field instead of the API's own words, where those leave too much open. */
+  readonly said?: Readonly<Record<string, string | undefined>>;
 };
+
+type Refusal = { readonly form: RefusedForm; readonly banner: PageBanner; readonly status: 409 | 422 };
 
 /**
  * A form to be shown again, with the API's refusal in it.
@@ -39,27 +58,40 @@ export function refuseForm(
   of: string,
   values: Readonly<Record<string, string>>,
   beside: Beside,
-): { readonly form: RefusedForm; readonly banner: PageBanner; readonly status: 409 | 422 } {
-  const problem = conflictOf(outcome);
-  const { messages } = context.get("view");
+): Refusal {
+  return refusalOf(conflictOf(outcome), context.get("view").messages, of, values, beside);
+}
+
+/** Sorts what the API said of a form into what belongs beside its fields and what belongs above the page. */
+export function refusalOf(
+  problem: Problem,
+  messages: Messages,
+  of: string,
+  values: Readonly<Record<string, string>>,
+  beside: Beside,
+): Refusal {
   if (problem.status === 422) {
-    const { fields, rest } = fieldProblems(
-      problem,
-      messages,
-      (pointer) =>
-        beside.everything ?? beside.fields?.find((name) => pointer.split("/").includes(name)) ?? null,
+    const { fields, rest } = fieldProblems(problem, messages, (pointer) => fieldOf(pointer, beside));
+    const problems = Object.fromEntries(
+      Object.entries(fields).map(([name, texts]) => {
+        const own = beside.said?.[name];
+        return [name, own === undefined ? texts : [own]];
+      }),
     );
-    return {
-      form: { of, values, problems: fields },
-      banner: rest.length === 0 ? null : { kind: "problem", text: rest.join(" ") },
-      status: 422,
-    };
+    const banner: PageBanner = rest.length === 0 ? null : { kind: "problem", text: rest.join(" ") };
+    return { form: { of, values, problems }, banner, status: 422 };
   }
   const text = sentence(problemText(problem, messages), messages.locale);
-  const field = beside.everything ?? beside.conflicts?.[problem.code];
+  const field = beside.everything ?? beside.conflicts?.[problem.precondition?.code ?? problem.code];
   return {
-    form: { of, values, problems: field === undefined ? {} : { [field]: [text] } },
+    form: { of, values, problems: field === undefined ? noProblems : { [field]: [text] } },
     banner: field === undefined ? { kind: "problem", text } : null,
     status: 409,
   };
+}
+
+function fieldOf(pointer: string, { everything, fields }: Beside): string | null {
+  if (everything !== undefined) return everything;
+  if (typeof fields === "function") return fields(pointer);
+  return fields?.find((name) => pointer.split("/").includes(name)) ?? null;
 }

@@ -1,20 +1,18 @@
+import { operations } from "@kule/contract/generated/operations";
 import { type CalledOperation, operationCall, referenceAddress } from "../api-operation.ts";
 import { CopyButton } from "./parts.tsx";
 import type { View } from "./view.ts";
 
-/**
- * What a form or an act is as a call to the API: folded away beside it, to be copied, with the way to the reference.
- *
- * @param id unique in the page
- */
-export function ApiCall(
-  props: CalledOperation & {
-    readonly view: View;
-    readonly id: string;
-    /** What the call does, where it does not stand beside the form that does it. */
-    readonly label?: string;
-  },
-) {
+type Props = CalledOperation & {
+  readonly view: View;
+  /** Unique in the page. */
+  readonly id: string;
+  /** What the call does, where it does not stand beside the form that does it. */
+  readonly label?: string;
+};
+
+/** What a form is as a call to the API: folded away beside it, to be copied, with the way to the reference. */
+export function ApiCall(props: Props) {
   const { view, id, operation, label } = props;
   const { apiCall } = view.messages;
   return (
@@ -33,5 +31,28 @@ export function ApiCall(
         <CopyButton view={view} source={id} />
       </div>
     </details>
+  );
+}
+
+/** Everything that a page does as calls, one for each of its acts, with the page's own values. */
+export function ApiCalls({
+  view,
+  calls,
+}: {
+  readonly view: View;
+  readonly calls: readonly CalledOperation[];
+}) {
+  const { apiCall, actions } = view.messages;
+  return (
+    <section class="panel calls" aria-labelledby="calls-title">
+      <div class="panel-head">
+        <h2 id="calls-title">{apiCall.acts}</h2>
+      </div>
+      {calls.map((called) => {
+        const { audit } = operations[called.operation];
+        const label = audit === null ? apiCall.read : actions[audit];
+        return <ApiCall {...called} view={view} id={`call-${called.operation}`} label={label} />;
+      })}
+    </section>
   );
 }

@@ -1,5 +1,5 @@
-import { Problem } from "../../layout/fields.tsx";
-import type { View } from "../../layout/view.ts";
+import { Problem } from "./fields.tsx";
+import type { View } from "./view.ts";
 
 /** Where the name is typed before something is lost. With a script the button beside waits for it. */
 export function ConfirmName(props: {

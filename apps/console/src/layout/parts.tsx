@@ -85,29 +85,6 @@ export function CopyButton({ view, source }: { readonly view: View; readonly sou
   );
 }
 
-/** A command or call in full, to be read and copied. */
-export function CallExample(props: {
-  readonly view: View;
-  readonly id: string;
-  readonly call: string;
-  readonly open?: boolean;
-}) {
-  const { messages } = props.view;
-  return (
-    <details class="call" open={props.open}>
-      <summary>{messages.common.asCall}</summary>
-      <p class="hint">{messages.common.asCallHint}</p>
-      <div class="call-text">
-        {/* Long calls scroll sideways, which the keyboard must be able to do too. */}
-        <pre tabindex={0}>
-          <code id={props.id}>{props.call}</code>
-        </pre>
-        <CopyButton view={props.view} source={props.id} />
-      </div>
-    </details>
-  );
-}
-
 /** What stands where a list would be. */
 export function EmptyState(props: {
   readonly title: string;

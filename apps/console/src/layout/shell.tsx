@@ -44,7 +44,9 @@ type Props = {
 
 /** A signed-in page: the rail with the products, the account, and the content. */
 export function Shell({ view, title, section, children }: Props) {
-  const { messages } = view;
+  const { messages, session } = view;
+  // Whoever acts in no organisation has nothing to find and nothing going on.
+  const isSomewhere = session !== null && session.organisation !== null;
   return (
     <Document view={view} title={title} class="with-rail">
       <a class="skip-link" href="#content">
@@ -56,7 +58,7 @@ export function Shell({ view, title, section, children }: Props) {
             <Mark />
             <span>{messages.product}</span>
           </a>
-          {view.session === null || view.session.organisation === null ? null : (
+          {isSomewhere ? (
             <a class="palette-link" href="/search" data-palette="" aria-keyshortcuts="Control+K Meta+K">
               <Icon name="search" size={18} />
               <span class="visually-hidden">{messages.common.search}</span>
@@ -64,12 +66,12 @@ export function Shell({ view, title, section, children }: Props) {
                 <kbd>Ctrl K</kbd>
               </span>
             </a>
-          )}
+          ) : null}
         </div>
         <OrganisationMenu view={view} isHere={section === "organisation"} />
         <nav class="sections" aria-label={messages.navigation.label}>
           {sections
-            .filter(({ operators }) => operators !== true || view.session?.operator === true)
+            .filter(({ operators }) => operators !== true || session?.operator === true)
             .map(({ id, path, icon }) => (
               <a href={path} aria-current={section === id ? "page" : undefined}>
                 <Icon name={icon} />
@@ -78,9 +80,7 @@ export function Shell({ view, title, section, children }: Props) {
             ))}
         </nav>
         <div class="rail-foot">
-          {view.session === null || view.session.organisation === null ? null : (
-            <section id="activity" aria-label={messages.activity.title} />
-          )}
+          {isSomewhere ? <section id="activity" aria-label={messages.activity.title} /> : null}
           <Account view={view} />
         </div>
       </header>
@@ -92,7 +92,7 @@ export function Shell({ view, title, section, children }: Props) {
         {children}
       </main>
       <aside id="toasts" aria-label={messages.activity.ended} />
-      {view.session === null ? null : <Dialogs view={view} session={view.session} />}
+      {session === null ? null : <Dialogs view={view} session={session} />}
     </Document>
   );
 }

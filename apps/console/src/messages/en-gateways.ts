@@ -12,7 +12,6 @@ export const gatewaysEn = {
     noNetworks: "Every network here has a gateway.",
     createTitle: (network: string) => `Gateway for ${network}`,
     create: "Create gateway",
-    description: "Description",
     address: "Public address",
     anyAddress: "a new one",
     addressHint:
@@ -31,8 +30,6 @@ export const gatewaysEn = {
     error: "The region's edge could not be told. What it had before is in force.",
     job: "what is happening",
     overview: "Gateway",
-    rename: "Change name and description",
-    save: "Save",
     served: {
       title: "Served subnets",
       none: "It serves no subnet: nothing goes out by it.",

@@ -448,8 +448,6 @@ export const operatorEn = {
     exactly: "Or exactly these",
     exactlyHint: "One a line. Leave the number empty then.",
     settings: "Name and description",
-    description: "Description",
-    save: "Save",
     delete: "Delete the pool",
     deleteLead: "The pool and its ranges go. Nothing of it can be allocated or taken.",
     deleteConfirm: (name: string) => `Type ${name} to confirm`,

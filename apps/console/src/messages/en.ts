@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { accountEn } from "./en-account.ts";
+import { actionsEn } from "./en-actions.ts";
 import { auditEn } from "./en-audit.ts";
 import { gatewaysEn } from "./en-gateways.ts";
 import { membersEn } from "./en-members.ts";
@@ -22,6 +23,7 @@ export const en = {
   ...tokensEn,
   ...searchEn,
   ...auditEn,
+  actions: actionsEn,
   ...selectionEn,
   ...accountEn,
   product: "Kule",
@@ -54,6 +56,9 @@ export const en = {
     cancel: "Cancel",
     created: "Created",
     name: "Name",
+    description: "Description",
+    changeSettings: "Change name and description",
+    save: "Save",
     region: "Region",
     status: "Status",
     none: "None",
@@ -70,8 +75,6 @@ export const en = {
     optional: "optional",
     problems: (count: number) => `${count} ${count === 1 ? "field needs" : "fields need"} another look`,
     notAllowed: (permission: string) => `Your role does not include ${permission}.`,
-    asCall: "As an API call",
-    asCallHint: "Everything here is one call to the same API. Put your token in $TOKEN.",
   },
   inventory: {
     title: "As seen in the region",
@@ -602,7 +605,6 @@ export const en = {
     emptyHint: "The first server makes one by itself. Make one here to choose its addresses.",
     cidr: "Address range",
     cidrHint: "Left empty, the next free range is taken.",
-    description: "Description",
     subnets: "Subnets",
     usage: "Addresses in use",
     usageOf: (used: string, total: string) => `${used} of ${total}`,

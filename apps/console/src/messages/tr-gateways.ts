@@ -13,7 +13,6 @@ export const gatewaysTr = {
     noNetworks: "Buradaki her ağın geçidi var.",
     createTitle: (network: string) => `${network} için ağ geçidi`,
     create: "Ağ geçidi oluştur",
-    description: "Açıklama",
     address: "Genel adres",
     anyAddress: "yeni bir adres",
     addressHint:
@@ -32,8 +31,6 @@ export const gatewaysTr = {
     error: "Bölgenin yönlendiricisine bildirilemedi. Önceki durum yürürlükte.",
     job: "ne oluyor",
     overview: "Ağ geçidi",
-    rename: "Adını ve açıklamasını değiştir",
-    save: "Kaydet",
     served: {
       title: "Hizmet verilen alt ağlar",
       none: "Hiçbir alt ağa hizmet vermiyor: buradan hiçbir şey çıkmaz.",

@@ -11,7 +11,6 @@ export const networkingTr = {
     emptyHint:
       "Duvarı olmayan sunucu kendisine ulaşan her şeyi içeri alır. Bir tane oluşturun, kural ekleyin, bağlayın.",
     create: "Güvenlik duvarı oluştur",
-    description: "Açıklama",
     start: "Başlangıçta",
     starts: {
       empty: "Kural yok: hiçbir şey içeri girmez",
@@ -26,8 +25,6 @@ export const networkingTr = {
     attachedToNothing: "hiçbir yer",
     serverCount: (count: number) => `${count} sunucu`,
     edit: "Kuralları düzenle",
-    rename: "Adını ve açıklamasını değiştir",
-    save: "Kaydet",
     incoming: "İçeri girenler",
     outgoing: "Dışarı çıkanlar",
     noRules: "Kural yok",
@@ -269,8 +266,6 @@ export const networkingTr = {
     subnets: "Alt ağlar",
     publicAddress: "Genel adres",
     privateAddress: "Adres",
-    rename: "Adını ve açıklamasını değiştir",
-    save: "Kaydet",
     dns: "Ad sunucuları",
     dnsHint: "En çok üç IPv4 adresi. Bundan sonra kurulan sunucular alır.",
     noDns: "bölgeninkiler",

@@ -447,8 +447,6 @@ export const operatorTr = {
     exactly: "Ya da tam olarak şunlar",
     exactlyHint: "Her satıra bir tane. Bu durumda sayıyı boş bırakın.",
     settings: "Ad ve açıklama",
-    description: "Açıklama",
-    save: "Kaydet",
     delete: "Havuzu sil",
     deleteLead: "Havuz ve aralıkları gider. Ondan artık bir şey ayrılamaz, alınamaz.",
     deleteConfirm: (name: string) => `Onaylamak için ${name} yazın`,

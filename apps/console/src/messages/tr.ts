@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Messages } from "./messages.ts";
 import { accountTr } from "./tr-account.ts";
+import { actionsTr } from "./tr-actions.ts";
 import { auditTr } from "./tr-audit.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { membersTr } from "./tr-members.ts";
@@ -39,6 +40,7 @@ export const tr = {
   ...tokensTr,
   ...searchTr,
   ...auditTr,
+  actions: actionsTr,
   ...selectionTr,
   ...accountTr,
   product: "Kule",
@@ -65,6 +67,9 @@ export const tr = {
     cancel: "Vazgeç",
     created: "Oluşturulma",
     name: "Ad",
+    description: "Açıklama",
+    changeSettings: "Adını ve açıklamasını değiştir",
+    save: "Kaydet",
     region: "Bölge",
     status: "Durum",
     none: "Yok",
@@ -80,8 +85,6 @@ export const tr = {
     optional: "isteğe bağlı",
     problems: (count: number) => `${count} alan yeniden gözden geçirilmeli`,
     notAllowed: (permission: string) => `Rolünüz ${permission} iznini içermiyor.`,
-    asCall: "API çağrısı olarak",
-    asCallHint: "Buradaki her şey aynı API'ye tek bir çağrıdır. Belirtecinizi $TOKEN içine koyun.",
   },
   inventory: {
     title: "Bölgede görüldüğü hâliyle",
@@ -607,7 +610,6 @@ export const tr = {
     emptyHint: "İlk sunucu kendiliğinden bir ağ oluşturur. Adreslerini seçmek için burada oluşturun.",
     cidr: "Adres aralığı",
     cidrHint: "Boş bırakılırsa sıradaki boş aralık alınır.",
-    description: "Açıklama",
     subnets: "Alt ağlar",
     usage: "Kullanılan adresler",
     usageOf: (used: string, total: string) => `${total} adresten ${used}`,

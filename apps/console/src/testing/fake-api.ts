@@ -5,6 +5,7 @@ import type { OperationId, Schemas } from "@kule/contract/schemas";
 import { validateBody } from "@kule/contract/validate";
 import { responseDefect } from "@kule/contract/validate-response";
 import { type Context, Hono } from "hono";
+import { registerAccount } from "./fake-account.ts";
 import { FakeState } from "./fake-state.ts";
 
 /** A stand-in for the API: real HTTP, real state, every answer checked against the contract. */
@@ -136,6 +137,7 @@ export async function startFakeApi(): Promise<FakeApi> {
   }
 
   registerIdentity(operation, state);
+  registerAccount(operation, state);
   const { registerProducts } = await import("./fake-products.ts");
   registerProducts(operation, state, app, calls);
 

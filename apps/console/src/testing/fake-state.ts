@@ -155,6 +155,8 @@ export class FakeState {
     readonly organisation: Schemas["OrganisationRef"];
     readonly role: Schemas["Role"];
   }[] = [];
+  /** Whether people have an authenticator app and a passkey. */
+  hasTwoFactor = false;
   readonly tokens: Schemas["Token"][] = [];
   readonly audit: Schemas["AuditEntry"][] = [];
   readonly sessions = new Map<string, FakeUser>();

@@ -2,7 +2,9 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Banner, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
+import { AccountCalls } from "./account-calls.tsx";
 import { PasskeysPanel } from "./passkeys-panel.tsx";
 import { PasswordPanel } from "./password-panel.tsx";
 import { SessionsPanel } from "./sessions-panel.tsx";
@@ -30,6 +32,7 @@ export function AccountPage(props: AccountPageProps) {
       <PasskeysPanel {...props} />
       <SessionsPanel {...props} />
       <PasswordPanel {...props} />
+      <AccountCalls {...props} />
     </Shell>
   );
 }

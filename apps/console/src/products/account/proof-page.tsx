@@ -1,10 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
 import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { PasskeyForm } from "../../layout/passkey-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
 
 /** Asks again who it is: for a code where there is an app, otherwise for the password. */
 export function ProofPage(props: {
@@ -33,6 +34,12 @@ export function ProofPage(props: {
         </section>
       )}
       {by === null ? null : <TypedProof {...props} by={by} />}
+      <ApiCall
+        view={view}
+        id="proof-call"
+        operation="proveIdentity"
+        body={{ password: "correct horse battery staple" }}
+      />
     </Shell>
   );
 }

@@ -1,9 +1,11 @@
 import { Hono } from "hono";
 import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
-import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey } from "../../posted-form.ts";
-import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { AccountPage } from "./account-page.tsx";
 import { passkeyRoutes } from "./passkey-routes.tsx";
 import { twoFactorRoutes } from "./two-factor-routes.tsx";
@@ -20,8 +22,7 @@ export function accountRoutes(): Hono<ConsoleEnv> {
     const refusal = context.req.query("refused") ?? "";
     if (Object.hasOwn(account.refusals, refusal))
       return showAccount(context, { banner: { kind: "problem", text: account.refusals[refusal] ?? "" } });
-    const notice = noticeOf(context, account.notices);
-    return showAccount(context, { banner: notice === null ? null : { kind: "notice", text: notice } });
+    return showAccount(context, { banner: noticeBanner(context, account.notices) });
   });
 
   routes.post("/account/password", async (context) => {
@@ -62,9 +63,8 @@ export function accountRoutes(): Hono<ConsoleEnv> {
         },
       }),
     );
-    // One that has ended meanwhile is what was wanted.
-    const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
-    if (outcome.kind !== "done" && !isGone) return showRefused(context, outcome, "sessions", []);
+    const ended = orGone(outcome);
+    if (ended.kind !== "done") return showRefused(context, ended, "sessions", []);
     return context.redirect(`${accountPath}?notice=session-ended`, 303);
   });
 

@@ -1,13 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
-import { CallExample, FormSeal, When } from "../../layout/parts.tsx";
+import { FormSeal, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import type { AccountPageProps } from "./account-page.tsx";
 import { deviceOf } from "./device.ts";
 
 /** Where the person is signed in, each with an end. */
 export function SessionsPanel({ view, sessions, idempotencyKey }: AccountPageProps) {
-  const { messages, apiUrl } = view;
+  const { messages } = view;
   const text = messages.account;
   return (
     <section class="panel" id="sessions" aria-labelledby="sessions-title">
@@ -48,11 +47,6 @@ export function SessionsPanel({ view, sessions, idempotencyKey }: AccountPagePro
         </tbody>
       </table>
       {sessions.length < 2 ? <p class="hint">{text.onlyHere}</p> : null}
-      <CallExample
-        view={view}
-        id="sessions-call"
-        call={apiCall({ apiUrl, method: "GET", path: "/me/sessions" })}
-      />
     </section>
   );
 }

@@ -1,4 +1,5 @@
 import { raw } from "hono/html";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
 import { Copyable, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -52,6 +53,7 @@ export function SetUpPage(props: {
           </form>
         </div>
       </section>
+      <ApiCall view={view} id="confirm-call" operation="confirmTotp" body={{ code: "492039" }} />
     </Shell>
   );
 }

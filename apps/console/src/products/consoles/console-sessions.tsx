@@ -1,8 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ActButton } from "../../layout/act-button.tsx";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
-import { ActButton } from "../servers/act-button.tsx";
 
 type Session = Schemas["ConsoleSession"];
 

@@ -1,9 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ActButton } from "../../layout/act-button.tsx";
 import { Problem } from "../../layout/fields.tsx";
 import { FormSeal, Status, type Tone } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { refusedForm } from "../../refused-form.ts";
-import { ActButton } from "../servers/act-button.tsx";
 import { type Places, subnetName } from "./places.ts";
 import type { FirewallPageProps } from "./show-page.tsx";
 

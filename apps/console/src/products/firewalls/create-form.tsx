@@ -1,6 +1,6 @@
-import { apiCall } from "../../api-call.ts";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
-import { CallExample, FormSeal } from "../../layout/parts.tsx";
+import { FormSeal } from "../../layout/parts.tsx";
 import type { FirewallsPageProps } from "./list-page.tsx";
 
 export const startingRules = {
@@ -56,7 +56,7 @@ export function CreateFirewall({ view, regions, form, idempotencyKey }: Firewall
         <TextField
           view={view}
           name="description"
-          label={text.description}
+          label={messages.common.description}
           value={form?.values.description ?? ""}
           problems={problems}
           optional
@@ -66,15 +66,11 @@ export function CreateFirewall({ view, regions, form, idempotencyKey }: Firewall
           {text.create}
         </button>
       </form>
-      <CallExample
+      <ApiCall
         view={view}
         id="create-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "POST",
-          path: "/firewalls",
-          body: { name: "web", region: regions[0]?.slug ?? "ist1", rules: startingRules.web },
-        })}
+        operation="createFirewall"
+        body={{ name: "web", region: regions[0]?.slug ?? "ist1", rules: startingRules.web }}
       />
     </section>
   );

@@ -1,26 +1,25 @@
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
-import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { attempt, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { noProblems } from "../../layout/fields.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
-import { fieldProblems } from "../../problem-messages.ts";
-import { type Beside, type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { nothingAsked, questionBody, questionField, readQuestion } from "../networks/reach-form.tsx";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { answerQuestion } from "../networks/reach-question.ts";
 import { type Start, startingRules } from "./create-form.tsx";
 import { FirewallsPage } from "./list-page.tsx";
 import { readPlaces } from "./places.ts";
 import { ruleRoutes } from "./rule-routes.tsx";
 import { FirewallPage } from "./show-page.tsx";
-import type { TestAnswer } from "./test-panel.tsx";
 
 const createFields = ["name", "region", "start", "description"] as const;
 
 export function firewallRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/firewalls", (context) => showList(context, noticeBanner(context), null, 200));
+  routes.get("/firewalls", (context) => showList(context, banner(context), null, 200));
 
   routes.post("/firewalls", async (context) => {
     const values = postedValues(context, createFields);
@@ -47,7 +46,7 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
 
   ruleRoutes(routes);
 
-  routes.get("/firewalls/:id", (context) => showFirewall(context, noticeBanner(context), null, 200));
+  routes.get("/firewalls/:id", (context) => showFirewall(context, banner(context), null, 200));
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get("/firewalls/:id/*", (context) => context.redirect(`/firewalls/${context.req.param("id")}`, 303));
 
@@ -56,9 +55,15 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
     const outcome = await attempt(
       context.get("api").PATCH("/firewalls/{firewall_id}", { ...options(context), body: values }),
     );
-    return answer(context, outcome, "changed", "settings", values, {
-      fields: ["name", "description"],
-      conflicts: { name_taken: "name" },
+    return answer(context, {
+      outcome,
+      notice: "changed",
+      of: "settings",
+      values,
+      beside: {
+        fields: ["name", "description"],
+        conflicts: { name_taken: "name" },
+      },
     });
   });
 
@@ -70,7 +75,13 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
         body: targetOf(values),
       }),
     );
-    return answer(context, outcome, "attached", "attach", values, { everything: "target" });
+    return answer(context, {
+      outcome,
+      notice: "attached",
+      of: "attach",
+      values,
+      beside: { everything: "target" },
+    });
   });
 
   routes.post("/firewalls/:id/detach", async (context) => {
@@ -81,10 +92,7 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
         params: { ...params, path: { ...params.path, firewall_attachment_id: id } },
       }),
     );
-    // Somebody else was faster: what was wanted is true.
-    const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
-    if (isGone) return context.redirect(`/firewalls/${context.req.param("id")}?notice=detached`, 303);
-    return answer(context, outcome, "detached", "detach", {}, {});
+    return answer(context, { outcome: orGone(outcome), notice: "detached", of: "detach" });
   });
 
   routes.post("/firewalls/:id/apply", async (context) => {
@@ -92,7 +100,7 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
       context.get("api").POST("/firewalls/{firewall_id}/apply", options(context)),
     );
     const notice = outcome.kind === "done" && outcome.data.job === null ? "appliedNone" : "applied";
-    return answer(context, outcome, notice, "apply", {}, {});
+    return answer(context, { outcome, notice, of: "apply" });
   });
 
   routes.post("/firewalls/:id/delete", async (context) => {
@@ -106,7 +114,13 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
     }
     const outcome = await attempt(api.DELETE("/firewalls/{firewall_id}", { params }));
     if (outcome.kind === "done") return context.redirect("/firewalls?notice=deleted", 303);
-    return answer(context, outcome, "deleted", "delete", values, { everything: "confirm_name" });
+    return answer(context, {
+      outcome,
+      notice: "deleted",
+      of: "delete",
+      values,
+      beside: { everything: "confirm_name" },
+    });
   });
 
   return routes;
@@ -127,24 +141,10 @@ function options(context: ConsoleContext) {
   };
 }
 
-function noticeBanner(context: ConsoleContext): PageBanner {
-  const text = noticeOf(context, context.get("view").messages.firewalls.notices);
-  return text === null ? null : { kind: "notice", text };
-}
+const banner = (context: ConsoleContext) =>
+  noticeBanner(context, context.get("view").messages.firewalls.notices);
 
-function answer(
-  context: ConsoleContext,
-  outcome: Outcome<unknown>,
-  notice: string,
-  of: string,
-  values: Readonly<Record<string, string>>,
-  beside: Beside,
-) {
-  if (outcome.kind === "done")
-    return context.redirect(`/firewalls/${context.req.param("id")}?notice=${notice}`, 303);
-  const { form, banner, status } = refuseForm(context, outcome, of, values, beside);
-  return showFirewall(context, banner, form, status);
-}
+const answer = answersOf((context) => `/firewalls/${context.req.param("id")}`, showFirewall);
 
 async function showList(
   context: ConsoleContext,
@@ -193,7 +193,7 @@ async function showFirewall(
   const firewall = await read(api.GET("/firewalls/{firewall_id}", { params: { path } }));
   const [places, asked] = await Promise.all([
     readPlaces(context, firewall.region),
-    askFirewall(context, firewall.id),
+    answerQuestion(context, (body) => api.POST("/firewalls/{firewall_id}/test", { params: { path }, body })),
   ]);
   return context.html(
     renderPage(
@@ -209,21 +209,4 @@ async function showFirewall(
     ),
     status,
   );
-}
-
-/** The answer to the question in the page's address. */
-async function askFirewall(context: ConsoleContext, id: string): Promise<TestAnswer> {
-  const values = readQuestion((name) => context.req.query(name));
-  if (values === null) return { ...nothingAsked, verdict: null };
-  const outcome = await attempt(
-    context.get("api").POST("/firewalls/{firewall_id}/test", {
-      params: { path: { firewall_id: id } },
-      body: questionBody(values),
-    }),
-  );
-  if (outcome.kind === "done") return { values, problems: noProblems, verdict: outcome.data };
-  const problem = conflictOf(outcome);
-  const { fields, rest } = fieldProblems(problem, context.get("view").messages, questionField);
-  const problems = rest.length === 0 ? fields : { ...fields, to: [...(fields.to ?? []), ...rest] };
-  return { values, problems, verdict: null };
 }

@@ -3,8 +3,8 @@ import { attempt, conflictOf, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noProblems } from "../../layout/fields.tsx";
+import { postedKey } from "../../posted-form.ts";
 import { fieldProblems, problemText, sentence } from "../../problem-messages.ts";
-import { requestKey } from "../servers/request-options.ts";
 import { readPlaces } from "./places.ts";
 import { applyIntent, type DraftRule, draftField, draftOf, readDraft, rulesBody } from "./rule-draft.ts";
 import { RulesPage, type RulesPageProps } from "./rules-page.tsx";
@@ -39,7 +39,7 @@ export function ruleRoutes(routes: Hono<ConsoleEnv>): void {
       context.get("api").PUT("/firewalls/{firewall_id}/rules", {
         params: {
           path: { firewall_id: id },
-          header: { "Idempotency-Key": requestKey(form), "If-Match": `"g${generation}"` },
+          header: { "Idempotency-Key": postedKey(context), "If-Match": `"g${generation}"` },
         },
         body: rulesBody(rules),
       }),

@@ -1,13 +1,14 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import type { FieldProblems } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
 import { DraftButton } from "./draft-button.tsx";
 import type { Places } from "./places.ts";
-import { type DraftRule, maxRules } from "./rule-draft.ts";
+import { type DraftRule, maxRules, rulesBody } from "./rule-draft.ts";
 import { RuleFields } from "./rule-fields.tsx";
 import { PlatformRules } from "./rule-table.tsx";
 
@@ -102,6 +103,13 @@ export function RulesPage(props: RulesPageProps) {
         </div>
       </form>
       <PlatformRules view={view} rules={firewall.platform_rules} />
+      <ApiCall
+        view={view}
+        id="rules-call"
+        operation="setFirewallRules"
+        path={{ firewall_id: firewall.id }}
+        body={rulesBody(rules)}
+      />
     </Shell>
   );
 }

@@ -1,16 +1,17 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
-import { noProblems, TextField } from "../../layout/fields.tsx";
+import { ActButton } from "../../layout/act-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { Banner, CallExample, Copyable, FormSeal, PageHead, When } from "../../layout/parts.tsx";
+import { Banner, Copyable, PageHead, When } from "../../layout/parts.tsx";
+import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
 import { AuditLink } from "../audit/audit-link.tsx";
-import { ActButton } from "../servers/act-button.tsx";
 import { Attachments } from "./attachments.tsx";
 import { DeleteFirewall } from "./delete-firewall.tsx";
+import { FirewallCalls } from "./firewall-calls.tsx";
 import type { Places } from "./places.ts";
 import { PlatformRules, RuleTable } from "./rule-table.tsx";
 import { type TestAnswer, TestPanel } from "./test-panel.tsx";
@@ -77,21 +78,15 @@ export function FirewallPage(props: FirewallPageProps) {
       </div>
       <DeleteFirewall {...props} />
       <AuditLink view={view} resource={firewall.id} />
-      <CallExample
-        view={view}
-        id="firewall-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/firewalls/${firewall.id}` })}
-      />
+      <FirewallCalls {...props} />
     </Shell>
   );
 }
 
 function Facts(props: FirewallPageProps & { readonly why: string | null }) {
-  const { view, firewall, why, idempotencyKey } = props;
+  const { view, firewall, why } = props;
   const { messages } = view;
-  const text = messages.firewalls;
-  const form = refusedForm(props.form, "settings");
-  const problems = form?.problems ?? noProblems;
+  const _text = messages.firewalls;
   return (
     <section class="panel" aria-labelledby="facts-title">
       <div class="panel-head">
@@ -115,35 +110,14 @@ function Facts(props: FirewallPageProps & { readonly why: string | null }) {
           </dd>
         </div>
       </dl>
-      <details class="add-inline" id="settings" open={form !== null}>
-        <summary>
-          <Icon name="pencil" size={15} />
-          {text.rename}
-        </summary>
-        <form class="form" method="post" action={`/firewalls/${firewall.id}/settings`}>
-          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
-          <TextField
-            view={view}
-            name="name"
-            label={messages.common.name}
-            value={form?.values.name ?? firewall.name}
-            problems={problems}
-            required
-            mono
-            maxlength={63}
-          />
-          <TextField
-            view={view}
-            name="description"
-            label={text.description}
-            value={form?.values.description ?? firewall.description}
-            problems={problems}
-            optional
-            maxlength={500}
-          />
-          <ActButton why={why}>{text.save}</ActButton>
-        </form>
-      </details>
+      <SettingsForm
+        view={view}
+        page={`/firewalls/${firewall.id}`}
+        resource={firewall}
+        why={why}
+        form={props.form}
+        idempotencyKey={props.idempotencyKey}
+      />
     </section>
   );
 }

@@ -1,7 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import type { View } from "../../layout/view.ts";
-import { type Question, questionText, ReachForm } from "../networks/reach-form.tsx";
+import { questionText, ReachForm } from "../networks/reach-form.tsx";
+import type { Question } from "../networks/reach-question.ts";
 import { type Places, ruleText } from "./places.ts";
 
 export type TestAnswer = Question & { readonly verdict: Schemas["FirewallVerdict"] | null };

@@ -1,10 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, SelectField, TextField } from "../../layout/fields.tsx";
-import { Banner, CallExample, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { inAddressOrder } from "../networks/subnet-order.ts";
 
 export type CreateGatewayPageProps = {
@@ -80,7 +81,7 @@ export function CreateGatewayPage(props: CreateGatewayPageProps) {
           <TextField
             view={view}
             name="description"
-            label={text.description}
+            label={messages.common.description}
             value={form?.values.description ?? ""}
             problems={problems}
             optional
@@ -90,15 +91,11 @@ export function CreateGatewayPage(props: CreateGatewayPageProps) {
             {text.create}
           </button>
         </form>
-        <CallExample
+        <ApiCall
           view={view}
           id="create-call"
-          call={apiCall({
-            apiUrl: view.apiUrl,
-            method: "POST",
-            path: "/gateways",
-            body: { name: "out", network_id: network.id, subnet_ids: chosen },
-          })}
+          operation="createGateway"
+          body={{ name: "out", network_id: network.id, subnet_ids: chosen }}
         />
       </section>
     </Shell>

@@ -2,8 +2,9 @@ import type { Hono } from "hono";
 import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import type { PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
-import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { CreateGatewayPage } from "./create-page.tsx";
 
 const fields = ["network_id", "name", "public_ip", "description"] as const;

@@ -3,7 +3,7 @@ import { Icon } from "../../layout/icons.tsx";
 import { Banner, EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
 import { may } from "../../session.ts";
 import { gatewayTones } from "./gateway-status.ts";
 

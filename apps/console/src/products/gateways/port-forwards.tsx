@@ -1,8 +1,8 @@
+import { ActButton } from "../../layout/act-button.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
-import { ActButton } from "../servers/act-button.tsx";
 import { forwardTones } from "./gateway-status.ts";
 import type { GatewayPageProps } from "./show-page.tsx";
 import { whyNot } from "./why-not.ts";

@@ -1,9 +1,11 @@
 import { Hono } from "hono";
-import { attempt, type Outcome, read } from "../../api.ts";
-import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { attempt, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
-import { type Beside, type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { createGatewayRoutes } from "./create-routes.tsx";
 import { GatewaysPage } from "./list-page.tsx";
 import { GatewayPage } from "./show-page.tsx";
@@ -13,10 +15,10 @@ const forwardFields = ["protocol", "listen_port", "server_id", "target_port", "d
 export function gatewayRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/gateways", (context) => showList(context, noticeBanner(context)));
+  routes.get("/gateways", (context) => showList(context, banner(context)));
   createGatewayRoutes(routes);
 
-  routes.get("/gateways/:id", (context) => showGateway(context, noticeBanner(context), null, 200));
+  routes.get("/gateways/:id", (context) => showGateway(context, banner(context), null, 200));
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get("/gateways/:id/*", (context) => context.redirect(`/gateways/${context.req.param("id")}`, 303));
 
@@ -25,9 +27,15 @@ export function gatewayRoutes(): Hono<ConsoleEnv> {
     const outcome = await attempt(
       context.get("api").PATCH("/gateways/{gateway_id}", { ...options(context), body: values }),
     );
-    return answer(context, outcome, "changed", "settings", values, {
-      fields: ["name", "description"],
-      conflicts: { name_taken: "name" },
+    return answer(context, {
+      outcome,
+      notice: "changed",
+      of: "settings",
+      values,
+      beside: {
+        fields: ["name", "description"],
+        conflicts: { name_taken: "name" },
+      },
     });
   });
 
@@ -36,7 +44,7 @@ export function gatewayRoutes(): Hono<ConsoleEnv> {
     const outcome = await attempt(
       context.get("api").POST("/gateways/{gateway_id}/subnets", { ...options(context), body: values }),
     );
-    return answer(context, outcome, "served", "serve", values, {});
+    return answer(context, { outcome, notice: "served", of: "serve", values });
   });
 
   routes.post("/gateways/:id/unserve", async (context) => {
@@ -47,7 +55,7 @@ export function gatewayRoutes(): Hono<ConsoleEnv> {
         params: { ...params, path: { ...params.path, subnet_id } },
       }),
     );
-    return answer(context, outcome, "unserved", "unserve", {}, {});
+    return answer(context, { outcome: orGone(outcome), notice: "unserved", of: "unserve" });
   });
 
   routes.post("/gateways/:id/forward", async (context) => {
@@ -65,9 +73,15 @@ export function gatewayRoutes(): Hono<ConsoleEnv> {
         },
       }),
     );
-    return answer(context, outcome, "forwarded", "forward", values, {
-      fields: forwardFields,
-      conflicts: { port_in_use: "listen_port", subnet_no_egress: "server_id" },
+    return answer(context, {
+      outcome,
+      notice: "forwarded",
+      of: "forward",
+      values,
+      beside: {
+        fields: forwardFields,
+        conflicts: { port_in_use: "listen_port", subnet_no_egress: "server_id" },
+      },
     });
   });
 
@@ -79,7 +93,7 @@ export function gatewayRoutes(): Hono<ConsoleEnv> {
         params: { ...params, path: { ...params.path, port_forward_id } },
       }),
     );
-    return answer(context, outcome, "unforwarded", "unforward", {}, {});
+    return answer(context, { outcome: orGone(outcome), notice: "unforwarded", of: "unforward" });
   });
 
   routes.post("/gateways/:id/delete", async (context) => {
@@ -92,7 +106,13 @@ export function gatewayRoutes(): Hono<ConsoleEnv> {
       return showGateway(context, null, { of: "delete", values, problems }, 422);
     }
     const outcome = await attempt(api.DELETE("/gateways/{gateway_id}", { params }));
-    return answer(context, outcome, "deleting", "delete", values, { everything: "confirm_name" });
+    return answer(context, {
+      outcome,
+      notice: "deleting",
+      of: "delete",
+      values,
+      beside: { everything: "confirm_name" },
+    });
   });
 
   return routes;
@@ -107,28 +127,10 @@ function options(context: ConsoleContext) {
   };
 }
 
-function noticeBanner(context: ConsoleContext): PageBanner {
-  const text = noticeOf(context, context.get("view").messages.gateways.notices);
-  return text === null ? null : { kind: "notice", text };
-}
+const banner = (context: ConsoleContext) =>
+  noticeBanner(context, context.get("view").messages.gateways.notices);
 
-function answer(
-  context: ConsoleContext,
-  outcome: Outcome<unknown>,
-  notice: string,
-  of: string,
-  values: Readonly<Record<string, string>>,
-  beside: Beside,
-) {
-  if (outcome.kind === "done")
-    return context.redirect(`/gateways/${context.req.param("id")}?notice=${notice}`, 303);
-  // It went, or was taken off, while the page was looked at: that is what was wanted.
-  const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
-  if (isGone && (of === "unserve" || of === "unforward"))
-    return context.redirect(`/gateways/${context.req.param("id")}?notice=${notice}`, 303);
-  const { form, banner, status } = refuseForm(context, outcome, of, values, beside);
-  return showGateway(context, banner, form, status);
-}
+const answer = answersOf((context) => `/gateways/${context.req.param("id")}`, showGateway);
 
 async function showList(context: ConsoleContext, banner: PageBanner) {
   const api = context.get("api");

@@ -1,5 +1,5 @@
+import { ActButton } from "../../layout/act-button.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
-import { ActButton } from "../servers/act-button.tsx";
 import { servedTones } from "./gateway-status.ts";
 import type { GatewayPageProps } from "./show-page.tsx";
 import { whyNot } from "./why-not.ts";

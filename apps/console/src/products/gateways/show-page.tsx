@@ -1,14 +1,14 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
-import { noProblems, TextField } from "../../layout/fields.tsx";
-import { Icon } from "../../layout/icons.tsx";
-import { Banner, CallExample, Copyable, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { ActButton } from "../../layout/act-button.tsx";
+import { ConfirmName } from "../../layout/confirm-name.tsx";
+import { Banner, Copyable, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import { type RefusedForm, refusedForm } from "../../refused-form.ts";
 import { AuditLink } from "../audit/audit-link.tsx";
-import { ActButton } from "../servers/act-button.tsx";
-import { ConfirmName } from "../servers/confirm-name.tsx";
+import { GatewayCalls } from "./gateway-calls.tsx";
 import { gatewayTones } from "./gateway-status.ts";
 import { PortForwards } from "./port-forwards.tsx";
 import { ServedSubnets } from "./served-subnets.tsx";
@@ -87,63 +87,22 @@ export function GatewayPage(props: GatewayPageProps) {
               </dd>
             </div>
           </dl>
-          <Settings {...props} />
+          <SettingsForm
+            view={view}
+            page={`/gateways/${gateway.id}`}
+            resource={gateway}
+            why={whyNot(props, null)}
+            form={props.form}
+            idempotencyKey={props.idempotencyKey}
+          />
         </section>
         <ServedSubnets {...props} />
         <PortForwards {...props} />
         <DeleteGateway {...props} />
       </div>
       <AuditLink view={view} resource={gateway.id} />
-      <CallExample
-        view={view}
-        id="gateway-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/gateways/${gateway.id}` })}
-      />
+      <GatewayCalls {...props} />
     </Shell>
-  );
-}
-
-function Settings(props: GatewayPageProps) {
-  const { view, gateway, idempotencyKey } = props;
-  const { messages } = view;
-  const text = messages.gateways;
-  const form = refusedForm(props.form, "settings");
-  const problems = form?.problems ?? noProblems;
-  return (
-    <details
-      class="add-inline"
-      id="settings"
-      open={form !== null}
-      {...(form === null ? {} : { "hx-morph-skip": "" })}
-    >
-      <summary>
-        <Icon name="pencil" size={15} />
-        {text.rename}
-      </summary>
-      <form class="form" method="post" action={`/gateways/${gateway.id}/settings`}>
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
-        <TextField
-          view={view}
-          name="name"
-          label={messages.common.name}
-          value={form?.values.name ?? gateway.name}
-          problems={problems}
-          required
-          mono
-          maxlength={63}
-        />
-        <TextField
-          view={view}
-          name="description"
-          label={text.description}
-          value={form?.values.description ?? gateway.description}
-          problems={problems}
-          optional
-          maxlength={500}
-        />
-        <ActButton why={whyNot(props, null)}>{text.save}</ActButton>
-      </form>
-    </details>
   );
 }
 

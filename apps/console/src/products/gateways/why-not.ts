@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { reasonOf } from "../../layout/act-button.tsx";
 import { may } from "../../session.ts";
-import { reasonOf } from "../servers/act-button.tsx";
 import type { GatewayPageProps } from "./show-page.tsx";
 
 /** Why it cannot be changed by this person, or by anybody now. */

@@ -1,11 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, CallExample, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
+import { Banner, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { AddressBar } from "./address-bar.tsx";
 
 export type IpPoolsPageProps = {
@@ -39,10 +40,20 @@ export function IpPoolsPage(props: IpPoolsPageProps) {
         next={pools.next_cursor}
       />
       <CreatePool {...props} />
-      <CallExample
+      <ApiCalls
         view={view}
-        id="pools-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: "/ip-pools" })}
+        calls={[
+          { operation: "listIpPools" },
+          {
+            operation: "createIpPool",
+            body: {
+              region: props.regions[0]?.slug ?? "ist1",
+              name: "public",
+              gateway: "203.0.113.1",
+              prefix_length: 24,
+            },
+          },
+        ]}
       />
     </Shell>
   );

@@ -1,9 +1,11 @@
 import { Hono } from "hono";
-import { attempt, type Outcome, read } from "../../api.ts";
-import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { attempt, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
-import { type Beside, type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { IpPoolsPage } from "./list-page.tsx";
 import { PoolPage } from "./show-page.tsx";
 
@@ -14,7 +16,7 @@ const allocateFields = ["organisation_id", "count", "addresses"] as const;
 export function ipPoolRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/ip-pools", (context) => showList(context, noticeBanner(context), null, 200));
+  routes.get("/ip-pools", (context) => showList(context, banner(context), null, 200));
 
   routes.post("/ip-pools", async (context) => {
     const values = postedValues(context, poolFields);
@@ -38,7 +40,7 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
     return showList(context, banner, form, status);
   });
 
-  routes.get("/ip-pools/:id", (context) => showPool(context, noticeBanner(context), null, 200));
+  routes.get("/ip-pools/:id", (context) => showPool(context, banner(context), null, 200));
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get("/ip-pools/:id/*", (context) => context.redirect(`/ip-pools/${context.req.param("id")}`, 303));
 
@@ -51,7 +53,13 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
         body: values.range.includes("-") ? { start, end } : { cidr: values.range },
       }),
     );
-    return answer(context, outcome, "range", "range", values, { everything: "range" });
+    return answer(context, {
+      outcome,
+      notice: "range",
+      of: "range",
+      values,
+      beside: { everything: "range" },
+    });
   });
 
   routes.post("/ip-pools/:id/ranges/:range/remove", async (context) => {
@@ -62,7 +70,7 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
         params: { ...params, path: { ...params.path, range_id: range } },
       }),
     );
-    return answer(context, outcome, "removed", range, {}, { everything: "range" });
+    return answer(context, { outcome, notice: "removed", of: range, beside: { everything: "range" } });
   });
 
   routes.post("/ip-pools/:id/allocations", async (context) => {
@@ -78,9 +86,15 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
         },
       }),
     );
-    return answer(context, outcome, "allocated", "allocate", values, {
-      fields: allocateFields,
-      conflicts: { no_public_ip_available: addresses.length === 0 ? "count" : "addresses" },
+    return answer(context, {
+      outcome,
+      notice: "allocated",
+      of: "allocate",
+      values,
+      beside: {
+        fields: allocateFields,
+        conflicts: { no_public_ip_available: addresses.length === 0 ? "count" : "addresses" },
+      },
     });
   });
 
@@ -92,7 +106,7 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
         params: { ...params, path: { ...params.path, address } },
       }),
     );
-    return answer(context, outcome, "withdrawn", address, {}, { everything: "address" });
+    return answer(context, { outcome, notice: "withdrawn", of: address, beside: { everything: "address" } });
   });
 
   routes.post("/ip-pools/:id/settings", async (context) => {
@@ -100,9 +114,15 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
     const outcome = await attempt(
       context.get("api").PATCH("/ip-pools/{ip_pool_id}", { ...options(context), body: values }),
     );
-    return answer(context, outcome, "renamed", "settings", values, {
-      fields: ["name", "description"],
-      conflicts: { name_taken: "name" },
+    return answer(context, {
+      outcome,
+      notice: "renamed",
+      of: "settings",
+      values,
+      beside: {
+        fields: ["name", "description"],
+        conflicts: { name_taken: "name" },
+      },
     });
   });
 
@@ -117,7 +137,13 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
     }
     const outcome = await attempt(api.DELETE("/ip-pools/{ip_pool_id}", { params }));
     if (outcome.kind === "done") return context.redirect("/ip-pools?notice=deleted", 303);
-    return answer(context, outcome, "deleted", "delete", values, { everything: "confirm_name" });
+    return answer(context, {
+      outcome,
+      notice: "deleted",
+      of: "delete",
+      values,
+      beside: { everything: "confirm_name" },
+    });
   });
 
   return routes;
@@ -132,24 +158,10 @@ function options(context: ConsoleContext) {
   };
 }
 
-function noticeBanner(context: ConsoleContext): PageBanner {
-  const text = noticeOf(context, context.get("view").messages.ipPools.notices);
-  return text === null ? null : { kind: "notice", text };
-}
+const banner = (context: ConsoleContext) =>
+  noticeBanner(context, context.get("view").messages.ipPools.notices);
 
-function answer(
-  context: ConsoleContext,
-  outcome: Outcome<unknown>,
-  notice: string,
-  of: string,
-  values: Readonly<Record<string, string>>,
-  beside: Beside,
-) {
-  if (outcome.kind === "done")
-    return context.redirect(`/ip-pools/${context.req.param("id")}?notice=${notice}`, 303);
-  const { form, banner, status } = refuseForm(context, outcome, of, values, beside);
-  return showPool(context, banner, form, status);
-}
+const answer = answersOf((context) => `/ip-pools/${context.req.param("id")}`, showPool);
 
 async function showList(
   context: ConsoleContext,

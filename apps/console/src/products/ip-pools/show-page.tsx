@@ -1,13 +1,14 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, CallExample, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import { type RefusedForm, refusedForm } from "../../refused-form.ts";
 import { AddressBar } from "./address-bar.tsx";
 import { AllocateForm, Allocations, Shares } from "./allocations.tsx";
+import { PoolCalls } from "./pool-calls.tsx";
 
 export type PoolPageProps = {
   readonly view: View;
@@ -52,11 +53,7 @@ export function PoolPage(props: PoolPageProps) {
       <Allocations {...props} />
       <Settings {...props} />
       <DeletePool {...props} />
-      <CallExample
-        view={view}
-        id="pool-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/ip-pools/${pool.id}/utilisation` })}
-      />
+      <PoolCalls {...props} />
     </Shell>
   );
 }
@@ -150,14 +147,14 @@ function Settings({ view, pool, form, idempotencyKey }: PoolPageProps) {
         <TextField
           view={view}
           name="description"
-          label={text.description}
+          label={messages.common.description}
           value={refused?.values.description ?? pool.description}
           problems={refused?.problems ?? noProblems}
           optional
           maxlength={500}
         />
         <button type="submit" class="button">
-          {text.save}
+          {messages.common.save}
         </button>
       </form>
     </section>

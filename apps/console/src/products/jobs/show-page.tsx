@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
-import { Banner, CallExample, Copyable, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { Banner, Copyable, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
@@ -46,10 +46,13 @@ export function JobPage({ view, job, resourceName, notice, problem, idempotencyK
         </section>
         <JobFacts view={view} job={job} resourceName={resourceName} />
       </div>
-      <CallExample
+      <ApiCalls
         view={view}
-        id="job-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/jobs/${job.id}?wait=20` })}
+        calls={[
+          { operation: "getJob", path: { job_id: job.id }, query: { wait: "20" } },
+          ...(job.cancellable ? [{ operation: "cancelJob", path: { job_id: job.id } } as const] : []),
+          ...(job.retryable ? [{ operation: "retryJob", path: { job_id: job.id } } as const] : []),
+        ]}
       />
     </Shell>
   );

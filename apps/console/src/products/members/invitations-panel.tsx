@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
 import { refusedForm } from "../../refused-form.ts";
 import type { MembersPageProps } from "./members-page.tsx";
 import { isRole, RoleField } from "./role-field.tsx";
@@ -35,6 +36,7 @@ export function Invitations(props: MembersPageProps) {
       ) : (
         <InvitationTable {...props} items={invitations.items} />
       )}
+      <RevokeCall view={view} items={invitations.items} />
       <InviteForm {...props} />
     </section>
   );
@@ -85,6 +87,21 @@ function InvitationTable(props: MembersPageProps & { readonly items: readonly In
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** How the first of the open ones is withdrawn. */
+function RevokeCall({ view, items }: { readonly view: View; readonly items: readonly Invitation[] }) {
+  const open = items.find(({ status }) => status === "open");
+  if (open === undefined) return null;
+  return (
+    <ApiCall
+      view={view}
+      id="revoke-call"
+      label={view.messages.actions["invitation.revoke"]}
+      operation="revokeInvitation"
+      path={{ invitation_id: open.id }}
+    />
   );
 }
 

@@ -6,7 +6,7 @@ import { Mark } from "../../layout/mark.tsx";
 import { Banner, FormSeal, When } from "../../layout/parts.tsx";
 import { Preferences } from "../../layout/preferences.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
 
 type Props = {
   readonly view: View;

@@ -5,8 +5,8 @@ import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-
 import { forwarded } from "../../forwarded.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
+import type { PageBanner } from "../../page-banner.ts";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
-import type { PageBanner } from "../../refused-form.ts";
 import { switchTo } from "../organisations/switch-to.ts";
 import { JoinPage } from "./join-page.tsx";
 

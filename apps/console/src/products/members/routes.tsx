@@ -4,12 +4,12 @@ import {
   type ConsoleContext,
   type ConsoleEnv,
   type ConsoleServices,
-  noticeOf,
   sessionOf,
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
-import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
 import { MembersPage } from "./members-page.tsx";
 import type { Role } from "./role-guide.tsx";
@@ -22,10 +22,9 @@ export function memberRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/members", async (context) => {
-    const notice = noticeOf(context, context.get("view").messages.members.notices);
     const link = await cookies.takeOnce(context, invitationLink);
     return showMembers(context, {
-      banner: notice === null ? null : { kind: "notice", text: notice },
+      banner: noticeBanner(context, context.get("view").messages.members.notices),
       form: null,
       status: 200,
       link,

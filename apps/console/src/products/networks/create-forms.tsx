@@ -1,15 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { type FieldProblems, noProblems, Problem, TextField } from "../../layout/fields.tsx";
+import { ApiCall } from "../../layout/api-call-part.tsx";
+import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-
-export type NetworkFormState = {
-  /** `network`, or the network's id for its subnet form: which form the problems belong to. */
-  readonly of: string;
-  readonly values: Readonly<Record<string, string>>;
-  readonly problems: FieldProblems;
-};
+import type { PageBanner } from "../../page-banner.ts";
+import { type RefusedForm, refusedForm } from "../../refused-form.ts";
 
 export type NetworksPageProps = {
   readonly view: View;
@@ -17,8 +13,9 @@ export type NetworksPageProps = {
   readonly subnets: ReadonlyMap<string, readonly Schemas["Subnet"][]>;
   readonly regions: readonly Schemas["CatalogRegion"][];
   readonly cursor: string | undefined;
-  readonly form: NetworkFormState | null;
-  readonly banner: { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
+  /** Of `network`, or of the network's id for its subnet form. */
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
   readonly idempotencyKey: string;
 };
 
@@ -28,11 +25,13 @@ const tiers = ["app", "mgmt", "data"] as const;
 export function CreateSubnet(
   props: Pick<NetworksPageProps, "view" | "form" | "idempotencyKey"> & {
     readonly network: Schemas["Network"];
+    /** Where no list of the page's calls has it. */
+    readonly withCall?: boolean;
   },
 ) {
   const { view, network } = props;
   const { messages } = view;
-  const form = props.form?.of === network.id ? props.form : null;
+  const form = refusedForm(props.form, network.id);
   const problems = form?.problems ?? noProblems;
   const named = (field: string) => `${field}-${network.id}`;
   const renamed = Object.fromEntries(Object.entries(problems).map(([field, texts]) => [named(field), texts]));
@@ -89,6 +88,15 @@ export function CreateSubnet(
           {messages.networks.createSubnet}
         </button>
       </form>
+      {props.withCall ? (
+        <ApiCall
+          view={view}
+          id={`subnet-call-${network.id}`}
+          operation="createSubnet"
+          path={{ network_id: network.id }}
+          body={{ name: "web", tier: "app" }}
+        />
+      ) : null}
     </details>
   );
 }
@@ -96,7 +104,7 @@ export function CreateSubnet(
 export function CreateNetwork(props: NetworksPageProps) {
   const { view, regions } = props;
   const { messages } = view;
-  const form = props.form?.of === "network" ? props.form : null;
+  const form = refusedForm(props.form, "network");
   const problems = form?.problems ?? noProblems;
   return (
     <section class="panel" aria-labelledby="create-title">
@@ -140,7 +148,7 @@ export function CreateNetwork(props: NetworksPageProps) {
         <TextField
           view={view}
           name="description"
-          label={messages.networks.description}
+          label={messages.common.description}
           value={form?.values.description ?? ""}
           problems={problems}
           optional
@@ -150,6 +158,12 @@ export function CreateNetwork(props: NetworksPageProps) {
           {messages.networks.create}
         </button>
       </form>
+      <ApiCall
+        view={view}
+        id="create-call"
+        operation="createNetwork"
+        body={{ name: "office", region: regions[0]?.slug ?? "ist1" }}
+      />
     </section>
   );
 }

@@ -1,8 +1,8 @@
+import { ActButton } from "../../layout/act-button.tsx";
+import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import { ActButton } from "../servers/act-button.tsx";
-import { ConfirmName } from "../servers/confirm-name.tsx";
 import type { NetworkPageProps } from "./show-page.tsx";
 
 /** Deletion, or what stands in its way. */

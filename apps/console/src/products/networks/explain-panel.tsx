@@ -2,7 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import type { View } from "../../layout/view.ts";
 import { type Places, ruleText } from "../firewalls/places.ts";
-import { type Question, questionText, ReachForm } from "./reach-form.tsx";
+import { questionText, ReachForm } from "./reach-form.tsx";
+import type { Question } from "./reach-question.ts";
 
 export type ExplainAnswer = Question & { readonly verdict: Schemas["ReachVerdict"] | null };
 

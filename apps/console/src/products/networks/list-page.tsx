@@ -97,7 +97,7 @@ function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; rea
           </tbody>
         </table>
       )}
-      {props.mayCreate ? <CreateSubnet {...props} /> : null}
+      {props.mayCreate ? <CreateSubnet {...props} withCall /> : null}
     </section>
   );
 }

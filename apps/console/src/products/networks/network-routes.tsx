@@ -1,14 +1,13 @@
 import type { Hono } from "hono";
-import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
-import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { attempt, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { noProblems } from "../../layout/fields.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
-import { fieldProblems } from "../../problem-messages.ts";
-import { type Beside, type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { readPlaces } from "../firewalls/places.ts";
-import type { ExplainAnswer } from "./explain-panel.tsx";
-import { nothingAsked, questionBody, questionField, readQuestion } from "./reach-form.tsx";
+import { answerQuestion } from "./reach-question.ts";
 import { NetworkPage } from "./show-page.tsx";
 import { inAddressOrder } from "./subnet-order.ts";
 import { subnetPageRoutes } from "./subnet-routes.tsx";
@@ -16,8 +15,8 @@ import { subnetPageRoutes } from "./subnet-routes.tsx";
 /** One network: its map, what can be changed of it and of its subnets, and who reaches whom. */
 export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
   routes.get("/networks/:id", (context) => {
-    const notice = noticeOf(context, context.get("view").messages.network.notices);
-    return show(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
+    const { notices } = context.get("view").messages.network;
+    return show(context, noticeBanner(context, notices), null, 200);
   });
   subnetPageRoutes(routes);
   // Where a refused form was sent to, asked for again: the page that it is on.
@@ -43,9 +42,15 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
         },
       }),
     );
-    return answer(context, outcome, "subnet", id, values, {
-      fields: ["name", "cidr", "tier"],
-      conflicts: { name_taken: "name", cidr_overlap: "cidr" },
+    return answer(context, {
+      outcome,
+      notice: "subnet",
+      of: id,
+      values,
+      beside: {
+        fields: ["name", "cidr", "tier"],
+        conflicts: { name_taken: "name", cidr_overlap: "cidr" },
+      },
     });
   });
 
@@ -54,9 +59,15 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
     const outcome = await attempt(
       context.get("api").PATCH("/networks/{network_id}", { ...options(context), body: values }),
     );
-    return answer(context, outcome, "changed", "settings", values, {
-      fields: ["name", "description"],
-      conflicts: { name_taken: "name" },
+    return answer(context, {
+      outcome,
+      notice: "changed",
+      of: "settings",
+      values,
+      beside: {
+        fields: ["name", "description"],
+        conflicts: { name_taken: "name" },
+      },
     });
   });
 
@@ -68,7 +79,13 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
     if (values.confirm_name !== network.name) return unconfirmed(context, "delete", values);
     const outcome = await attempt(api.DELETE("/networks/{network_id}", { params }));
     if (outcome.kind === "done") return context.redirect("/networks?notice=deleted", 303);
-    return answer(context, outcome, "deleted", "delete", values, { everything: "confirm_name" });
+    return answer(context, {
+      outcome,
+      notice: "deleted",
+      of: "delete",
+      values,
+      beside: { everything: "confirm_name" },
+    });
   });
 
   routes.post("/networks/:id/subnets/:subnet/settings", async (context) => {
@@ -87,9 +104,15 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
         },
       }),
     );
-    return answer(context, outcome, "subnetChanged", `subnet-${id}`, values, {
-      fields: ["name", "dns_servers"],
-      conflicts: { name_taken: "name" },
+    return answer(context, {
+      outcome,
+      notice: "subnetChanged",
+      of: `subnet-${id}`,
+      values,
+      beside: {
+        fields: ["name", "dns_servers"],
+        conflicts: { name_taken: "name" },
+      },
     });
   });
 
@@ -103,7 +126,13 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
     );
     if (values.confirm_name !== subnet.name) return unconfirmed(context, of, values);
     const outcome = await attempt(api.DELETE("/networks/{network_id}/subnets/{subnet_id}", { params }));
-    return answer(context, outcome, "subnetDeleted", of, values, { everything: "confirm_name" });
+    return answer(context, {
+      outcome,
+      notice: "subnetDeleted",
+      of,
+      values,
+      beside: { everything: "confirm_name" },
+    });
   });
 }
 
@@ -126,19 +155,7 @@ function unconfirmed(context: ConsoleContext, of: string, values: Readonly<Recor
   return show(context, null, { of, values, problems }, 422);
 }
 
-function answer(
-  context: ConsoleContext,
-  outcome: Outcome<unknown>,
-  notice: string,
-  of: string,
-  values: Readonly<Record<string, string>>,
-  beside: Beside,
-) {
-  if (outcome.kind === "done")
-    return context.redirect(`/networks/${context.req.param("id")}?notice=${notice}`, 303);
-  const { form, banner, status } = refuseForm(context, outcome, of, values, beside);
-  return show(context, banner, form, status);
-}
+const answer = answersOf((context) => `/networks/${context.req.param("id")}`, show);
 
 async function show(
   context: ConsoleContext,
@@ -155,7 +172,7 @@ async function show(
   ]);
   const [places, asked] = await Promise.all([
     readPlaces(context, network.region),
-    explain(context, network.id),
+    answerQuestion(context, (body) => api.POST("/networks/{network_id}/explain", { params: { path }, body })),
   ]);
   return context.html(
     renderPage(
@@ -173,21 +190,4 @@ async function show(
     ),
     status,
   );
-}
-
-/** The answer to the question in the page's address. */
-async function explain(context: ConsoleContext, id: string): Promise<ExplainAnswer> {
-  const values = readQuestion((name) => context.req.query(name));
-  if (values === null) return { ...nothingAsked, verdict: null };
-  const outcome = await attempt(
-    context.get("api").POST("/networks/{network_id}/explain", {
-      params: { path: { network_id: id } },
-      body: questionBody(values),
-    }),
-  );
-  if (outcome.kind === "done") return { values, problems: noProblems, verdict: outcome.data };
-  const problem = conflictOf(outcome);
-  const { fields, rest } = fieldProblems(problem, context.get("view").messages, questionField);
-  const problems = rest.length === 0 ? fields : { ...fields, to: [...(fields.to ?? []), ...rest] };
-  return { values, problems, verdict: null };
 }

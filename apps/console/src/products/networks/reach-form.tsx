@@ -1,41 +1,7 @@
-import type { RequestBody } from "@kule/contract/schemas";
-import { type FieldProblems, noProblems, Problem } from "../../layout/fields.tsx";
+import { Problem } from "../../layout/fields.tsx";
 import type { View } from "../../layout/view.ts";
-import { typedNumber } from "../../posted-form.ts";
 import type { Places } from "../firewalls/places.ts";
-
-const fields = ["from", "from_address", "to", "to_address", "protocol", "port"] as const;
-type Values = Readonly<Partial<Record<(typeof fields)[number], string>>>;
-
-/** A question as it is typed, with what the API says is wrong in it. */
-export type Question = { readonly values: Values; readonly problems: FieldProblems };
-
-export const nothingAsked: Question = { values: {}, problems: noProblems };
-
-/** The question that an address of the panel asks; null when it asks none. */
-export function readQuestion(query: (name: string) => string | undefined): Values | null {
-  if (query("protocol") === undefined) return null;
-  return Object.fromEntries(fields.map((name) => [name, (query(name) ?? "").trim()]));
-}
-
-export function questionBody(values: Values): RequestBody<"explainNetwork"> {
-  const end = (chosen = "", address = "") =>
-    chosen.startsWith("srv_") ? { server_id: chosen } : { address };
-  return {
-    from: end(values.from, values.from_address),
-    to: end(values.to, values.to_address),
-    protocol: values.protocol as "tcp",
-    ...(values.protocol === "icmp" || (values.port ?? "") === ""
-      ? {}
-      : { port: typedNumber(values.port ?? "") }),
-  };
-}
-
-/** The field that an error is about. */
-export function questionField(pointer: string): string | null {
-  const name = pointer.split("/")[1];
-  return fields.find((field) => field === name) ?? null;
-}
+import type { Question, Values } from "./reach-question.ts";
 
 /** `web-1 → 198.51.100.7, TCP 443`. */
 export function questionText(view: View, places: Pick<Places, "servers">, values: Values): string {

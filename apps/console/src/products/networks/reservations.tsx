@@ -1,9 +1,9 @@
+import { ActButton } from "../../layout/act-button.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import { ActButton } from "../servers/act-button.tsx";
 import { addressTones } from "./address-table.tsx";
 import type { SubnetPageProps } from "./subnet-page.tsx";
 

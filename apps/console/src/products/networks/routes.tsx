@@ -1,42 +1,44 @@
-import { type Context, Hono } from "hono";
-import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
-import { type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { Hono } from "hono";
+import { attempt, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { fieldProblems, problemText } from "../../problem-messages.ts";
-import type { NetworkFormState } from "./create-forms.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { NetworksPage } from "./list-page.tsx";
 import { networkPageRoutes } from "./network-routes.tsx";
 import { inAddressOrder } from "./subnet-order.ts";
 
-type Banner = { readonly kind: "notice" | "problem"; readonly text: string } | null;
-
-const fieldOf = (known: readonly string[]) => (pointer: string) =>
-  known.find((field) => `/${field}` === pointer) ?? null;
+const createFields = ["name", "region", "cidr", "description"] as const;
 
 export function networkRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/networks", (context) => {
-    const notice = noticeOf(context, context.get("view").messages.networks.notices);
-    return showNetworks(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
+    const { notices } = context.get("view").messages.networks;
+    return showNetworks(context, noticeBanner(context, notices), null, 200);
   });
 
   routes.post("/networks", async (context) => {
-    const values = valuesOf(context, ["name", "region", "cidr", "description"]);
+    const values = postedValues(context, createFields);
     const outcome = await attempt(
       context.get("api").POST("/networks", {
-        params: { header: { "Idempotency-Key": idempotencyKeyOf(context) } },
+        params: { header: { "Idempotency-Key": postedKey(context) } },
         body: {
-          name: values.name ?? "",
-          ...given("region", values.region),
-          ...given("cidr", values.cidr),
-          ...given("description", values.description),
+          name: values.name,
+          ...(values.region === "" ? {} : { region: values.region }),
+          ...(values.cidr === "" ? {} : { cidr: values.cidr }),
+          ...(values.description === "" ? {} : { description: values.description }),
         },
       }),
     );
     if (outcome.kind === "done")
       return context.redirect(`/networks/${outcome.data.network.id}?notice=created`, 303);
-    return showRefused(context, outcome, { of: "network", values });
+    const { form, banner, status } = refuseForm(context, outcome, "network", values, {
+      fields: createFields,
+      conflicts: { name_taken: "name", cidr_overlap: "cidr" },
+    });
+    return showNetworks(context, banner, form, status);
   });
 
   networkPageRoutes(routes);
@@ -44,40 +46,10 @@ export function networkRoutes(): Hono<ConsoleEnv> {
   return routes;
 }
 
-function given<Name extends string>(name: Name, value: string | undefined): { [key in Name]?: string } {
-  return (value === undefined || value === "" ? {} : { [name]: value }) as { [key in Name]?: string };
-}
-
-function valuesOf(context: Context<ConsoleEnv>, names: readonly string[]): Record<string, string> {
-  const form = context.get("form");
-  return Object.fromEntries(names.map((name) => [name, (form.get(name) ?? "").trim()]));
-}
-
-function idempotencyKeyOf(context: Context<ConsoleEnv>): string {
-  return context.get("form").get("idempotency_key") || crypto.randomUUID();
-}
-
-function showRefused(
-  context: Context<ConsoleEnv>,
-  outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>,
-  form: Omit<NetworkFormState, "problems">,
-) {
-  const problem = conflictOf(outcome);
-  const { messages } = context.get("view");
-  const { fields, rest } = fieldProblems(problem, messages, fieldOf(Object.keys(form.values)));
-  const text = problem.status === 422 ? rest.join(" ") : problemText(problem, messages);
-  return showNetworks(
-    context,
-    text === "" ? null : { kind: "problem", text },
-    { ...form, problems: fields },
-    problem.status === 422 ? 422 : 409,
-  );
-}
-
 async function showNetworks(
-  context: Context<ConsoleEnv>,
-  banner: Banner,
-  form: NetworkFormState | null,
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");

@@ -1,19 +1,18 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
-import { noProblems, TextField } from "../../layout/fields.tsx";
-import { Icon } from "../../layout/icons.tsx";
-import { Banner, CallExample, Copyable, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
+import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
 import { AuditLink } from "../audit/audit-link.tsx";
 import type { Places } from "../firewalls/places.ts";
-import { ActButton } from "../servers/act-button.tsx";
 import { CreateSubnet } from "./create-forms.tsx";
 import { DeleteNetwork } from "./delete-network.tsx";
 import { type ExplainAnswer, ExplainPanel } from "./explain-panel.tsx";
 import { mapModel } from "./map-model.ts";
+import { NetworkCalls } from "./network-calls.tsx";
 import { NetworkMap } from "./network-map.tsx";
 import { networkTones } from "./network-status.ts";
 import { ServersTable, SubnetsTable } from "./subnets-panel.tsx";
@@ -93,21 +92,15 @@ export function NetworkPage(props: NetworkPageProps) {
       <Facts {...props} />
       <DeleteNetwork {...props} />
       <AuditLink view={view} resource={network.id} />
-      <CallExample
-        view={view}
-        id="network-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/networks/${network.id}` })}
-      />
+      <NetworkCalls {...props} />
     </Shell>
   );
 }
 
 function Facts(props: NetworkPageProps) {
-  const { view, network, idempotencyKey } = props;
+  const { view, network } = props;
   const { messages, format, session } = view;
   const text = messages.network;
-  const form = refusedForm(props.form, "settings");
-  const problems = form?.problems ?? noProblems;
   const why =
     session !== null && !may(session, "network:update") ? messages.common.notAllowed("network:update") : null;
   return (
@@ -142,35 +135,14 @@ function Facts(props: NetworkPageProps) {
           </dd>
         </div>
       </dl>
-      <details class="add-inline" id="settings" open={form !== null}>
-        <summary>
-          <Icon name="pencil" size={15} />
-          {text.rename}
-        </summary>
-        <form class="form" method="post" action={`/networks/${network.id}/settings`}>
-          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
-          <TextField
-            view={view}
-            name="name"
-            label={messages.common.name}
-            value={form?.values.name ?? network.name}
-            problems={problems}
-            required
-            mono
-            maxlength={63}
-          />
-          <TextField
-            view={view}
-            name="description"
-            label={messages.networks.description}
-            value={form?.values.description ?? network.description}
-            problems={problems}
-            optional
-            maxlength={500}
-          />
-          <ActButton why={why}>{text.save}</ActButton>
-        </form>
-      </details>
+      <SettingsForm
+        view={view}
+        page={`/networks/${network.id}`}
+        resource={network}
+        why={why}
+        form={props.form}
+        idempotencyKey={props.idempotencyKey}
+      />
     </section>
   );
 }

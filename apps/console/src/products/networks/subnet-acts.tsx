@@ -1,11 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ActButton } from "../../layout/act-button.tsx";
+import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import { ActButton } from "../servers/act-button.tsx";
-import { ConfirmName } from "../servers/confirm-name.tsx";
 import type { NetworkPageProps } from "./show-page.tsx";
 
 type Props = NetworkPageProps & {
@@ -64,7 +64,7 @@ export function SubnetActs(props: Props) {
             mono
             maxlength={60}
           />
-          <ActButton why={why}>{text.save}</ActButton>
+          <ActButton why={why}>{messages.common.save}</ActButton>
         </form>
         <form class="danger-row" method="post" action={`/networks/${network.id}/subnets/${subnet.id}/delete`}>
           <FormSeal view={view} idempotencyKey={`${idempotencyKey}-delete-${subnet.id}`} />

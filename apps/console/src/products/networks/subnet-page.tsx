@@ -1,12 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
-import { Banner, CallExample, Copyable, PageHead, Status } from "../../layout/parts.tsx";
+import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { AddressTable, addressStates } from "./address-table.tsx";
 import { networkTones } from "./network-status.ts";
 import { Reservations } from "./reservations.tsx";
+import { SubnetCalls } from "./subnet-calls.tsx";
 import { SubnetUse } from "./subnet-use.tsx";
 
 export type SubnetPageProps = {
@@ -78,11 +79,7 @@ export function SubnetPage(props: SubnetPageProps) {
           <AddressTable {...props} />
         </section>
       </div>
-      <CallExample
-        view={view}
-        id="subnet-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `${path}/addresses` })}
-      />
+      <SubnetCalls {...props} />
     </Shell>
   );
 }

@@ -1,9 +1,11 @@
 import type { Hono } from "hono";
 import { attempt, read } from "../../api.ts";
-import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
-import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { addressStates } from "./address-table.tsx";
 import { SubnetPage } from "./subnet-page.tsx";
 
@@ -13,8 +15,8 @@ const fields = ["name", "address", "description"] as const;
 export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
   const page = "/networks/:id/subnets/:subnet";
   routes.get(page, (context) => {
-    const notice = noticeOf(context, context.get("view").messages.subnet.notices);
-    return show(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
+    const { notices } = context.get("view").messages.subnet;
+    return show(context, noticeBanner(context, notices), null, 200);
   });
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get(`${page}/reservations`, (context) => context.redirect(pathOf(context), 303));
@@ -32,12 +34,14 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
         },
       }),
     );
-    if (outcome.kind === "done") return context.redirect(`${pathOf(context)}?notice=reserved`, 303);
-    const { form, banner, status } = refuseForm(context, outcome, "reserve", values, {
-      fields,
-      conflicts: { name_taken: "name", address_in_use: "address", subnet_exhausted: "address" },
+    const conflicts = { name_taken: "name", address_in_use: "address", subnet_exhausted: "address" };
+    return answer(context, {
+      outcome,
+      notice: "reserved",
+      of: "reserve",
+      values,
+      beside: { fields, conflicts },
     });
-    return show(context, banner, form, status);
   });
 
   routes.post(`${page}/reservations/:reservation/delete`, async (context) => {
@@ -49,11 +53,7 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
         },
       }),
     );
-    // Somebody else was faster: what was wanted is true.
-    const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
-    if (outcome.kind === "done" || isGone) return context.redirect(`${pathOf(context)}?notice=givenUp`, 303);
-    const { banner, status } = refuseForm(context, outcome, "giveUp", {}, {});
-    return show(context, banner, null, status);
+    return answer(context, { outcome: orGone(outcome), notice: "givenUp", of: "giveUp" });
   });
 }
 
@@ -65,6 +65,8 @@ function pathOf(context: ConsoleContext): string {
   const { network_id, subnet_id } = idsOf(context);
   return `/networks/${network_id}/subnets/${subnet_id}`;
 }
+
+const answer = answersOf(pathOf, show);
 
 async function show(
   context: ConsoleContext,

@@ -1,16 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import {
-  CallExample,
-  EmptyState,
-  FormSeal,
-  PageHead,
-  Pages,
-  Status,
-  type Tone,
-  When,
-} from "../../layout/parts.tsx";
+import { EmptyState, FormSeal, PageHead, Pages, Status, type Tone, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 
@@ -82,15 +73,7 @@ export function DriftPage(props: DriftPageProps) {
           ))}
         </dl>
       </details>
-      <CallExample
-        view={view}
-        id="drift-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "GET",
-          path: `/operator/drift${query.size === 0 ? "" : `?${query}`}`,
-        })}
-      />
+      <ApiCalls view={view} calls={[{ operation: "listDrift", query }]} />
     </Shell>
   );
 }

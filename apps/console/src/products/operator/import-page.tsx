@@ -1,11 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, SelectField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, CallExample, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
 import { type ImportForm, toImportBody } from "./import-form.ts";
 import { Machine } from "./import-machine.tsx";
 import { Server } from "./import-server.tsx";
@@ -67,15 +67,11 @@ export function ImportPage(props: ImportPageProps) {
         </div>
         <ImportSummary {...props} />
       </form>
-      <CallExample
+      <ApiCall
         view={view}
         id="import-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "POST",
-          path: "/servers/import",
-          body: toImportBody(form),
-        })}
+        operation="importServer"
+        body={toImportBody({ ...form, name: form.name || "web-1", vmid: form.vmid || "100" })}
       />
     </Shell>
   );

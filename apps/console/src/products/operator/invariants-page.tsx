@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, CallExample, PageHead, Status, type Tone, When } from "../../layout/parts.tsx";
+import { Banner, PageHead, Status, type Tone, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 
@@ -44,11 +44,7 @@ export function InvariantsPage(props: InvariantsPageProps) {
         {report.checked.length === 0 ? null : <Checked view={view} report={report} />}
         {report.not_checked.length === 0 ? null : <NotChecked view={view} report={report} />}
       </div>
-      <CallExample
-        view={view}
-        id="invariants-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: "/operator/invariants?fresh=true" })}
-      />
+      <ApiCalls view={view} calls={[{ operation: "getInvariants", query: { fresh: "true" } }]} />
     </Shell>
   );
 }

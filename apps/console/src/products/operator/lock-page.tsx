@@ -1,11 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { Banner, CallExample, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
+import { Banner, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 
 export type LockPageProps = {
   readonly view: View;
@@ -86,15 +87,16 @@ export function LockPage({ view, server, form, banner, idempotencyKey }: LockPag
           <Banner kind="warning">{messages.operations.locked(locked.reason)}</Banner>
         </section>
       )}
-      <CallExample
+      <ApiCalls
         view={view}
-        id="lock-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "POST",
-          path: `/servers/${server.id}/lock`,
-          body: { reason: reason || text.reasonPlaceholder },
-        })}
+        calls={[
+          {
+            operation: "lockServer",
+            path: { server_id: server.id },
+            body: { reason: reason || text.reasonPlaceholder },
+          },
+          { operation: "unlockServer", path: { server_id: server.id } },
+        ]}
       />
     </Shell>
   );

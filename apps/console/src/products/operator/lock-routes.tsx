@@ -1,9 +1,11 @@
 import { Hono } from "hono";
-import { attempt, type Outcome, read } from "../../api.ts";
-import { type ConsoleContext, type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { attempt, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
-import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { LockPage } from "./lock-page.tsx";
 
 /** `/operator/servers/:id/lock`: in the organisation that the operator acts in. */
@@ -11,8 +13,8 @@ export function lockRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/:id/lock", (context) => {
-    const notice = noticeOf(context, context.get("view").messages.serverLock.notices);
-    return show(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
+    const { notices } = context.get("view").messages.serverLock;
+    return show(context, noticeBanner(context, notices), null, 200);
   });
   routes.get("/:id/unlock", (context) =>
     context.redirect(`/operator/servers/${context.req.param("id")}/lock`, 303),
@@ -23,7 +25,13 @@ export function lockRoutes(): Hono<ConsoleEnv> {
     const outcome = await attempt(
       context.get("api").POST("/servers/{server_id}/lock", { ...options(context), body: values }),
     );
-    return answer(context, outcome, "locked", values);
+    return answer(context, {
+      outcome,
+      notice: "locked",
+      of: "lock",
+      values,
+      beside: { fields: ["reason"] },
+    });
   });
 
   routes.post("/:id/unlock", async (context) => {
@@ -36,7 +44,7 @@ export function lockRoutes(): Hono<ConsoleEnv> {
         },
       }),
     );
-    return answer(context, outcome, "unlocked", {});
+    return answer(context, { outcome, notice: "unlocked", of: "unlock" });
   });
 
   return routes;
@@ -51,17 +59,7 @@ function options(context: ConsoleContext) {
   };
 }
 
-function answer(
-  context: ConsoleContext,
-  outcome: Outcome<unknown>,
-  notice: string,
-  values: Readonly<Record<string, string>>,
-) {
-  if (outcome.kind === "done")
-    return context.redirect(`/operator/servers/${context.req.param("id")}/lock?notice=${notice}`, 303);
-  const { form, banner, status } = refuseForm(context, outcome, "lock", values, { fields: ["reason"] });
-  return show(context, banner, form, status);
-}
+const answer = answersOf((context) => `/operator/servers/${context.req.param("id")}/lock`, show);
 
 async function show(
   context: ConsoleContext,

@@ -1,10 +1,11 @@
-import { apiCall } from "../../api-call.ts";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, CallExample, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { RegionFields } from "./region-fields.tsx";
 import { type RegionValues, toCreateBody } from "./region-form.ts";
 
@@ -62,10 +63,11 @@ export function RegionCreatePage({ view, values, form, banner, idempotencyKey }:
           </button>
         </form>
       </section>
-      <CallExample
+      <ApiCall
         view={view}
         id="region-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "POST", path: "/regions", body: toCreateBody(values) })}
+        operation="createRegion"
+        body={toCreateBody({ ...values, slug: values.slug || "izm1", name: values.name || "İzmir 1" })}
       />
     </Shell>
   );

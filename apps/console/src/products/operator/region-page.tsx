@@ -1,12 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
 import { noProblems, Problem } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, CallExample, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { Banner, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import { type PageBanner, type RefusedForm, refusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import { type RefusedForm, refusedForm } from "../../refused-form.ts";
 import { AgentTokens, TokenSecret } from "./agent-tokens.tsx";
+import { RegionCalls } from "./region-calls.tsx";
 import { RegionFields } from "./region-fields.tsx";
 import { type RegionValues, valuesOf } from "./region-form.ts";
 import { regionTones } from "./region-panel.tsx";
@@ -41,11 +42,7 @@ export function RegionPage(props: RegionPageProps) {
       {region.agent === null && region.mode === "agent" ? <NextSteps view={view} /> : null}
       <AgentTokens {...props} />
       <Settings {...props} />
-      <CallExample
-        view={view}
-        id="region-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: `/regions/${region.slug}` })}
-      />
+      <RegionCalls {...props} />
     </Shell>
   );
 }

@@ -1,14 +1,10 @@
 import { Hono } from "hono";
 import { attempt, type Outcome, read } from "../../api.ts";
-import {
-  type ConsoleContext,
-  type ConsoleEnv,
-  type ConsoleServices,
-  noticeOf,
-} from "../../console-context.ts";
+import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
-import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { RegionCreatePage } from "./region-create-page.tsx";
 import { besideRegion, regionFields, toCreateBody, toUpdateBody, usualRegion } from "./region-form.ts";
 import { RegionPage } from "./region-page.tsx";
@@ -59,9 +55,9 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   });
 
   routes.get("/:region", async (context) => {
-    const text = noticeOf(context, context.get("view").messages.regionAdmin.notices);
+    const banner = noticeBanner(context, context.get("view").messages.regionAdmin.notices);
     const secret = await cookies.takeOnce(context, subjectOf(context));
-    return showRegion(context, text === null ? null : { kind: "notice", text }, null, 200, secret);
+    return showRegion(context, banner, null, 200, secret);
   });
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get("/:region/*", (context) => context.redirect(`/operator/regions/${regionOf(context)}`, 303));

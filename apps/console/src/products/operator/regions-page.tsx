@@ -1,10 +1,10 @@
-import { apiCall } from "../../api-call.ts";
 import { Icon } from "../../layout/icons.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, CallExample, EmptyState, PageHead } from "../../layout/parts.tsx";
+import { Banner, EmptyState, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import type { PageBanner } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
 import { Fits, type FitsProps } from "./fits.tsx";
+import { RegionsCalls } from "./region-calls.tsx";
 import { type KnownRegion, RegionPanel } from "./region-panel.tsx";
 
 export type RegionsPageProps = FitsProps & {
@@ -49,11 +49,7 @@ export function RegionsPage(props: RegionsPageProps) {
         )}
       </div>
       <Fits {...props} />
-      <CallExample
-        view={view}
-        id="operator-call"
-        call={apiCall({ apiUrl: view.apiUrl, method: "GET", path: "/regions" })}
-      />
+      <RegionsCalls {...props} />
     </Shell>
   );
 }

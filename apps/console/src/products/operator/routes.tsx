@@ -1,16 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
 import { attempt, conflictOf, read } from "../../api.ts";
-import {
-  type ConsoleContext,
-  type ConsoleEnv,
-  type ConsoleServices,
-  noticeOf,
-} from "../../console-context.ts";
+import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, typedNumber } from "../../posted-form.ts";
 import { problemText } from "../../problem-messages.ts";
-import { type PageBanner, refuseForm } from "../../refused-form.ts";
+import { refuseForm } from "../../refused-form.ts";
 import { DriftPage, driftKinds } from "./drift-page.tsx";
 import type { FitsProps } from "./fits.tsx";
 import { importRoutes } from "./import-routes.tsx";
@@ -24,10 +20,9 @@ import { stuckJobsRoutes } from "./stuck-jobs-routes.tsx";
 export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/operator", (context) => {
-    const notice = noticeOf(context, context.get("view").messages.operator.notices);
-    return showRegions(context, notice === null ? null : { kind: "notice", text: notice }, 200);
-  });
+  routes.get("/operator", (context) =>
+    showRegions(context, noticeBanner(context, context.get("view").messages.operator.notices), 200),
+  );
 
   routes.post("/operator/regions/:region/maintenance", async (context) => {
     const maintenance = context.get("form").get("maintenance") === "true";

@@ -1,10 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { Banner, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 
 export type OrganisationsPageProps = {
   readonly view: View;
@@ -37,6 +39,13 @@ export function OrganisationsPage(props: OrganisationsPageProps) {
         next={organisations.next_cursor}
       />
       <CreateOrganisation {...props} />
+      <ApiCalls
+        view={view}
+        calls={[
+          { operation: "listOrganisations" },
+          { operation: "createOrganisation", body: { slug: "acme", name: "Acme Hosting" } },
+        ]}
+      />
     </Shell>
   );
 }

@@ -1,16 +1,15 @@
 import { Hono } from "hono";
-import { attempt, conflictOf, read } from "../../api.ts";
+import { attempt, read } from "../../api.ts";
 import {
   type ConsoleContext,
   type ConsoleEnv,
   type ConsoleServices,
-  noticeOf,
   sessionOf,
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
-import { problemText } from "../../problem-messages.ts";
-import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { safeReturnPath } from "../../session.ts";
 import { monthOf } from "../usage/month.ts";
 import { OrganisationsPage } from "./list-page.tsx";
@@ -56,8 +55,8 @@ export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
   });
 
   routes.get("/organisations/:id", (context) => {
-    const notice = noticeOf(context, context.get("view").messages.organisations.notices);
-    return showOne(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
+    const { notices } = context.get("view").messages.organisations;
+    return showOne(context, noticeBanner(context, notices), null, 200);
   });
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get("/organisations/:id/*", (context) =>
@@ -103,8 +102,8 @@ export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
         `/organisations/${id}?notice=${status === "suspended" ? "suspended" : "resumed"}`,
         303,
       );
-    const text = problemText(conflictOf(outcome), context.get("view").messages);
-    return showOne(context, { kind: "problem", text }, null, 409);
+    const refused = refuseForm(context, outcome, "standing", {}, {});
+    return showOne(context, refused.banner, null, refused.status);
   });
 
   return routes;

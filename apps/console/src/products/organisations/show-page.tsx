@@ -1,10 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, CallExample, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { Banner, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
-import type { PageBanner, RefusedForm } from "../../refused-form.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { ActHere } from "./act-here.tsx";
 import { QuotasForm } from "./quotas-form.tsx";
 import { OrganisationUsage } from "./usage-part.tsx";
@@ -35,17 +36,20 @@ export function OrganisationPage(props: OrganisationPageProps) {
       <QuotasForm {...props} />
       <OrganisationUsage {...props} />
       <Standing {...props} />
-      <CallExample
+      <ApiCalls
         view={view}
-        id="organisation-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "PUT",
-          path: `/organisations/${organisation.id}/quotas`,
-          body: {
-            limits: Object.fromEntries(props.quotas.items.map(({ name, limit }) => [name, limit])),
+        calls={[
+          {
+            operation: "setQuotas",
+            path: { organisation_id: organisation.id },
+            body: { limits: Object.fromEntries(props.quotas.items.map(({ name, limit }) => [name, limit])) },
           },
-        })}
+          {
+            operation: "updateOrganisation",
+            path: { organisation_id: organisation.id },
+            body: { status: organisation.status === "suspended" ? "active" : "suspended" },
+          },
+        ]}
       />
     </Shell>
   );

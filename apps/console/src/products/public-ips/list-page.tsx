@@ -1,11 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
-import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
-import { Banner, CallExample, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
+import { ApiCall } from "../../layout/api-call-part.tsx";
+import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
+import { Banner, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import { type RefusedForm, refusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import type { RefusedForm } from "../servers/refused-form.ts";
+import { PublicIpCalls } from "./public-ip-calls.tsx";
 import { PublicIpPanel } from "./public-ip-panel.tsx";
 
 export type PublicIpsPageProps = {
@@ -15,13 +17,9 @@ export type PublicIpsPageProps = {
   readonly servers: readonly Pick<Schemas["Server"], "id" | "name" | "region" | "public_ips">[];
   readonly regions: readonly Schemas["CatalogRegion"][];
   readonly cursor: string | undefined;
-  readonly form: {
-    readonly values: Readonly<Record<string, string>>;
-    readonly problems: FieldProblems;
-  } | null;
-  /** The form of an address that the API did not take. */
-  readonly refused: { readonly ip: string; readonly form: RefusedForm } | null;
-  readonly banner: { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
+  /** The form that the API did not take: `take`, or an act with the address' id, such as `update-ip_1`. */
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
   readonly idempotencyKey: string;
 };
 
@@ -66,14 +64,17 @@ export function PublicIpsPage(props: PublicIpsPageProps) {
       ) : (
         <p class="hint">{messages.common.notAllowed("public_ip:create")}</p>
       )}
+      <PublicIpCalls {...props} />
     </Shell>
   );
 }
 
-function TakePublicIp({ view, regions, form, idempotencyKey }: PublicIpsPageProps) {
+function TakePublicIp(props: PublicIpsPageProps) {
+  const { view, regions, idempotencyKey } = props;
   const { messages } = view;
   const text = messages.publicIps;
-  const problems = form?.problems ?? {};
+  const form = refusedForm(props.form, "take");
+  const problems = form?.problems ?? noProblems;
   return (
     <section class="panel" aria-labelledby="take-title">
       <div class="panel-head">
@@ -118,15 +119,11 @@ function TakePublicIp({ view, regions, form, idempotencyKey }: PublicIpsPageProp
           {text.take}
         </button>
       </form>
-      <CallExample
+      <ApiCall
         view={view}
         id="take-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "POST",
-          path: "/public-ips",
-          body: { region: regions[0]?.slug ?? "ist1" },
-        })}
+        operation="createPublicIp"
+        body={{ region: regions[0]?.slug ?? "ist1" }}
       />
     </section>
   );

@@ -1,10 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ActButton, reasonOf } from "../../layout/act-button.tsx";
 import { Problem } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { Banner, Copyable, FormSeal, Status } from "../../layout/parts.tsx";
+import { keptForm, refusedForm, typedIn } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import { ActButton, reasonOf } from "../servers/act-button.tsx";
-import { keptForm, problemsOf, typedIn } from "../servers/refused-form.ts";
 import type { PublicIpsPageProps } from "./list-page.tsx";
 import { publicIpTones } from "./public-ip-status.ts";
 
@@ -81,8 +81,9 @@ function Acts(props: PublicIpsPageProps & { readonly ip: PublicIp }) {
     <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${ip.id}-${name}`} />
   );
   const isAttached = ip.attached_to !== null;
-  const refused = props.refused?.ip === ip.id ? props.refused.form : null;
-  const wrongPtr = problemsOf(refused, "update").ptr;
+  const update = `update-${ip.id}`;
+  const refused = refusedForm(props.form, update);
+  const wrongPtr = refused?.problems.ptr;
   const notAttachable = reasonOf(view, ip.actions.attach);
   const notDetachable = reasonOf(view, ip.actions.detach);
   const notReleasable = reasonOf(view, ip.actions.delete);
@@ -118,12 +119,12 @@ function Acts(props: PublicIpsPageProps & { readonly ip: PublicIp }) {
           {isAttached ? text.move : text.attach}
         </button>
       </form>
-      <details class="add-inline" id={`change-${ip.id}`} open={refused?.act === "update"}>
+      <details class="add-inline" id={`change-${ip.id}`} open={refused !== null}>
         <summary>
           <Icon name="pencil" size={15} />
           {text.change}
         </summary>
-        <form class="form" method="post" action={act("update")} {...keptForm(refused, "update")}>
+        <form class="form" method="post" action={act("update")} {...keptForm(refused, update)}>
           {seal("update")}
           <div class="field" data-invalid={wrongPtr === undefined ? undefined : "true"}>
             <label for={`ptr-${ip.id}`}>{text.ptr}</label>
@@ -133,7 +134,7 @@ function Acts(props: PublicIpsPageProps & { readonly ip: PublicIp }) {
               class="mono"
               maxlength={253}
               autocomplete="off"
-              value={typedIn(refused, "update", "ptr", ip.ptr ?? "")}
+              value={typedIn(refused, update, "ptr", ip.ptr ?? "")}
               placeholder="web.example.org"
               aria-invalid={wrongPtr === undefined ? undefined : "true"}
               aria-describedby={wrongPtr === undefined ? undefined : `ptr-${ip.id}-problem`}
@@ -146,7 +147,7 @@ function Acts(props: PublicIpsPageProps & { readonly ip: PublicIp }) {
             <input
               type="checkbox"
               name="delete_with_server"
-              checked={refused === null ? ip.delete_with_server : refused.values.has("delete_with_server")}
+              checked={refused === null ? ip.delete_with_server : "delete_with_server" in refused.values}
             />
             <span>{text.deleteWithServer}</span>
           </label>
@@ -154,7 +155,7 @@ function Acts(props: PublicIpsPageProps & { readonly ip: PublicIp }) {
             <input
               type="checkbox"
               name="protect"
-              checked={refused === null ? ip.protection.delete : refused.values.has("protect")}
+              checked={refused === null ? ip.protection.delete : "protect" in refused.values}
               disabled={mustStayProtected}
             />
             <span>{text.protect}</span>

@@ -1,49 +1,37 @@
-import { type Context, Hono } from "hono";
-import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
-import { type ConsoleEnv, noticeOf } from "../../console-context.ts";
+import { Hono } from "hono";
+import { attempt, type Outcome, read } from "../../api.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { fieldProblems, problemText } from "../../problem-messages.ts";
-import { refusalOf } from "../servers/refused-form.ts";
-import { PublicIpsPage, type PublicIpsPageProps } from "./list-page.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
+import { postedKey, postedValues } from "../../posted-form.ts";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { PublicIpsPage } from "./list-page.tsx";
 
-const takeFields = ["region", "version", "ptr"];
+const takeFields = ["region", "version", "ptr"] as const;
 
 export function publicIpRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/public-ips", (context) => {
-    const notice = noticeOf(context, context.get("view").messages.publicIps.notices);
-    return show(context, notice === null ? null : { kind: "notice", text: notice }, null, 200);
-  });
+  routes.get("/public-ips", (context) =>
+    show(context, noticeBanner(context, context.get("view").messages.publicIps.notices), null, 200),
+  );
 
   routes.post("/public-ips", async (context) => {
-    const posted = context.get("form");
-    const values = Object.fromEntries(takeFields.map((name) => [name, (posted.get(name) ?? "").trim()]));
+    const values = postedValues(context, takeFields);
     const outcome = await attempt(
       context.get("api").POST("/public-ips", {
-        params: { header: { "Idempotency-Key": keyOf(context) } },
+        params: { header: { "Idempotency-Key": postedKey(context) } },
         body: {
-          ...(values.region === "" ? {} : { region: values.region ?? "" }),
+          ...(values.region === "" ? {} : { region: values.region }),
           version: values.version === "6" ? 6 : 4,
-          ...(values.ptr === "" ? {} : { ptr: values.ptr ?? "" }),
+          ...(values.ptr === "" ? {} : { ptr: values.ptr }),
         },
       }),
     );
     if (outcome.kind === "done") return context.redirect("/public-ips?notice=taken", 303);
-    const problem = conflictOf(outcome);
-    const { messages } = context.get("view");
-    const { fields, rest } = fieldProblems(
-      problem,
-      messages,
-      (pointer) => takeFields.find((field) => `/${field}` === pointer) ?? null,
-    );
-    const text = problem.status === 422 ? rest.join(" ") : problemText(problem, messages);
-    return show(
-      context,
-      text === "" ? null : { kind: "problem", text },
-      { values, problems: fields },
-      problem.status === 422 ? 422 : 409,
-    );
+    const { form, banner, status } = refuseForm(context, outcome, "take", values, { fields: takeFields });
+    return show(context, banner, form, status);
   });
 
   routes.post("/public-ips/:id/attach", async (context) => {
@@ -54,14 +42,14 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
         body: { server_id: form.get("server_id") ?? "", force: form.has("force") },
       }),
     );
-    return answer(context, outcome, "attaching");
+    return answer(context, outcome, "attaching", "attach");
   });
 
   routes.post("/public-ips/:id/detach", async (context) => {
     const outcome = await attempt(
       context.get("api").POST("/public-ips/{public_ip_id}/detach", { params: targetOf(context) }),
     );
-    return answer(context, outcome, "detaching");
+    return answer(context, outcome, "detaching", "detach");
   });
 
   routes.post("/public-ips/:id/update", async (context) => {
@@ -84,10 +72,7 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
     const outcome = await attempt(
       context.get("api").DELETE("/public-ips/{public_ip_id}", { params: targetOf(context) }),
     );
-    // Somebody else was faster: what was wanted is true.
-    const isGone = outcome.kind === "refused" && outcome.problem.status === 404;
-    if (isGone) return context.redirect("/public-ips?notice=released", 303);
-    return answer(context, outcome, "released");
+    return answer(context, orGone(outcome), "released", "release");
   });
 
   // Where a form that came back leaves the address: loading that again leads to the page.
@@ -99,36 +84,24 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
   return routes;
 }
 
-const keyOf = (context: Context<ConsoleEnv>) =>
-  context.get("form").get("idempotency_key") || crypto.randomUUID();
-
-const targetOf = (context: Context<ConsoleEnv>) => ({
+const targetOf = (context: ConsoleContext) => ({
   path: { public_ip_id: context.req.param("id") ?? "" },
-  header: { "Idempotency-Key": keyOf(context) },
+  header: { "Idempotency-Key": postedKey(context) },
 });
 
-function answer(context: Context<ConsoleEnv>, outcome: Outcome<unknown>, notice: string, act = notice) {
-  if (outcome.kind === "done")
-    return context.redirect(`/public-ips?notice=${notice}#${context.req.param("id")}`, 303);
-  const problem = conflictOf(outcome);
-  const { form, banner } = refusalOf(
-    problem,
-    act,
-    context.get("form"),
-    { fieldOf: (pointer) => (pointer === "/ptr" ? "ptr" : null) },
-    context.get("view").messages,
-  );
-  const refused = { ip: context.req.param("id") ?? "", form };
-  const shown = banner === null ? null : ({ kind: "problem", text: banner } as const);
-  return show(context, shown, null, problem.status === 422 ? 422 : 409, refused);
+function answer(context: ConsoleContext, outcome: Outcome<unknown>, notice: string, act: string) {
+  const id = context.req.param("id") ?? "";
+  if (outcome.kind === "done") return context.redirect(`/public-ips?notice=${notice}#${id}`, 303);
+  const typed = Object.fromEntries(context.get("form"));
+  const { form, banner, status } = refuseForm(context, outcome, `${act}-${id}`, typed, { fields: ["ptr"] });
+  return show(context, banner, form, status);
 }
 
 async function show(
-  context: Context<ConsoleEnv>,
-  banner: PublicIpsPageProps["banner"],
-  form: PublicIpsPageProps["form"],
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
   status: 200 | 409 | 422,
-  refused: PublicIpsPageProps["refused"] = null,
 ) {
   const api = context.get("api");
   const cursor = context.req.query("cursor") || undefined;
@@ -150,7 +123,6 @@ async function show(
         regions={catalog.regions}
         cursor={cursor}
         form={form}
-        refused={refused}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}
       />,

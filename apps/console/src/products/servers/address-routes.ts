@@ -1,8 +1,8 @@
 import type { Hono } from "hono";
 import { attempt, type Outcome } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { postedKey } from "../../posted-form.ts";
 import type { ActEnd } from "./operation-routes.ts";
-import { requestKey } from "./request-options.ts";
 
 type AfterAct = (
   context: ConsoleContext,
@@ -29,7 +29,7 @@ export function addressRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAct): voi
       server.kind === "done"
         ? await attempt(
             api.POST("/public-ips", {
-              params: { header: { "Idempotency-Key": requestKey(form) } },
+              params: { header: { "Idempotency-Key": postedKey(context) } },
               body: { region: server.data.region, version: form.get("version") === "6" ? 6 : 4 },
             }),
           )
@@ -44,7 +44,7 @@ export function addressRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAct): voi
       context.get("api").POST("/public-ips/{public_ip_id}/detach", {
         params: {
           path: { public_ip_id: context.get("form").get("public_ip_id") ?? "" },
-          header: { "Idempotency-Key": requestKey(context.get("form")) },
+          header: { "Idempotency-Key": postedKey(context) },
         },
       }),
     );
@@ -62,7 +62,7 @@ function attach(context: ConsoleContext, id: string, publicIpId: string): Promis
     context.get("api").POST("/public-ips/{public_ip_id}/attach", {
       params: {
         path: { public_ip_id: publicIpId },
-        header: { "Idempotency-Key": `${requestKey(context.get("form"))}-attach` },
+        header: { "Idempotency-Key": `${postedKey(context)}-attach` },
       },
       body: { server_id: id },
     }),

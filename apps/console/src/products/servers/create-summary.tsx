@@ -10,6 +10,8 @@ export function CreateSummary(props: CreatePageProps) {
   const image = catalog.images.find(({ slug }) => slug === form.image);
   const size = catalog.packages.find(({ slug }) => slug === form.package);
   const region = catalog.regions.find(({ slug }) => slug === form.region);
+  // Before anything is typed the call is one that could be made all the same.
+  const named = form.name === "" ? { ...form, name: "web-1" } : form;
   const keys = takesSshKeys(catalog, form) ? form.sshKeyIds.length : 0;
   return (
     <aside class="summary" id="create-summary" aria-labelledby="summary-title">
@@ -44,7 +46,7 @@ export function CreateSummary(props: CreatePageProps) {
       <button type="submit" name="intent" value="create" class="button" data-kind="primary" data-size="wide">
         {messages.create.submit}
       </button>
-      <ApiCall view={view} id="create-call" operation="createServer" body={toCreateBody(catalog, form)} />
+      <ApiCall view={view} id="create-call" operation="createServer" body={toCreateBody(catalog, named)} />
     </aside>
   );
 }

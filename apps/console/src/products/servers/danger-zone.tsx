@@ -1,11 +1,12 @@
+import { ActButton } from "../../layout/act-button.tsx";
+import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
+import { keptForm, problemsOf, typedIn } from "../../refused-form.ts";
 import { actorName } from "../jobs/list-page.tsx";
-import { ActButton, whyNot } from "./act-button.tsx";
-import { ConfirmName } from "./confirm-name.tsx";
 import { RebuildRow } from "./operations.tsx";
-import { keptForm, problemsOf, typedIn } from "./refused-form.ts";
 import type { ShowPageProps } from "./show-page.tsx";
+import { whyNot } from "./why-not.ts";
 
 /** Protection and deletion. What cannot be done now is shown grey, with the reason. */
 export function DangerZone(props: ShowPageProps) {
@@ -117,7 +118,7 @@ export function PendingDeletion({ view, server, refused, idempotencyKey }: ShowP
           {messages.servers.undo}
         </ActButton>
       </form>
-      <details class="confirm" open={refused?.act === "purge"}>
+      <details class="confirm" open={refused?.of === "purge"}>
         <summary class="button" data-kind="danger">
           {messages.operations.purge}
         </summary>

@@ -1,8 +1,8 @@
 import type { Hono } from "hono";
 import { attempt } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { postedKey } from "../../posted-form.ts";
 import type { ActEnd } from "./operation-routes.ts";
-import { requestKey } from "./request-options.ts";
 
 type AfterAct = (
   context: ConsoleContext,
@@ -20,7 +20,7 @@ export function serverFirewallRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAc
       context.get("api").POST("/firewalls/{firewall_id}/attachments", {
         params: {
           path: { firewall_id: form.get("firewall_id") ?? "" },
-          header: { "Idempotency-Key": requestKey(form) },
+          header: { "Idempotency-Key": postedKey(context) },
         },
         body: { server_id: id },
       }),
@@ -38,7 +38,7 @@ export function serverFirewallRoutes(routes: Hono<ConsoleEnv>, afterAct: AfterAc
             firewall_id: form.get("firewall_id") ?? "",
             firewall_attachment_id: form.get("attachment_id") ?? "",
           },
-          header: { "Idempotency-Key": requestKey(form) },
+          header: { "Idempotency-Key": postedKey(context) },
         },
       }),
     );

@@ -1,9 +1,10 @@
+import { ActButton } from "../../layout/act-button.tsx";
 import { Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
-import { ActButton, whyNot } from "./act-button.tsx";
-import { keptForm, problemsOf, type RefusedForm, typedIn } from "./refused-form.ts";
+import { keptForm, problemsOf, type RefusedForm, typedIn } from "../../refused-form.ts";
 import type { ShowPageProps } from "./show-page.tsx";
+import { whyNot } from "./why-not.ts";
 
 /** Labels as they are, each leading to the servers that share it; and how they are changed. */
 export function LabelsPanel(props: ShowPageProps) {
@@ -17,7 +18,7 @@ export function LabelsPanel(props: ShowPageProps) {
         <h2 id="labels-title">{view.messages.servers.labels}</h2>
       </div>
       {labels.length === 0 ? <p class="hint">{texts.empty}</p> : <LabelTags labels={server.labels} />}
-      <details class="add-inline" id="edit-labels" open={refused?.act === "labels"}>
+      <details class="add-inline" id="edit-labels" open={refused?.of === "labels"}>
         <summary>
           <Icon name="pencil" size={15} />
           {texts.edit}
@@ -53,8 +54,8 @@ type RowProps = ShowPageProps & { readonly why: string | null };
 
 /** The form that came back, if it was the one of this label; the form for a new one has no key of its own. */
 function refusedFor(refused: RefusedForm | null, key: string): RefusedForm | null {
-  const isRow = refused?.values.get("row") === "true";
-  return refused?.act === "labels" && (key === "" ? !isRow : isRow && refused.values.get("key") === key)
+  const isRow = refused?.values.row === "true";
+  return refused?.of === "labels" && (key === "" ? !isRow : isRow && refused.values.key === key)
     ? refused
     : null;
 }

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { Banner, CallExample, EmptyState, PageHead, Pages, Status, When } from "../../layout/parts.tsx";
+import { Banner, EmptyState, PageHead, Pages, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
@@ -178,16 +178,15 @@ function NoServers({ view, filtered }: { readonly view: View; readonly filtered:
         </a>
       </EmptyState>
     );
-  const call = apiCall({
-    apiUrl: view.apiUrl,
-    method: "POST",
-    path: "/servers",
-    body: { name: "web-1", image: "ubuntu-24.04", package: "s" },
-  });
   return (
     <EmptyState title={messages.servers.empty} hint={messages.servers.emptyHint}>
       <CreateLink view={view} />
-      <CallExample view={view} id="empty-call" call={call} />
+      <ApiCall
+        view={view}
+        id="empty-call"
+        operation="createServer"
+        body={{ name: "web-1", image: "ubuntu-24.04", package: "s" }}
+      />
     </EmptyState>
   );
 }

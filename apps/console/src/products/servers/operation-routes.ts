@@ -2,13 +2,14 @@ import type { RequestBody } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { attempt, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
-import type { FormFields } from "./refused-form.ts";
+import { orGone } from "../../form-answer.ts";
+import type { Beside } from "../../refused-form.ts";
 import { requestOptions } from "./request-options.ts";
 
 /** How an act ended, and what its page says next. */
 export type ActEnd = {
   readonly notice: string;
-  readonly fields?: FormFields;
+  readonly beside?: Beside;
 } & (
   | {
       readonly outcome: Outcome<unknown>;
@@ -26,11 +27,6 @@ type AfterAct = (
   end: ActEnd,
 ) => Response | Promise<Response>;
 type Work = (context: ConsoleContext, form: URLSearchParams, id: string) => Promise<ActEnd>;
-
-const fieldsNamed =
-  (...names: readonly string[]) =>
-  (pointer: string) =>
-    names.find((name) => pointer === `/${name}` || pointer.startsWith(`/${name}/`)) ?? null;
 
 /** As the contract has it; tells which of the two fields the API means, whose errors name the label alone. */
 const labelKey = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
@@ -69,7 +65,7 @@ export function operationRoutes(
     return {
       outcome: await attempt(call),
       notice: "renamed",
-      fields: { fieldOf: fieldsNamed("name"), conflicts: { name_taken: "name", invalid_state: "name" } },
+      beside: { fields: ["name"], conflicts: { name_taken: "name", invalid_state: "name" } },
     };
   });
 
@@ -85,8 +81,8 @@ export function operationRoutes(
     return {
       outcome: await attempt(call),
       notice: isRemoved ? "unlabelled" : "labelled",
-      fields: {
-        fieldOf: (pointer) => (pointer.startsWith("/labels") ? (labelKey.test(key) ? "value" : "key") : null),
+      beside: {
+        fields: (pointer) => (pointer.startsWith("/labels") ? (labelKey.test(key) ? "value" : "key") : null),
         said: { key: messages.labels.wrongKey, value: messages.labels.wrongValue },
       },
     };
@@ -126,7 +122,7 @@ export function operationRoutes(
     return {
       outcome,
       notice: "rebuilding",
-      fields: { fieldOf: fieldsNamed("confirm_name", "image") },
+      beside: { fields: ["confirm_name", "image"] },
       isWithheld: !(await passOn(context, id, outcome, secret)),
     };
   });
@@ -144,12 +140,7 @@ export function operationRoutes(
         params: { ...params, path: { ...params.path, session_id: form.get("session_id") ?? "" } },
       }),
     );
-    // It ended by itself while the page was looked at: that is what was wanted.
-    const isOver = outcome.kind === "refused" && outcome.problem.status === 404;
-    return {
-      outcome: isOver ? { kind: "done", data: undefined, replayed: false } : outcome,
-      notice: "consoleEnded",
-    };
+    return { outcome: orGone(outcome), notice: "consoleEnded" };
   });
 
   act("cancel-deletion", async (context, _form, id) => {

@@ -1,8 +1,9 @@
+import { ActButton } from "../../layout/act-button.tsx";
+import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
-import { ActButton, whyNot } from "./act-button.tsx";
-import { ConfirmName } from "./confirm-name.tsx";
-import { keptForm, problemsOf, typedIn } from "./refused-form.ts";
+import { keptForm, problemsOf, typedIn } from "../../refused-form.ts";
 import type { ShowPageProps } from "./show-page.tsx";
+import { whyNot } from "./why-not.ts";
 
 /** A new password for the image's user: at once, or from the next start. */
 export function PasswordPanel({ view, server, idempotencyKey }: ShowPageProps) {

@@ -1,7 +1,7 @@
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
-import { whyNot } from "./act-button.tsx";
 import type { ShowPageProps } from "./show-page.tsx";
+import { whyNot } from "./why-not.ts";
 
 const powerActions = ["start", "shutdown", "reboot", "stop", "reset"] as const;
 

@@ -4,8 +4,8 @@ import { attempt, conflictOf, type Problem, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noProblems } from "../../layout/fields.tsx";
+import { refusalOf } from "../../refused-form.ts";
 import type { Check } from "./check-outcome.tsx";
-import { refusalOf } from "./refused-form.ts";
 import { requestOptions } from "./request-options.ts";
 import { planResize, type ResizeForm, readResizeForm, toResizeBody } from "./resize-form.ts";
 import { ResizePage } from "./resize-page.tsx";
@@ -77,15 +77,7 @@ async function show(context: ConsoleContext, choices: Choices, form: ResizeForm,
   const view = context.get("view");
   const checked: Check | Problem = refused ?? (await dryRun(context, choices, form));
   const isProblem = typeof checked === "object" && "request_id" in checked;
-  const refusal = isProblem
-    ? refusalOf(
-        checked,
-        "resize",
-        context.get("form") ?? new URLSearchParams(),
-        { fieldOf: (pointer) => (pointer === "/package" ? "package" : null) },
-        view.messages,
-      )
-    : null;
+  const refusal = isProblem ? refusalOf(checked, view.messages, "resize", {}, { fields: ["package"] }) : null;
   return context.html(
     renderPage(
       <ResizePage
@@ -95,7 +87,7 @@ async function show(context: ConsoleContext, choices: Choices, form: ResizeForm,
         plan={planResize(form, choices.server, choices.catalog.packages)}
         check={isProblem ? "refused" : checked}
         problems={refusal?.form.problems ?? noProblems}
-        banner={refusal?.banner ?? null}
+        banner={refusal?.banner?.text ?? null}
         idempotencyKey={crypto.randomUUID()}
       />,
     ),

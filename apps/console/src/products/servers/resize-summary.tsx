@@ -1,10 +1,9 @@
-import { apiCall } from "../../api-call.ts";
-import { CallExample } from "../../layout/parts.tsx";
-import { whyNot } from "./act-button.tsx";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { CheckOutcome } from "./check-outcome.tsx";
 import { toResizeBody } from "./resize-form.ts";
 import type { ResizePageProps } from "./resize-page.tsx";
 import { QuotaLeft } from "./resize-quota.tsx";
+import { whyNot } from "./why-not.ts";
 
 /** Now beside then, what it means, what stands in the way, and the button. */
 export function ResizeSummary(props: ResizePageProps) {
@@ -77,15 +76,12 @@ export function ResizeSummary(props: ResizePageProps) {
           {why}
         </p>
       )}
-      <CallExample
+      <ApiCall
         view={view}
         id="resize-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "POST",
-          path: `/servers/${server.id}/resize`,
-          body: toResizeBody(form, plan, plan?.needsRestart === true),
-        })}
+        operation="resizeServer"
+        path={{ server_id: server.id }}
+        body={toResizeBody(form, plan, plan?.needsRestart === true)}
       />
     </aside>
   );

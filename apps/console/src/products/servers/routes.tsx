@@ -11,13 +11,13 @@ import {
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import type { Messages } from "../../messages/messages.ts";
+import { refuseForm } from "../../refused-form.ts";
 import { addressRoutes } from "./address-routes.ts";
 import { createServerRoutes } from "./create-routes.tsx";
 import { serverFirewallRoutes } from "./firewall-routes.ts";
 import { ServerListPage } from "./list-page.tsx";
 import { readServerListQuery } from "./list-query.ts";
 import { type ActEnd, operationRoutes } from "./operation-routes.ts";
-import { refusalOf } from "./refused-form.ts";
 import { resizeRoutes } from "./resize-routes.tsx";
 import { selectedRoutes } from "./selected-routes.tsx";
 import { ShowPage, type ShowPageProps } from "./show-page.tsx";
@@ -105,8 +105,8 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       return showServer(context, id, 422, {
         ...nothingShown,
         refused: {
-          act,
-          values: context.get("form"),
+          of: act,
+          values: Object.fromEntries(context.get("form")),
           problems: { confirm_name: [messages.operations.confirmMismatch] },
         },
       });
@@ -115,13 +115,9 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       if (end.isWithheld === true) query.set("password", "withheld");
       return context.redirect(`/servers/${id}?${query}`, 303);
     }
-    const problem = conflictOf(end.outcome);
-    const { form, banner } = refusalOf(problem, act, context.get("form"), end.fields ?? {}, messages);
-    return showServer(context, id, problem.status === 422 ? 422 : 409, {
-      ...nothingShown,
-      refused: form,
-      problem: banner,
-    });
+    const values = Object.fromEntries(context.get("form"));
+    const { form, banner, status } = refuseForm(context, end.outcome, act, values, end.beside ?? {});
+    return showServer(context, id, status, { ...nothingShown, refused: form, problem: banner?.text ?? null });
   }
 
   async function showServer(context: ConsoleContext, id: string, status: 200 | 409 | 422, shown: Shown) {

@@ -1,12 +1,15 @@
 import type { ApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 import { attempt, type Outcome } from "../../api.ts";
-import type { ServerActionName } from "./act-button.tsx";
+import type { CalledOperation } from "../../api-operation.ts";
+import type { ServerActionName } from "./why-not.ts";
 
 type SelectedAct = {
   /** What the server says of the act, and the permission that the role needs. */
   readonly action: ServerActionName;
   readonly permission: string;
+  /** The call for one server, as the page shows it. */
+  called(id: string): CalledOperation;
   /** One call for one server; the key makes a repeat of the form harmless. */
   ask(api: ApiClient, id: string, key: string): Promise<Outcome<unknown>>;
 };
@@ -19,6 +22,7 @@ function power(action: "start" | "shutdown" | "reboot" | "stop"): SelectedAct {
   return {
     action,
     permission: "server:update",
+    called: (id) => ({ operation: "powerServer", path: { server_id: id }, body: { action } }),
     ask: (api, id, key) =>
       attempt(api.POST("/servers/{server_id}/power", { ...optionsOf(id, key), body: { action } })),
   };
@@ -33,11 +37,13 @@ export const selectedActs = {
   delete: {
     action: "delete",
     permission: "server:delete",
+    called: (id) => ({ operation: "deleteServer", path: { server_id: id } }),
     ask: (api, id, key) => attempt(api.DELETE("/servers/{server_id}", optionsOf(id, key))),
   },
   restore: {
     action: "cancel_deletion",
     permission: "server:delete",
+    called: (id) => ({ operation: "cancelServerDeletion", path: { server_id: id } }),
     ask: (api, id, key) => attempt(api.POST("/servers/{server_id}/cancel-deletion", optionsOf(id, key))),
   },
 } as const satisfies Readonly<Record<string, SelectedAct>>;

@@ -1,12 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Child } from "hono/jsx";
+import { ApiCall } from "../../layout/api-call-part.tsx";
 import { Banner, EmptyState, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { problemText } from "../../problem-messages.ts";
-import { whyNot } from "./act-button.tsx";
 import { type SelectedActName, type SelectedEnd, selectedActs } from "./selected-acts.ts";
 import { serverTone } from "./server-status.ts";
+import { whyNot } from "./why-not.ts";
 
 type Server = Schemas["Server"];
 
@@ -72,6 +73,9 @@ export function SelectedPage({ view, act, servers, idempotencyKey }: Props) {
           </Servers>
         </section>
       )}
+      {possible.slice(0, 1).map(({ server }) => (
+        <ApiCall view={view} id="selected-call" {...selectedActs[act].called(server.id)} />
+      ))}
       {possible.length > 0 ? null : <Back view={view} />}
     </Shell>
   );

@@ -1,9 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ActButton, reasonOf } from "../../layout/act-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { Copyable, FormSeal, Status } from "../../layout/parts.tsx";
 import { may } from "../../session.ts";
 import { publicIpTones } from "../public-ips/public-ip-status.ts";
-import { ActButton, reasonOf } from "./act-button.tsx";
 import type { ShowPageProps } from "./show-page.tsx";
 
 /** The public addresses of a server, and how it gets another or gives one back. */

@@ -1,44 +1,79 @@
 import type { CalledOperation } from "../../api-operation.ts";
-import { ApiCall } from "../../layout/api-call-part.tsx";
-import type { View } from "../../layout/view.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
 import type { ShowPageProps } from "./show-page.tsx";
 
 /** Everything that this page does with a server, as calls: one for each act, with this server's own values. */
-export function ServerCalls({ view, server }: Pick<ShowPageProps, "view" | "server">) {
-  return (
-    <section class="panel calls" aria-labelledby="calls-title">
-      <div class="panel-head">
-        <h2 id="calls-title">{view.messages.apiCall.acts}</h2>
-      </div>
-      {callsOf(view, server).map(([label, called]) => (
-        <ApiCall view={view} id={`call-${called.operation}`} label={label} {...called} />
-      ))}
-    </section>
-  );
+export function ServerCalls(props: ShowPageProps) {
+  const { view, server, job } = props;
+  const path = { server_id: server.id };
+  const ofJob: readonly CalledOperation[] = [
+    ...(job?.cancellable === true ? [{ operation: "cancelJob", path: { job_id: job.id } } as const] : []),
+    ...(job?.retryable === true ? [{ operation: "retryJob", path: { job_id: job.id } } as const] : []),
+  ];
+  const acts = server.deletion === null ? livingCalls(props) : leavingCalls(props);
+  return <ApiCalls view={view} calls={[{ operation: "getServer", path }, ...ofJob, ...acts]} />;
 }
 
-function callsOf(
-  { messages }: View,
-  server: ShowPageProps["server"],
-): readonly (readonly [label: string, called: CalledOperation])[] {
+function leavingCalls(props: ShowPageProps): readonly CalledOperation[] {
+  const { server } = props;
   const path = { server_id: server.id };
-  const { operations, servers } = messages;
-  if (server.deletion !== null)
-    return [
-      [messages.apiCall.read, { operation: "getServer", path }],
-      [servers.undo, { operation: "cancelServerDeletion", path }],
-    ];
   return [
-    [messages.apiCall.read, { operation: "getServer", path }],
-    [operations.power, { operation: "powerServer", path, body: { action: "reboot" } }],
-    [operations.resize, { operation: "resizeServer", path, body: { package: server.package.slug } }],
-    [messages.consoles.open, { operation: "openServerConsole", path, body: {} }],
-    [operations.passwordTitle, { operation: "resetServerPassword", path, body: {} }],
-    [messages.labels.edit, { operation: "updateServer", path, body: { labels: server.labels } }],
-    [
-      operations.rebuild,
-      { operation: "rebuildServer", path, body: { image: server.image.slug, confirm_name: server.name } },
-    ],
-    [servers.delete, { operation: "deleteServer", path }],
+    { operation: "cancelServerDeletion", path },
+    { operation: "deleteServer", path, query: { purge: "true" } },
+    { operation: "updateServer", path, body: { labels: server.labels } },
+    ...attachedCalls(props),
   ];
+}
+
+function livingCalls(props: ShowPageProps): readonly CalledOperation[] {
+  const { server, publicIps, firewalls, consoleSessions } = props;
+  const path = { server_id: server.id };
+  const free = publicIps.find((ip) => ip.region === server.region && ip.attached_to === null);
+  const firewall = firewalls.find(({ region }) => region === server.region);
+  const [session] = consoleSessions;
+  const calls: readonly (CalledOperation | null)[] = [
+    { operation: "powerServer", path, body: { action: "reboot" } },
+    { operation: "resizeServer", path, body: { package: server.package.slug } },
+    { operation: "openServerConsole", path, body: {} },
+    session === undefined
+      ? null
+      : { operation: "endServerConsoleSession", path: { ...path, session_id: session.id } },
+    { operation: "resetServerPassword", path, body: {} },
+    { operation: "updateServer", path, body: { labels: server.labels } },
+    { operation: "createPublicIp", body: { region: server.region } },
+    free === undefined
+      ? null
+      : { operation: "attachPublicIp", path: { public_ip_id: free.id }, body: { server_id: server.id } },
+    firewall === undefined
+      ? null
+      : { operation: "attachFirewall", path: { firewall_id: firewall.id }, body: { server_id: server.id } },
+    ...attachedCalls(props),
+    {
+      operation: "rebuildServer",
+      path,
+      body: { image: server.image.slug, confirm_name: server.name },
+    },
+    { operation: "deleteServer", path },
+  ];
+  return calls.filter((call) => call !== null);
+}
+
+/** What takes off the first of the addresses that the server has, and the first of its firewalls. */
+function attachedCalls({ server, firewalls }: ShowPageProps): readonly CalledOperation[] {
+  const [ip] = server.public_ips;
+  const [attached] = firewalls.flatMap(({ id, attachments }) =>
+    attachments
+      .filter(({ server_id }) => server_id === server.id)
+      .map((each) => ({ id, attachment: each.id })),
+  );
+  const calls: readonly (CalledOperation | null)[] = [
+    ip === undefined ? null : { operation: "detachPublicIp", path: { public_ip_id: ip.id } },
+    attached === undefined
+      ? null
+      : {
+          operation: "detachFirewall",
+          path: { firewall_id: attached.id, firewall_attachment_id: attached.attachment },
+        },
+  ];
+  return calls.filter((call) => call !== null);
 }

@@ -1,10 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { parseLabelSelector, selectorMatches } from "@kule/rules/labels/selector";
+import { ActButton } from "../../layout/act-button.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
 import { may } from "../../session.ts";
 import { attachmentTones } from "../firewalls/attachments.tsx";
 import { subnetName } from "../firewalls/places.ts";
-import { ActButton } from "./act-button.tsx";
 import type { ShowPageProps } from "./show-page.tsx";
 
 type Attachment = Schemas["FirewallAttachment"];

@@ -1,12 +1,13 @@
+import { ActButton } from "../../layout/act-button.tsx";
 import { TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
+import { keptForm, problemsOf, typedIn } from "../../refused-form.ts";
 import { OpenConsole } from "../consoles/open-console.tsx";
-import { ActButton, whyNot } from "./act-button.tsx";
 import { PowerMenu } from "./power-menu.tsx";
-import { keptForm, problemsOf, typedIn } from "./refused-form.ts";
 import { serverTone } from "./server-status.ts";
 import type { ShowPageProps } from "./show-page.tsx";
+import { whyNot } from "./why-not.ts";
 
 /** Name and state, and the acts that are wanted most. */
 export function ServerHead(props: ShowPageProps) {
@@ -48,7 +49,7 @@ function Rename({ view, server, refused, idempotencyKey }: ShowPageProps) {
   const texts = view.messages.operations;
   const why = whyNot(view, server, "rename", "server:update");
   return (
-    <details class="rename" id="rename" open={refused?.act === "rename"}>
+    <details class="rename" id="rename" open={refused?.of === "rename"}>
       <summary>
         <Icon name="pencil" size={15} />
         {texts.rename}
@@ -67,7 +68,7 @@ function Rename({ view, server, refused, idempotencyKey }: ShowPageProps) {
           value={typedIn(refused, "rename", "name", server.name)}
           hint={texts.renameHint}
           problems={problemsOf(refused, "rename")}
-          autofocus={refused?.act === "rename"}
+          autofocus={refused?.of === "rename"}
           required
           mono
           maxlength={63}

@@ -3,6 +3,7 @@ import { Icon } from "../../layout/icons.tsx";
 import { Banner, CopyButton, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import type { RefusedForm } from "../../refused-form.ts";
 import { AuditLink } from "../audit/audit-link.tsx";
 import { JobTable } from "../jobs/list-page.tsx";
 import { jobTone } from "../jobs/phase-states.ts";
@@ -10,7 +11,6 @@ import { JobActs, JobFailure } from "../jobs/show-page.tsx";
 import { LiveTimeline } from "../jobs/timeline.tsx";
 import { DangerZone, PendingDeletion } from "./danger-zone.tsx";
 import { PasswordPanel } from "./operations.tsx";
-import type { RefusedForm } from "./refused-form.ts";
 import { ServerCalls } from "./server-calls.tsx";
 import { ServerFacts } from "./server-facts.tsx";
 import { ServerHead } from "./server-head.tsx";
@@ -78,7 +78,7 @@ export function ShowPage(props: ShowPageProps) {
         <DangerZone {...props} />
       </div>
       <AuditLink view={view} resource={server.id} />
-      <ServerCalls view={view} server={server} />
+      <ServerCalls {...props} />
     </Shell>
   );
 }

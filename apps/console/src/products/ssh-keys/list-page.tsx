@@ -1,21 +1,14 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import type { CalledOperation } from "../../api-operation.ts";
+import { ApiCall, ApiCalls } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import {
-  Banner,
-  CallExample,
-  CopyButton,
-  EmptyState,
-  FormSeal,
-  PageHead,
-  Pages,
-  When,
-} from "../../layout/parts.tsx";
+import { Banner, CopyButton, EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import { problemsOf, type RefusedForm, typedIn } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import { problemsOf, type RefusedForm, typedIn } from "../servers/refused-form.ts";
 
 type Props = {
   readonly view: View;
@@ -25,7 +18,7 @@ type Props = {
   readonly problems: FieldProblems;
   /** The renaming that the API did not take. */
   readonly refused: RefusedForm | null;
-  readonly banner: { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
+  readonly banner: PageBanner;
 };
 
 export function SshKeysPage(props: Props) {
@@ -52,6 +45,7 @@ export function SshKeysPage(props: Props) {
       ) : (
         <AddKey {...props} />
       )}
+      <KeyCalls {...props} />
     </Shell>
   );
 }
@@ -131,7 +125,7 @@ function RenameKey(props: Props & { readonly id: string; readonly name: string }
   const act = `rename-${id}`;
   const problems = problemsOf(refused, act).name;
   return (
-    <details class="rename" open={refused?.act === act}>
+    <details class="rename" open={refused?.of === act}>
       <summary aria-label={view.messages.sshKeys.renameNamed(name)}>
         <Icon name="pencil" size={14} />
         {view.messages.sshKeys.rename}
@@ -159,6 +153,20 @@ function RenameKey(props: Props & { readonly id: string; readonly name: string }
       </form>
     </details>
   );
+}
+
+/** What the page does with its keys, as calls; with the first one. */
+function KeyCalls({ view, keys }: Props) {
+  const [key] = keys.items;
+  const path = { ssh_key_id: key?.id ?? "" };
+  const ofKey: readonly CalledOperation[] =
+    key === undefined
+      ? []
+      : [
+          { operation: "updateSshKey", path, body: { name: key.name } },
+          { operation: "deleteSshKey", path },
+        ];
+  return <ApiCalls view={view} calls={[{ operation: "listSshKeys" }, ...ofKey]} />;
 }
 
 function AddKey({ view, form, problems }: Props) {
@@ -195,15 +203,11 @@ function AddKey({ view, form, problems }: Props) {
           {messages.sshKeys.add}
         </button>
       </form>
-      <CallExample
+      <ApiCall
         view={view}
         id="key-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "POST",
-          path: "/ssh-keys",
-          body: { name: "laptop", public_key: "ssh-ed25519 AAAA… ada@laptop" },
-        })}
+        operation="createSshKey"
+        body={{ name: "laptop", public_key: "ssh-ed25519 AAAA… ada@laptop" }}
       />
     </section>
   );

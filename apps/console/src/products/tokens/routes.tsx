@@ -1,14 +1,10 @@
 import { Hono } from "hono";
 import { attempt, type Outcome, read } from "../../api.ts";
-import {
-  type ConsoleContext,
-  type ConsoleEnv,
-  type ConsoleServices,
-  noticeOf,
-} from "../../console-context.ts";
+import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
-import { type PageBanner, type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { isRole } from "../members/role-field.tsx";
 import type { Role } from "../members/role-guide.tsx";
 import { overlapSeconds } from "./token-table.tsx";
@@ -31,10 +27,9 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/tokens", async (context) => {
-    const notice = noticeOf(context, context.get("view").messages.tokens.notices);
     const secret = await cookies.takeOnce(context, tokenSecret);
     return showTokens(context, {
-      banner: notice === null ? null : { kind: "notice", text: notice },
+      banner: noticeBanner(context, context.get("view").messages.tokens.notices),
       status: 200,
       secret,
     });

@@ -1,8 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { CallExample, EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
+import { EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { Month } from "./month.ts";
@@ -42,14 +42,14 @@ export function SegmentsPage(props: Props) {
         cursor={props.cursor}
         next={segments.next_cursor}
       />
-      <CallExample
+      <ApiCalls
         view={view}
-        id="segments-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "GET",
-          path: `/usage/segments?${new URLSearchParams({ ...window, ...Object.fromEntries(segmentParameters(query)) })}`,
-        })}
+        calls={[
+          {
+            operation: "listUsageSegments",
+            query: { ...window, ...Object.fromEntries(segmentParameters(query)) },
+          },
+        ]}
       />
     </Shell>
   );

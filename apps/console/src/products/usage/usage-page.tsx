@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { apiCall } from "../../api-call.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { CallExample, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
+import { EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { DayBars, FillBar, ShareBars } from "./bars.tsx";
@@ -43,14 +43,11 @@ export function UsagePage(props: Props) {
         </>
       )}
       <Quotas {...props} />
-      <CallExample
+      <ApiCalls
         view={view}
-        id="usage-call"
-        call={apiCall({
-          apiUrl: view.apiUrl,
-          method: "GET",
-          path: `/usage/summary?group_by=resource&from=${month.from}&to=${month.to}`,
-        })}
+        calls={[
+          { operation: "summariseUsage", query: { group_by: "resource", from: month.from, to: month.to } },
+        ]}
       />
     </Shell>
   );

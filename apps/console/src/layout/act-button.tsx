@@ -1,0 +1,45 @@
+import type { Schemas } from "@kule/contract/schemas";
+import type { Child } from "hono/jsx";
+import type { View } from "./view.ts";
+
+/** Why an act is not on offer, by its code alone. */
+export function reasonOf({ messages }: View, action: Schemas["ActionState"]): string | null {
+  if (action.allowed) return null;
+  if (messages.locale === "en" && action.reason !== null) return action.reason;
+  const code = action.code ?? "";
+  return (
+    messages.servers.reasons[code] ??
+    messages.conflicts[code] ??
+    action.reason ??
+    messages.servers.reasons.invalid_state ??
+    ""
+  );
+}
+
+/** A button, or the same button greyed out with the reason in words beside it. */
+export function ActButton(props: {
+  readonly why: string | null;
+  readonly kind?: "primary" | "danger";
+  readonly name?: string;
+  readonly value?: string;
+  readonly label?: string;
+  readonly children?: Child;
+}) {
+  const { why, kind, name, value, label } = props;
+  return (
+    <div class="act">
+      <button
+        type="submit"
+        class="button"
+        data-kind={kind}
+        name={name}
+        value={value}
+        aria-label={label}
+        disabled={why !== null}
+      >
+        {props.children}
+      </button>
+      {why === null ? null : <p class="why">{why}</p>}
+    </div>
+  );
+}

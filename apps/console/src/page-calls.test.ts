@@ -1,0 +1,186 @@
+import type { OperationId } from "@kule/contract/schemas";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { callsIn, wrongInCall } from "./testing/calls-in.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { crawl } from "./testing/crawl.ts";
+import { seedEverything } from "./testing/seed-everything.ts";
+import { Visitor } from "./testing/visitor.ts";
+
+let world: ConsoleWorld;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  seedEverything(world.api.state);
+});
+afterEach(async () => {
+  await world.stop();
+});
+
+/** What each form of the panel calls; an id is `*`. Null: it changes this browser's session and nothing else. */
+const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] | null>> = {
+  "/preferences": null,
+  "/sign-out": null,
+  // An operator's calls name the organisation in a header.
+  "/organisations": null,
+  "/switch-organisation": "switchOrganisation",
+  "/account/password": "changePassword",
+  "/account/proof": "proveIdentity",
+  "/account/recovery-codes": "replaceRecoveryCodes",
+  "/account/two-factor/begin": "beginTotp",
+  "/account/two-factor/confirm": "confirmTotp",
+  "/account/two-factor/remove": "removeTotp",
+  "/account/passkeys/*/rename": "renamePasskey",
+  "/account/passkeys/*/remove": "removePasskey",
+  "/account/sessions/*/end": "revokeSession",
+  "/account/sessions/end-others": "revokeOtherSessions",
+  "/members/invitations": "createInvitation",
+  "/members/invitations/*/revoke": "revokeInvitation",
+  "/members/*/role": "updateMember",
+  "/members/*/remove": "removeMember",
+  "/tokens": "createToken",
+  "/tokens/*/rotate": "rotateToken",
+  "/tokens/*/revoke": "revokeToken",
+  "/servers/new": "createServer",
+  "/servers/selected": ["powerServer", "deleteServer", "cancelServerDeletion"],
+  "/servers/*/rename": "updateServer",
+  "/servers/*/labels": "updateServer",
+  "/servers/*/protection": "updateServer",
+  "/servers/*/power": "powerServer",
+  "/servers/*/resize": "resizeServer",
+  "/servers/*/rebuild": "rebuildServer",
+  "/servers/*/password-reset": "resetServerPassword",
+  "/servers/*/end-console": "endServerConsoleSession",
+  "/servers/*/delete": "deleteServer",
+  "/servers/*/purge": "deleteServer",
+  "/servers/*/cancel-deletion": "cancelServerDeletion",
+  "/servers/*/attach-address": "attachPublicIp",
+  "/servers/*/take-address": "createPublicIp",
+  "/servers/*/detach-address": "detachPublicIp",
+  "/servers/*/attach-firewall": "attachFirewall",
+  "/servers/*/detach-firewall": "detachFirewall",
+  "/jobs/*/cancel": "cancelJob",
+  "/jobs/*/retry": "retryJob",
+  "/ssh-keys": "createSshKey",
+  "/ssh-keys/*/rename": "updateSshKey",
+  "/ssh-keys/*/delete": "deleteSshKey",
+  "/networks": "createNetwork",
+  "/networks/*/settings": "updateNetwork",
+  "/networks/*/delete": "deleteNetwork",
+  "/networks/*/subnets": "createSubnet",
+  "/networks/*/subnets/*/settings": "updateSubnet",
+  "/networks/*/subnets/*/delete": "deleteSubnet",
+  "/networks/*/subnets/*/reservations": "createReservation",
+  "/networks/*/subnets/*/reservations/*/delete": "deleteReservation",
+  "/gateways": "createGateway",
+  "/gateways/*/settings": "updateGateway",
+  "/gateways/*/delete": "deleteGateway",
+  "/gateways/*/serve": "attachGatewaySubnet",
+  "/gateways/*/unserve": "detachGatewaySubnet",
+  "/gateways/*/forward": "createPortForward",
+  "/gateways/*/unforward": "deletePortForward",
+  "/firewalls": "createFirewall",
+  "/firewalls/*/settings": "updateFirewall",
+  "/firewalls/*/delete": "deleteFirewall",
+  "/firewalls/*/attach": "attachFirewall",
+  "/firewalls/*/detach": "detachFirewall",
+  "/firewalls/*/apply": "applyFirewall",
+  "/firewalls/*/rules": "setFirewallRules",
+  "/public-ips": "createPublicIp",
+  "/public-ips/*/attach": "attachPublicIp",
+  "/public-ips/*/detach": "detachPublicIp",
+  "/public-ips/*/update": "updatePublicIp",
+  "/public-ips/*/release": "deletePublicIp",
+  "/operator/regions": "createRegion",
+  "/operator/regions/*/maintenance": "updateRegion",
+  "/operator/regions/*/settings": "updateRegion",
+  "/operator/regions/*/tokens": "createAgentToken",
+  "/operator/regions/*/tokens/*/rotate": "rotateAgentToken",
+  "/operator/regions/*/tokens/*/revoke": "revokeAgentToken",
+  "/operator/servers/*/lock": "lockServer",
+  "/operator/import": "importServer",
+  "/organisations/new": "createOrganisation",
+  "/organisations/*/quotas": "setQuotas",
+  "/organisations/*/standing": "updateOrganisation",
+  "/ip-pools": "createIpPool",
+  "/ip-pools/*/settings": "updateIpPool",
+  "/ip-pools/*/delete": "deleteIpPool",
+  "/ip-pools/*/ranges": "addIpPoolRange",
+  "/ip-pools/*/ranges/*/remove": "removeIpPoolRange",
+  "/ip-pools/*/allocations": "allocateIpPoolAddresses",
+  "/ip-pools/*/allocations/*/withdraw": "withdrawIpPoolAddress",
+};
+
+/** The path of a form with its ids left out. */
+const shapeOf = (action: string) =>
+  action
+    .split("/")
+    .map((part) => (/^[a-z]+_[0-9a-z]{10,}$|^ist1$|^\d+\.\d+\.\d+\.\d+$/.test(part) ? "*" : part))
+    .join("/");
+
+const formsIn = (page: string) =>
+  [...page.matchAll(/<form\s[^>]*>/g)].flatMap(([tag]) => {
+    const action = /action="([^"]*)"/.exec(tag)?.[1];
+    return tag.includes('method="post"') && action !== undefined ? [shapeOf(action)] : [];
+  });
+
+/** Adds the page's forms to those that were seen. */
+function wrongIn(path: string, page: string, seen: Set<string>): string[] {
+  const calls = callsIn(page);
+  const shown = new Set(calls.map(({ operation }) => operation));
+  const refused = calls.flatMap((call) => wrongInCall(call) ?? []).map((text) => `${path}: ${text}`);
+  const forms = [...new Set(formsIn(page))];
+  for (const form of forms) seen.add(form);
+  const without = forms.flatMap((form) => {
+    const operation = operationOf[form];
+    if (operation === null) return [];
+    if (operation === undefined) return [`${path}: nobody said what ${form} calls`];
+    const wanted = [operation].flat();
+    return wanted.some((each) => shown.has(each)) ? [] : [`${path}: ${form} without ${wanted.join(" or ")}`];
+  });
+  return [...refused, ...without];
+}
+
+async function wrongOf(visitor: Visitor, first: string, seen: Set<string>): Promise<string[]> {
+  const wrong: string[] = [];
+  await crawl(first, async ({ path }) => {
+    const answer = await visitor.get(path);
+    if (answer.headers.get("content-type")?.startsWith("text/html") !== true) return null;
+    const page = await answer.text();
+    wrong.push(...wrongIn(path, page, seen));
+    return page;
+  });
+  return wrong;
+}
+
+test("whatever form a page has, it shows the call that the form makes, as the contract takes it", async () => {
+  const ada = await new Visitor(world).signIn();
+  const seen = new Set<string>();
+  await ada.submit("/members", "/members/invitations", {
+    email: "grete@example.org",
+    role: "viewer",
+    expires_in_days: "7",
+  });
+  expect(await wrongOf(ada, "/servers", seen)).toEqual([]);
+  const grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
+  const [pool] = world.api.state.ipPools;
+  const [organisation] = world.api.state.organisations;
+  const pools = `/ip-pools/${pool?.pool.id}`;
+  await grace.submit(pools, `${pools}/ranges`, { range: "203.0.113.0/26" });
+  await grace.submit(pools, `${pools}/allocations`, {
+    organisation_id: organisation?.id ?? "",
+    count: "1",
+    addresses: "",
+  });
+  expect(await wrongOf(grace, "/operator", seen)).toEqual([]);
+  await grace.submit("/organisations", "/organisations", { organisation_id: organisation?.id ?? "" });
+  expect(await wrongOf(grace, `/servers/${world.api.state.servers[0]?.id}`, seen)).toEqual([]);
+  const chosen = world.api.state.servers.map(({ id }) => `&ids=${id}`).join("");
+  for (const act of ["reboot", "delete", "restore"])
+    expect(await wrongOf(ada, `/servers/selected?act=${act}${chosen}`, seen)).toEqual([]);
+  expect(await wrongOf(ada, "/account/proof", seen)).toEqual([]);
+  const setUp = await ada.submit("/account/security", "/account/two-factor/begin", {});
+  expect(wrongIn("the page that sets an app up", await setUp.text(), seen)).toEqual([]);
+  world.api.state.hasTwoFactor = true;
+  expect(wrongIn("the account", await ada.page("/account/security"), seen)).toEqual([]);
+  // A list that names what no page has says nothing.
+  expect(Object.keys(operationOf).filter((form) => !seen.has(form))).toEqual([]);
+}, 60_000);

@@ -1,0 +1,29 @@
+import type { CalledOperation } from "../../api-operation.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
+import type { AccountPageProps } from "./account-page.tsx";
+
+/** Everything that the account's page does, as calls; of sessions and passkeys, with the first one. */
+export function AccountCalls({ view, sessions, security }: AccountPageProps) {
+  const other = sessions.find(({ current }) => !current);
+  const [passkey] = security.passkeys;
+  const path = { passkey_id: passkey?.id ?? "" };
+  const calls: readonly (CalledOperation | null)[] = [
+    { operation: "getSecurity" },
+    { operation: "listSessions" },
+    other === undefined ? null : { operation: "revokeSession", path: { login_session_id: other.id } },
+    { operation: "revokeOtherSessions" },
+    {
+      operation: "changePassword",
+      body: {
+        current_password: "correct horse battery staple",
+        new_password: "seven brave otters swam home",
+      },
+    },
+    { operation: "beginTotp" },
+    { operation: "replaceRecoveryCodes" },
+    { operation: "removeTotp" },
+    passkey === undefined ? null : { operation: "renamePasskey", path, body: { name: passkey.name } },
+    passkey === undefined ? null : { operation: "removePasskey", path },
+  ];
+  return <ApiCalls view={view} calls={calls.filter((call) => call !== null)} />;
+}

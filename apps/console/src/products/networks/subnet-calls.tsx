@@ -1,0 +1,23 @@
+import type { CalledOperation } from "../../api-operation.ts";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
+import type { SubnetPageProps } from "./subnet-page.tsx";
+
+/** Everything that a subnet's page does, as calls; of its reservations, with the first one. */
+export function SubnetCalls({ view, network, subnet, reservations, state }: SubnetPageProps) {
+  const path = { network_id: network.id, subnet_id: subnet.id };
+  const [reservation] = reservations;
+  const ofReservation: readonly CalledOperation[] =
+    reservation === undefined
+      ? []
+      : [{ operation: "deleteReservation", path: { ...path, reservation_id: reservation.id } }];
+  return (
+    <ApiCalls
+      view={view}
+      calls={[
+        { operation: "listSubnetAddresses", path, ...(state === "" ? {} : { query: { state } }) },
+        { operation: "createReservation", path, body: { name: "printer" } },
+        ...ofReservation,
+      ]}
+    />
+  );
+}

@@ -1,0 +1,30 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { reasonOf } from "../../layout/act-button.tsx";
+import type { View } from "../../layout/view.ts";
+import { may } from "../../session.ts";
+
+type Server = Schemas["Server"];
+export type ServerActionName = keyof Server["actions"];
+
+/** Why an act is not on offer, in the page's language; null when it is. */
+export function whyNot(
+  view: View,
+  server: Pick<Server, "actions" | "status" | "job_id" | "locked">,
+  name: ServerActionName,
+  permission: string,
+): string | null {
+  const { messages, session } = view;
+  if (session !== null && !may(session, permission)) return messages.common.notAllowed(permission);
+  const action = server.actions[name];
+  if (action === undefined || action.allowed) return null;
+  const texts = messages.servers;
+  // English shows the API's own words, which know more; other languages say it from what they know themselves.
+  if (messages.locale === "en" && action.reason !== null) return action.reason;
+  if (action.code === "locked" && server.locked !== null)
+    return messages.operations.locked(server.locked.reason);
+  if (action.code === "protected" && name === "rebuild") return messages.operations.rebuildProtected;
+  if (action.code === "invalid_state" && server.job_id !== null) return messages.operations.openJob;
+  if (action.code === "invalid_state")
+    return messages.operations.notWhile(texts.status[server.status] ?? server.status);
+  return reasonOf(view, action);
+}

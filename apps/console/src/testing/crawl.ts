@@ -1,0 +1,48 @@
+/** One page that a crawl came to, and where a link to it stands. */
+export type CrawledPage = { readonly path: string; readonly from: string };
+
+/** Of addresses that differ only in what their query says, such as months or filters, so many are looked at. */
+const mostOfAKind = 4;
+
+/**
+ * Follows every link of every page from a first one on.
+ *
+ * @param visit loads a page; null for what is no page, such as a file to be saved
+ * @returns every page that was loaded, in the order of its finding
+ */
+export async function crawl(
+  first: string,
+  visit: (page: CrawledPage) => Promise<string | null>,
+): Promise<CrawledPage[]> {
+  const found: CrawledPage[] = [{ path: first, from: "" }];
+  const known = new Set([first]);
+  const kinds = new Map<string, number>();
+  for (const page of found) {
+    const html = await visit(page);
+    if (html === null) continue;
+    for (const path of linksOf(html, page.path)) {
+      if (known.has(path)) continue;
+      known.add(path);
+      const kind = kindOf(path);
+      const seen = kinds.get(kind) ?? 0;
+      if (seen >= mostOfAKind && path.includes("?")) continue;
+      kinds.set(kind, seen + 1);
+      found.push({ path, from: page.path });
+    }
+  }
+  return found;
+}
+
+/** The addresses within the console that a page leads to, without their fragments. */
+export function linksOf(html: string, path: string): string[] {
+  const here = new URL(path, "http://console.test");
+  return [...html.matchAll(/<a\s[^>]*?href="([^"]*)"/g)].flatMap(([, href = ""]) => {
+    const address = new URL(href.replaceAll("&amp;", "&"), here);
+    return address.origin === here.origin ? [address.pathname + address.search] : [];
+  });
+}
+
+function kindOf(path: string): string {
+  const { pathname, searchParams } = new URL(path, "http://console.test");
+  return `${pathname}?${[...new Set(searchParams.keys())].sort().join("&")}`;
+}

@@ -1,0 +1,40 @@
+import type { Schemas } from "@kule/contract/schemas";
+import type { Operation } from "./fake-api.ts";
+import { fakeId } from "./fake-records.ts";
+import type { FakeState } from "./fake-state.ts";
+
+/** How the people of the stand-in sign in, and from where; the acts are the real API's to show. */
+export function registerAccount(operation: Operation, state: FakeState): void {
+  const now = new Date().toISOString();
+  const session = (current: boolean): Schemas["LoginSession"] => ({
+    id: fakeId("tok"),
+    current,
+    organisation: null,
+    opened_by: "password",
+    user_agent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
+    source_address: "192.0.2.7",
+    created_at: now,
+    last_used_at: now,
+    expires_at: new Date(Date.now() + 3600_000).toISOString(),
+  });
+  operation("get", "/me/security", "getSecurity", () => ({
+    status: 200,
+    body: {
+      password_changed_at: now,
+      totp: state.hasTwoFactor ? { confirmed_at: now } : null,
+      passkeys: state.hasTwoFactor
+        ? [{ id: fakeId("psk"), name: "laptop", is_synced: false, created_at: now, last_used_at: null }]
+        : [],
+      recovery_codes_left: state.hasTwoFactor ? 8 : 0,
+      proven_until: null,
+    } satisfies Schemas["AccountSecurity"],
+  }));
+  operation("get", "/me/sessions", "listSessions", () => ({
+    status: 200,
+    body: { items: [session(true), session(false)] },
+  }));
+  operation("post", "/me/totp", "beginTotp", () => ({
+    status: 200,
+    body: { secret: "JBSWY3DPEHPK3PXP", otpauth_uri: "otpauth://totp/Kule:ada?secret=JBSWY3DPEHPK3PXP" },
+  }));
+}
