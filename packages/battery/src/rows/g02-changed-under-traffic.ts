@@ -12,6 +12,30 @@ export const row: Row = {
   needs: { part: "wires", probe: probeWires },
   mutants: [
     {
+      name: "edge-rules-stay",
+      removes: "the comparison of the edge's rules with those that are wanted",
+      patches: [
+        {
+          file: "packages/edge/src/plan.ts",
+          find: "if (!isDeepStrictEqual(seen.ruleset.objects, rules))",
+          replace: "if (seen.ruleset.objects.length === 0)",
+        },
+      ],
+      expects: /^the edge from .*: nothing was changed/,
+    },
+    {
+      name: "firewall-rules-stay",
+      removes: "the end of a firewall's old rules",
+      patches: [
+        {
+          file: difference,
+          find: 'return last === undefined ? null : { do: "delete-rule", position: last.position };',
+          replace: "return null;",
+        },
+      ],
+      expects: /^the firewall from .*: nothing was changed, or not all/,
+    },
+    {
       name: "rules-in-two-steps",
       removes: "the one transaction in which the edge's rules are replaced",
       patches: [

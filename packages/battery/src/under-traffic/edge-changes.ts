@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import type { EdgeGateway, EdgeNetwork } from "@kule/edge/edge-network";
 import { LinuxEdge } from "@kule/edge/linux-edge";
 import { SshRunner } from "@kule/edge/ssh-runner";
 import { Flows } from "@kule/testing/packets/flows";
-import { answeringPort } from "@kule/testing/packets/packet-machine";
+import { answeringPort, type PacketMachine } from "@kule/testing/packets/packet-machine";
 import type { WiredLab } from "@kule/testing/packets/wired-lab";
 import type { RowRun } from "../row.ts";
 import { type Numbers, publicBridge, someone } from "./numbers.ts";
@@ -73,7 +74,8 @@ export async function changeEdge(lab: WiredLab, run: RowRun, numbers: Numbers, t
       new Flows(lab.wires.inInternet()),
     ];
     all.push(ofApp, ofData, ofInternet);
-    const traffic: Traffic = { ...settled, flows: all, everyMs: numbers.everyMs };
+    const { internet, ...openers } = settled;
+    const traffic: Traffic = { ...openers, flows: all, everyMs: numbers.everyMs };
     const [tcp, udp] = [Math.ceil(numbers.tcp / 4), Math.ceil(numbers.udp / 4)];
     const open = async (flows: Flows, name: string, to: string, ports: readonly [number, number]) => {
       await flows.open({ name: `connection ${name}`, protocol: "tcp", to, port: ports[0], count: tcp });
@@ -89,6 +91,9 @@ export async function changeEdge(lab: WiredLab, run: RowRun, numbers: Numbers, t
       const wanted = states[round[turn % round.length] ?? 0] ?? first;
       const what = `the edge from ${from.name} to ${wanted.name}`;
       await changeUnder(traffic, what, () => apply(wanted), tally);
+      const [open, meant] = [await forwardedPorts(internet), portsOf(wanted)];
+      if (!isDeepStrictEqual(open, meant))
+        tally.violations.push(`${what}: nothing was changed, or not all: ${open.join(", ")} lead inside`);
       run.progress(`${tally.changes} changes, ${tally.spoken} answers`);
       from = wanted;
     }
@@ -103,7 +108,7 @@ export async function changeEdge(lab: WiredLab, run: RowRun, numbers: Numbers, t
 async function settle(
   lab: WiredLab,
   applyFirst: () => Promise<void>,
-): Promise<Omit<Traffic, "flows" | "everyMs">> {
+): Promise<Omit<Traffic, "flows" | "everyMs"> & { readonly internet: PacketMachine }> {
   const running = (vmid: number, tag: number, address: string, router: string) =>
     lab.running(vmid, [
       { net: `virtio,bridge=vmbr1,tag=${tag},firewall=1`, ip: `ip=${address}/24,gw=${router}` },
@@ -119,6 +124,7 @@ async function settle(
   execFileSync(program, [...words, "ip", "route", "add", "10.30.0.0/16", "via", gatewayAddress]);
   await applyFirst();
   return {
+    internet,
     allowed: [
       { name: "a new datagram between subnets", by: inApp, protocol: "udp", to: mgmt },
       { name: "a new datagram out by the gateway", by: inApp, protocol: "udp", to: someone },
@@ -155,4 +161,21 @@ async function converge(edge: LinuxEdge, want: EdgeNetwork): Promise<void> {
     for (const step of plan) await edge.apply(step, sight);
   }
   throw new Error("the edge never was as wanted");
+}
+
+const portsOf = ({ portForwards }: State): readonly string[] =>
+  portForwards.map(({ protocol, listenPort }) => `${protocol} ${listenPort}`).toSorted();
+
+/** Which ports of the gateway lead to somebody who answers, of all that some state forwards. */
+async function forwardedPorts(internet: PacketMachine): Promise<readonly string[]> {
+  const forwards = new Map(
+    states.flatMap((state) => state.portForwards).map((each) => [each.listenPort, each]),
+  );
+  const answers = await Promise.all(
+    [...forwards.values()].map(async ({ protocol, listenPort: port }) => {
+      const outcome = await internet.send(protocol, gatewayAddress, { port, waitMs: 1_500 });
+      return typeof outcome === "object" ? [`${protocol} ${port}`] : [];
+    }),
+  );
+  return answers.flat().toSorted();
 }

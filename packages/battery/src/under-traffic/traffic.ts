@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Outcome } from "@kule/testing/packets/errands";
 import type { Flows } from "@kule/testing/packets/flows";
 import type { PacketMachine } from "@kule/testing/packets/packet-machine";
@@ -44,6 +45,9 @@ export const newTally = (): Tally => ({
   violations: [],
 });
 
+/** Fewer than this while something is changed say nothing about it. */
+const leastTries = 4;
+
 /** Changes something while all of them speak, and tells what was lost of what is allowed and came of what is not. */
 export async function changeUnder(
   traffic: Traffic,
@@ -59,6 +63,7 @@ export async function changeUnder(
     do await each();
     while (!isOver);
   };
+  const tried = new Map<string, number>();
   const unanswered = new Map<string, number>();
   const answered = new Map<string, number>();
   const count = (names: Map<string, number>, name: string) => names.set(name, (names.get(name) ?? 0) + 1);
@@ -66,25 +71,37 @@ export async function changeUnder(
     ...allowed.map((opener) =>
       until(async () => {
         tally.opened += 1;
+        count(tried, opener.name);
         if (!isAnswer(await send(opener, 4_000))) count(unanswered, opener.name);
       }),
     ),
     ...denied.map((opener) =>
       until(async () => {
         tally.denied += 1;
+        count(tried, opener.name);
         const outcome = await send(opener, opener.protocol === "tcp" ? 30 : 5);
         if (isAnswer(outcome)) count(answered, opener.name);
       }),
     ),
   ];
+  // Each flow has its turn before it is over, however quick the change was.
+  const turns = pause(everyMs * 2);
   await change().catch((error: unknown) => tally.violations.push(`${what}: cannot be done: ${error}`));
+  await turns;
   isOver = true;
   await Promise.all(openers);
   const seen = await Promise.all(flows.map((each) => each.beSilent()));
   tally.changes += 1;
   const complain = (text: string) => tally.violations.push(`${what}: ${text}`);
-  for (const { spoken, lost } of seen) {
+  for (const { name } of [...allowed, ...denied]) {
+    const times = tried.get(name) ?? 0;
+    if (times < leastTries) complain(`${name} was tried only ${times} times: nothing was put to the test`);
+  }
+  for (const [index, { spoken, lost }] of seen.entries()) {
+    const established = flows[index]?.count ?? 0;
     tally.spoken += spoken;
+    if (established === 0 || spoken < established)
+      complain(`${established} established flows spoke only ${spoken} times: nothing was put to the test`);
     for (const [name, times] of Object.entries(lost)) {
       tally.lost += times;
       complain(`established ${name} ${times} times, although both states allow it`);
@@ -103,6 +120,15 @@ export async function changeUnder(
     tally.leaked += times;
     if (times > 0) complain(`${name} came ${times} times, although neither state allows it`);
   }
+}
+
+/** Who is kept out only by what was changed is heard once that is gone; else nobody would know that they can speak. */
+export async function unheard(openers: readonly Opener[]): Promise<string[]> {
+  const silent: string[] = [];
+  for (const opener of openers)
+    if (!isAnswer(await send(opener, 4_000)))
+      silent.push(`${opener.name} got no answer where nothing keeps it out: it would never be seen to leak`);
+  return silent;
 }
 
 const send = ({ by, protocol, to, port }: Opener, waitMs: number) =>
