@@ -170,14 +170,6 @@ async function givenBack(scene: LocalScene, stand: EdgeStand, subject: Subject):
   const { api, network } = subject;
   const gone = async (path: string) => {
     const { status, body } = await api.delete(path);
-    // What is on its way out goes on where its job has failed.
-    if (status === 409 && body.code === "resource_deleting") {
-      const failed = await latestJob(scene, subject, "NetworkApply");
-      const again = await api.post(`/jobs/${failed?.id}/retry`);
-      if (again.status !== 202) return [`its job cannot be tried again: ${JSON.stringify(again.body)}`];
-      await scene.work(subject, "NetworkApply");
-      return [];
-    }
     if (status !== 202 && status !== 204 && status !== 404)
       return [`DELETE ${path.split("/")[1]} is answered ${status} ${JSON.stringify(body)}`];
     if (status === 202) await scene.work(subject, "NetworkApply");

@@ -1567,6 +1567,7 @@ export interface paths {
          * @description The subnets that it serves have no way out any more. While it forwards a port it answers 409 `in_use`. It is
          *     `deleting` until the region's edge has let go of it; then it is gone, and its address rests before anybody gets it
          *     again. One that was brought along by `public_ip`, or is protected, stays the organisation's, free for another use.
+         *     A second delete answers 409 `resource_deleting` while the job is open, and tries again when it has failed.
          */
         delete: operations["deleteGateway"];
         options?: never;
@@ -1619,7 +1620,7 @@ export interface paths {
         /**
          * Take a subnet's way to the internet away
          * @description A subnet that a port is forwarded into answers 409 `in_use`. Until the region's edge has let go of it the subnet is
-         *     `detaching`, and its `egress` is still `gateway`.
+         *     `detaching`, and its `egress` is still `gateway`. When the job has failed it can be taken out once more.
          */
         delete: operations["detachGatewaySubnet"];
         options?: never;
@@ -1673,7 +1674,8 @@ export interface paths {
         post?: never;
         /**
          * Forward a port no more
-         * @description It is `deleting` until the region's edge has let go of it. The port is free at once.
+         * @description It is `deleting` until the region's edge has let go of it. The port is free at once. When the job has failed it can
+         *     be deleted once more.
          */
         delete: operations["deletePortForward"];
         options?: never;

@@ -6,6 +6,7 @@ import type { Tier } from "../networks/tiers.ts";
 import {
   decideCreateGateway,
   decideDeleteGateway,
+  decideDropForward,
   decideForward,
   decideLeaveSubnet,
   decideServeSubnet,
@@ -24,7 +25,9 @@ const [app, mgmt, data] = [subnet(1, "app"), subnet(2, "mgmt"), subnet(3, "data"
 const gateway = (more: Partial<GatewayFacts> = {}): GatewayFacts => ({
   id: "gw_1",
   isDeleting: false,
+  hasOpenJob: false,
   servedIds: [app.id],
+  leavingIds: [],
   forwards: [],
   subnets: [app, mgmt, data],
   ...more,
@@ -75,6 +78,21 @@ describe("a gateway", () => {
     expect(decideLeaveSubnet(gateway({ forwards }), app)).toMatchObject([
       { code: "in_use", resource: "pf_1" },
     ]);
+    const leaving = { servedIds: [], leavingIds: [app.id] };
+    expect(codes(decideLeaveSubnet(gateway({ ...leaving, hasOpenJob: true }), app))).toEqual([
+      "not_attached",
+    ]);
+    expect(decideLeaveSubnet(gateway(leaving), app)).toEqual([]);
+  });
+
+  test("gives up a port that it forwards, once more only when the job has failed", () => {
+    const open = gateway({ hasOpenJob: true });
+    expect(decideDropForward(open, { id: "pf_1", isLeaving: false })).toEqual([]);
+    expect(codes(decideDropForward(open, { id: "pf_1", isLeaving: true }))).toEqual(["resource_deleting"]);
+    expect(decideDropForward(gateway(), { id: "pf_1", isLeaving: true })).toEqual([]);
+    expect(codes(decideDropForward(gateway({ isDeleting: true }), { id: "pf_1", isLeaving: true }))).toEqual([
+      "resource_deleting",
+    ]);
   });
 
   test.each([
@@ -93,7 +111,9 @@ describe("a gateway", () => {
 
   test("goes with the subnets that it serves, and not while it forwards a port", () => {
     expect(decideDeleteGateway(gateway())).toEqual([]);
-    expect(codes(decideDeleteGateway(gateway({ isDeleting: true })))).toEqual(["resource_deleting"]);
+    const leaving = { isDeleting: true, hasOpenJob: true };
+    expect(codes(decideDeleteGateway(gateway(leaving)))).toEqual(["resource_deleting"]);
+    expect(decideDeleteGateway(gateway({ ...leaving, hasOpenJob: false }))).toEqual([]);
     const forwards = [{ ...web, id: "pf_1" }];
     expect(decideDeleteGateway(gateway({ forwards }))).toMatchObject([{ code: "in_use", resource: "pf_1" }]);
   });

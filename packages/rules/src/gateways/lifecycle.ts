@@ -31,7 +31,11 @@ export type ForwardFacts = {
 export type GatewayFacts = {
   readonly id: string;
   readonly isDeleting: boolean;
+  /** A job that tells the edge of its network waits or runs. Without one, what is on its way out has got stuck. */
+  readonly hasOpenJob: boolean;
   readonly servedIds: readonly string[];
+  /** Those that the edge has not let go of yet. */
+  readonly leavingIds: readonly string[];
   readonly forwards: readonly ForwardFacts[];
   readonly subnets: readonly ServableSubnet[];
 };
@@ -128,11 +132,14 @@ const deleting = ({ id, isDeleting }: GatewayFacts): Refusals =>
 /** What stands in the way of changing what it is called. */
 export const decideUpdateGateway = deleting;
 
-/** What stands in the way of taking it away: whoever is reached by a port of it would not be any more. */
+/**
+ * What stands in the way of taking it away: whoever is reached by a port of it would not be any more. One whose job has
+ * failed may be taken away once more.
+ */
 export function decideDeleteGateway(gateway: GatewayFacts): Refusals {
   const [forward] = gateway.forwards;
   return [
-    ...deleting(gateway),
+    ...(gateway.hasOpenJob ? deleting(gateway) : []),
     ...(forward === undefined
       ? []
       : [
@@ -158,9 +165,13 @@ export function decideServeSubnet(gateway: GatewayFacts, subnet: ServableSubnet)
   ];
 }
 
-/** What stands in the way of taking a subnet's way out: what is forwarded into it would lead nowhere. */
+/**
+ * What stands in the way of taking a subnet's way out: what is forwarded into it would lead nowhere. One that the edge has
+ * not let go of, since the job has failed, may be taken out once more.
+ */
 export function decideLeaveSubnet(gateway: GatewayFacts, subnet: ServableSubnet): Refusals {
-  if (!gateway.servedIds.includes(subnet.id))
+  const isStuck = !gateway.hasOpenJob && gateway.leavingIds.includes(subnet.id);
+  if (!isStuck && !gateway.servedIds.includes(subnet.id))
     return [
       ...deleting(gateway),
       refusal("subnet_served", "not_attached", "The gateway does not serve the subnet", subnet.id),
@@ -179,6 +190,26 @@ export function decideLeaveSubnet(gateway: GatewayFacts, subnet: ServableSubnet)
             `DELETE /gateways/${gateway.id}/port-forwards/${into.id}`,
           ),
         ]),
+  ];
+}
+
+/** What stands in the way of forwarding a port no more; once more when the job that was to bring it has failed. */
+export function decideDropForward(
+  gateway: GatewayFacts,
+  forward: { readonly id: string; readonly isLeaving: boolean },
+): Refusals {
+  return [
+    ...deleting(gateway),
+    ...(forward.isLeaving && gateway.hasOpenJob
+      ? [
+          refusal(
+            "port_forward_not_deleting",
+            "resource_deleting",
+            "The port forward is being deleted",
+            forward.id,
+          ),
+        ]
+      : []),
   ];
 }
 

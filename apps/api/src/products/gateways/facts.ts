@@ -8,7 +8,9 @@ export function ownFacts(row: GatewayDetails): GatewayFacts {
   return {
     id: row.id,
     isDeleting: row.is_deleting,
+    hasOpenJob: row.job_id !== null,
     servedIds: row.subnets.filter(({ is_leaving }) => !is_leaving).map(({ subnet_id }) => subnet_id),
+    leavingIds: row.subnets.filter(({ is_leaving }) => is_leaving).map(({ subnet_id }) => subnet_id),
     forwards: row.forwards.map(({ id, protocol, listen_port, target_address }) => ({
       id,
       protocol,

@@ -489,6 +489,35 @@ describe("a gateway that is taken away", () => {
     expect(await addressState(gateway.public_ip.address)).toMatchObject({ state: "quarantined" });
   });
 
+  it("may be taken away once more when the job has failed, and only then", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network, network.app);
+    const path = `/gateways/${gateway.id}`;
+    await must(servers.owned.delete(path));
+    expect((await world.get(gateway.id)).actions.delete).toMatchObject({ allowed: false });
+    await servers.agent.fail(await claimApply(), "edge_unreachable");
+    expect((await world.get(gateway.id)).actions).toMatchObject({
+      delete: { allowed: true, code: null },
+      attach_subnet: { allowed: false, code: "resource_deleting" },
+    });
+    expect(await servers.owned.delete(`/networks/${network.id}/subnets/${network.app}`)).toMatchObject({
+      status: 409,
+      body: { precondition: { fix: `DELETE ${path}/subnets/${network.app}` } },
+    });
+    const again = await servers.owned.delete(path);
+    expect(again).toMatchObject({
+      status: 202,
+      body: { gateway: { status: "deleting", status_reason: null }, job: { status: "queued" } },
+    });
+    expect(await servers.owned.delete(path)).toMatchObject({
+      status: 409,
+      body: { code: "resource_deleting" },
+    });
+    expect((await world.settle()).get(network.id)?.gateway).toBeNull();
+    expect((await servers.owned.get(path)).status).toBe(404);
+    expect(await addressState(gateway.public_ip.address)).toMatchObject({ state: "quarantined" });
+  });
+
   it("leaves an address that is protected to the organisation", async () => {
     const gateway = await world.gateway(await world.network());
     const ip = `/public-ips/${gateway.public_ip.id}`;
@@ -518,6 +547,34 @@ describe("a change that the edge did not take", () => {
       status: "active",
       subnets: [{ subnet_id: network.mgmt, status: "ready" }],
     });
+  });
+
+  it("may be asked for once more, for a subnet and for a port that are on their way out", async () => {
+    const network = await world.network();
+    const gateway = await world.gateway(network, network.app);
+    const server = await world.server(network.app);
+    const { port_forward: forward } = await must(world.forward(gateway, server.id));
+    await world.settle();
+    const port = `/gateways/${gateway.id}/port-forwards/${forward.id}`;
+    const served = `/gateways/${gateway.id}/subnets/${network.app}`;
+    await must(servers.owned.delete(port));
+    await servers.agent.fail(await claimApply(), "edge_unreachable");
+    expect(await servers.owned.delete(port)).toMatchObject({
+      status: 202,
+      body: { port_forward: { status: "deleting" }, job: { status: "queued" } },
+    });
+    await must(servers.owned.delete(served));
+    await servers.agent.fail(await claimApply(), "edge_unreachable");
+    expect(await servers.owned.delete(served)).toMatchObject({
+      status: 202,
+      body: { gateway: { subnets: [{ status: "detaching" }] } },
+    });
+    expect((await world.settle()).get(network.id)?.gateway).toMatchObject({
+      subnet_ids: [],
+      port_forwards: [],
+    });
+    expect(await world.get(gateway.id)).toMatchObject({ status: "active", subnets: [] });
+    expect((await servers.owned.delete(port)).status).toBe(404);
   });
 });
 

@@ -1,10 +1,10 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
-import { decideForward, decideUpdateGateway, type GatewayFacts } from "@kule/rules/gateways/lifecycle";
+import { decideDropForward, decideForward, type GatewayFacts } from "@kule/rules/gateways/lifecycle";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { Conflict, conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
+import { Conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { findServer, lockServer } from "../servers/store.ts";
@@ -121,13 +121,11 @@ export async function deletePortForward(
   const { network, gateway, facts } = await lockGateway(request, tx, found.gateway);
   const forward = await findPortForward(tx, gateway.organisation_id, gateway.id, found.forward.id);
   if (forward === null) throw new NotFound();
-  const [refusal] = decideUpdateGateway(facts);
+  const [refusal] = decideDropForward(facts, {
+    id: forward.id,
+    isLeaving: forward.left_generation !== null,
+  });
   if (refusal !== undefined) throw new Conflict({ ...refusal });
-  if (forward.left_generation !== null)
-    throw conflict("resource_deleting", "port_forward_not_deleting", "the port forward is being deleted", {
-      resource: forward.id,
-      fix: null,
-    });
   await leavePortForwards(tx, gateway.organisation_id, [forward.id], nextGeneration(network));
   await changeGatewayRow(tx, gateway, {}, nextGeneration(network));
   return toldEdge(request, tx, gateway, { forward: await written(tx, gateway, forward.id) });

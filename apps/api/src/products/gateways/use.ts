@@ -1,5 +1,6 @@
 import type { Tx } from "../../platform/database.ts";
 import { type Conflict, conflict } from "../../platform/errors.ts";
+import { hasOpenJob } from "../networks/store.ts";
 import { gatewayIn } from "./store.ts";
 
 /** Why a subnet or a network cannot go: it has a way out, or the edge has not let go of it yet; null when neither. */
@@ -17,12 +18,15 @@ export async function usedByGateway(
       gateway.is_deleting
         ? "the region's edge has not let go of the network's gateway yet"
         : "the network has a gateway",
-      { resource: gateway.id, fix: gateway.is_deleting ? null : `DELETE /gateways/${gateway.id}` },
+      {
+        resource: gateway.id,
+        fix: (await isOnItsWay(tx, gateway.is_deleting, gateway)) ? null : `DELETE /gateways/${gateway.id}`,
+      },
     );
   }
   const served = await tx
     .selectFrom("gateway_subnet")
-    .select(["gateway_id", "left_generation"])
+    .select(["organisation_id", "network_id", "gateway_id", "left_generation"])
     .where("organisation_id", "=", organisationId)
     .where("subnet_id", "=", what.subnet_id)
     .executeTakeFirst();
@@ -34,7 +38,18 @@ export async function usedByGateway(
     isLeaving ? "the region's edge still lets the subnet out" : "a gateway serves the subnet",
     {
       resource: served.gateway_id,
-      fix: isLeaving ? null : `DELETE /gateways/${served.gateway_id}/subnets/${what.subnet_id}`,
+      fix: (await isOnItsWay(tx, isLeaving, served))
+        ? null
+        : `DELETE /gateways/${served.gateway_id}/subnets/${what.subnet_id}`,
     },
   );
+}
+
+/** Whether there is only to wait. Where the job has failed it is asked for once more. */
+async function isOnItsWay(
+  tx: Tx,
+  isLeaving: boolean,
+  { organisation_id, network_id }: { readonly organisation_id: string; readonly network_id: string },
+): Promise<boolean> {
+  return isLeaving && (await hasOpenJob(tx, organisation_id, network_id));
 }

@@ -74,6 +74,10 @@ test("subnets are served and taken off, and the page says how far the edge is", 
   expect(page).not.toContain("db · 10.20.3.0/24");
   await ada.submit(path, `${path}/unserve`, { subnet_id: subnetId("app") });
   expect(await ada.page(path)).toContain("being taken off");
+  expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Take off/);
+  // Its job has failed: it can be asked for once more.
+  Object.assign(world.api.state.gateways[0] ?? {}, { job_id: null });
+  expect(await ada.page(path)).not.toMatch(/disabled[^>]*>\s*Take off/);
 });
 
 test("ports are forwarded to servers of served subnets, and refused beside their fields", async () => {
@@ -106,6 +110,9 @@ test("ports are forwarded to servers of served subnets, and refused beside their
   const port_forward_id = world.api.state.portForwards[0]?.id ?? "";
   await ada.submit(path, `${path}/unforward`, { port_forward_id });
   expect(await ada.page(path)).toContain("being removed");
+  expect(await ada.page(path)).toMatch(/disabled[^>]*>\s*Remove/);
+  Object.assign(world.api.state.gateways[0] ?? {}, { job_id: null });
+  expect(await ada.page(path)).not.toMatch(/disabled[^>]*>\s*Remove/);
 });
 
 test("it is deleted by its name, and while it forwards a port the button says why not", async () => {

@@ -57,7 +57,11 @@ export function PortForwards(props: GatewayPageProps) {
                       <FormSeal view={view} idempotencyKey={`${idempotencyKey}-unforward-${forward.id}`} />
                       <input type="hidden" name="port_forward_id" value={forward.id} />
                       <ActButton
-                        why={forward.status === "deleting" ? text.states.deleting : notChangeable}
+                        why={
+                          forward.status === "deleting" && gateway.job_id !== null
+                            ? text.states.deleting
+                            : notChangeable
+                        }
                         label={text.removeNamed(port)}
                       >
                         {text.remove}

@@ -55,7 +55,7 @@ export function ServedSubnets(props: GatewayPageProps) {
                     <input type="hidden" name="subnet_id" value={subnet_id} />
                     <ActButton
                       why={
-                        status === "detaching"
+                        status === "detaching" && gateway.job_id !== null
                           ? text.states.detaching
                           : (notChangeable ?? (isForwardedInto(subnet_id) ? text.forwardsInto : null))
                       }
