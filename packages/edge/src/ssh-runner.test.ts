@@ -63,6 +63,34 @@ describe.skipIf(part.missing)("commands over SSH", { timeout: 30_000 }, () => {
     await expect(runner({ port: await freePort() }).run({ words: ["true"] })).rejects.toThrow(/ECONNREFUSED/);
   });
 
+  test("are carried out however many there are at once: a server has ten sessions for a connection", async () => {
+    const ssh = runner();
+    const many = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => ssh.run({ words: ["sh", "-c", `sleep 0.1; echo ${index}`] })),
+    );
+    expect(many.map(({ stdout }) => stdout.trim())).toEqual(many.map((_, index) => String(index)));
+  });
+
+  test("that wait for a session may be called off, and the others go on", async () => {
+    const ssh = runner();
+    const stop = new AbortController();
+    const early = Array.from({ length: 12 }, () => ssh.run({ words: ["sh", "-c", "sleep 0.3; echo on"] }));
+    const late = expect(ssh.run({ words: ["true"] }, stop.signal)).rejects.toThrow("called off");
+    stop.abort();
+    await late;
+    await expect(ssh.run({ words: ["true"] }, stop.signal)).rejects.toThrow("called off");
+    for (const { stdout } of await Promise.all(early)) expect(stdout).toBe("on\n");
+  });
+
+  test("go on by another connection when theirs was lost while nobody used it", async () => {
+    const ssh = runner();
+    await ssh.run({ words: ["true"] });
+    sshd.cut();
+    // A whole handshake of somebody else's: by then it has heard.
+    await runner().run({ words: ["true"] });
+    expect(await ssh.run({ words: ["echo", "on"] })).toMatchObject({ code: 0, stdout: "on\n" });
+  });
+
   test("give up on one that does not end, and go on with the next", async () => {
     const ssh = runner({}, 4_000);
     await expect(ssh.run({ words: ["sleep", "20"] })).rejects.toThrow("did not end in 4 s");

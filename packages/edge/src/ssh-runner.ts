@@ -13,12 +13,17 @@ export type SshEdge = {
 };
 
 const connectMs = 10_000;
+/** OpenSSH's server has ten sessions for a connection (MaxSessions), and refuses the eleventh. */
+const sessionsAtOnce = 8;
 
 /** Runs commands on an edge over one SSH connection, which is made anew when it is lost. */
 export class SshRunner implements Runner {
   readonly #edge: SshEdge;
   readonly #timeoutMs: number;
   #connection: Promise<Client> | null = null;
+  #sessions = 0;
+  /** Commands that have none yet, in their order. */
+  readonly #waiting: (() => void)[] = [];
 
   constructor(edge: SshEdge, timeoutMs = 30_000) {
     this.#edge = edge;
@@ -26,8 +31,42 @@ export class SshRunner implements Runner {
   }
 
   async run(command: Command, signal?: AbortSignal): Promise<CommandResult> {
+    await this.#turn(command, signal);
+    try {
+      return await this.#carryOut(command, signal);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#sessions -= 1;
+      else next();
+    }
+  }
+
+  /** Until there is a session for the command. @throws EdgeUnreachable when it was called off before */
+  async #turn({ words }: Command, signal?: AbortSignal): Promise<void> {
+    if (this.#sessions < sessionsAtOnce) {
+      this.#sessions += 1;
+      return;
+    }
+    return new Promise((resolve, reject) => {
+      const take = () => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const calledOff = () => reject(new EdgeUnreachable(`${words[0]} on ${this.#edge.host} was called off`));
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(take), 1);
+        calledOff();
+      };
+      if (signal?.aborted === true) return calledOff();
+      this.#waiting.push(take);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  async #carryOut(command: Command, signal?: AbortSignal): Promise<CommandResult> {
     this.#connection ??= this.#connect();
-    const client = await this.#connection;
+    const connection = this.#connection;
+    const client = await connection;
     const line = lineOf(command.words, this.#edge.user);
     return new Promise((resolve, reject) => {
       let open: ClientChannel | null = null;
@@ -41,7 +80,8 @@ export class SshRunner implements Runner {
       const give = (why: string, cause?: unknown) => {
         settle();
         // Whatever the command is still doing there, its connection is not for the next one.
-        this.#forget(client);
+        this.#forget(connection);
+        client.destroy();
         reject(new EdgeUnreachable(`${command.words[0]} on ${this.#edge.host} ${why}`, { cause }));
       };
       // Others have commands on the connection, and it is not for want of an answer that this one ends.
@@ -55,7 +95,7 @@ export class SshRunner implements Runner {
       if (signal?.aborted === true) return aborted();
       signal?.addEventListener("abort", aborted, { once: true });
       client.once("close", lost);
-      client.exec(line, (error: Error | undefined, channel: ClientChannel) => {
+      const started = (error: Error | undefined, channel: ClientChannel) => {
         if (isSettled) return channel?.close();
         if (error !== undefined) return give("could not be started", error);
         open = channel;
@@ -77,7 +117,13 @@ export class SshRunner implements Runner {
           resolve({ code, stdout, stderr });
         });
         channel.end(command.input ?? "");
-      });
+      };
+      try {
+        client.exec(line, started);
+      } catch (error) {
+        // It was lost and nobody has been told yet.
+        give("could not be started", error);
+      }
     });
   }
 
@@ -88,9 +134,9 @@ export class SshRunner implements Runner {
     connection?.then((client) => client.end()).catch(() => {});
   }
 
-  #forget(client: Client): void {
-    this.#connection = null;
-    client.destroy();
+  /** There may be another one by now. */
+  #forget(connection: Promise<Client>): void {
+    if (this.#connection === connection) this.#connection = null;
   }
 
   #connect(): Promise<Client> {
@@ -103,6 +149,8 @@ export class SshRunner implements Runner {
         client.setNoDelay(true);
         resolve(client);
       });
+      // Also when nobody uses it: the edge was started anew, say.
+      client.once("close", () => this.#forget(connection));
       client.on("error", (error) =>
         reject(new EdgeUnreachable(`${user}@${host}: ${refusal ?? error.message}`, { cause: error })),
       );
@@ -122,9 +170,7 @@ export class SshRunner implements Runner {
         },
       });
     });
-    connection.catch(() => {
-      this.#connection = null;
-    });
+    connection.catch(() => this.#forget(connection));
     return connection;
   }
 }

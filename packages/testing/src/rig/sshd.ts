@@ -16,10 +16,13 @@ export type Sshd = {
   readonly port: number;
   /** Of the one account that is let in, root. */
   readonly key: string;
+  readonly keyFile: string;
   /** Of somebody who is not. */
   readonly strangersKey: string;
   /** As `ssh-keygen -lf` prints it. */
   readonly hostKey: string;
+  /** Ends all connections: the next is accepted. */
+  cut(): void;
   end(): Promise<void>;
 };
 
@@ -42,6 +45,8 @@ export async function startSshd(enter: readonly string[] = []): Promise<Sshd> {
     "StrictModes no",
     "UsePAM no",
     "PidFile none",
+    // bash reads ~/.bashrc before a command of SSH's, but not as a shell's shell: whatever root has there takes its time.
+    "SetEnv SHLVL=2",
   ];
   writeFileSync(join(folder, "config"), config.join("\n"));
   const [program = sshd, ...words] = [...enter, sshd, "-i", "-e", "-f", join(folder, "config")];
@@ -59,15 +64,20 @@ export async function startSshd(enter: readonly string[] = []): Promise<Sshd> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   const text = (name: string) => readFileSync(join(folder, name), "utf8");
   const print = execFileSync("ssh-keygen", ["-lf", join(folder, "host.pub")], { encoding: "utf8" });
   return {
     port: (server.address() as { port: number }).port,
     key: text("client"),
+    keyFile: join(folder, "client"),
     strangersKey: text("stranger"),
     hostKey: print.split(" ")[1] ?? "",
+    cut,
     async end() {
-      for (const socket of sockets) socket.destroy();
+      cut();
       await new Promise((resolve) => server.close(resolve));
       rmSync(folder, { recursive: true, force: true });
     },
