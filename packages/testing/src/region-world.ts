@@ -62,6 +62,7 @@ export type AgentPlaces = {
   /** Origin of the API this agent talks to. */
   readonly apiOrigin?: string;
   readonly lab?: LabPlace;
+  readonly edge?: LabEdge;
   /** What the control plane knows it by; the machine's name when absent. */
   readonly name?: string;
 };
@@ -202,12 +203,10 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
     let regionFiles = 0;
     const writeRegionFile = (own: AgentPlaces = {}) => {
       const { apiOrigin: origin, lab: place } = { ...places, ...own };
+      const edge = own.edge ?? options.edge ?? labFile.edge;
       regionFiles += 1;
       const file = path.join(directory, `region-${regionFiles}.yaml`);
-      writeFileSync(
-        file,
-        renderLabRegionFile(`${origin}/api/v1`, place, own.name, options.edge ?? labFile.edge),
-      );
+      writeFileSync(file, renderLabRegionFile(`${origin}/api/v1`, place, own.name, edge));
       return file;
     };
     const regionFile = writeRegionFile();
