@@ -19,6 +19,8 @@ export type NewJob = {
   readonly requestId: string;
   /** What was asked for and is written down nowhere else. Never secrets. */
   readonly parameters?: Readonly<Record<string, unknown>>;
+  /** What cannot be undone was done before it, by a job that it is to mend. */
+  readonly irreversible?: boolean;
 };
 
 /** Why a job ended without success, as the job shows it. */
@@ -96,6 +98,7 @@ async function insertJob(tx: Tx, job: NewJob, ended: Ended): Promise<JobRow> {
       requested_by: JSON.stringify(job.requestedBy),
       request_id: job.requestId,
       parameters: JSON.stringify(job.parameters ?? {}),
+      irreversible: job.irreversible ?? false,
       ...ended,
     })
     .returningAll()
@@ -152,7 +155,10 @@ export async function askToStop(tx: Tx, job: JobRow): Promise<JobRow> {
     .executeTakeFirstOrThrow();
 }
 
-/** Queues a job that ended without success again, as if it were new; what it did so far is found by looking. */
+/**
+ * Queues a job that ended without success again, as if it were new; what it did so far is found by looking. What cannot
+ * be undone stays so: an attempt that fails before it has looked knows of no destroyed disk.
+ */
 export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
   await crashPoint("allocated");
   const row = await tx
@@ -163,7 +169,6 @@ export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
       phase: null,
       progress: 0,
       run_at: sql<Date>`clock_timestamp()`,
-      irreversible: false,
       cancel_requested: false,
       error: null,
       internal_error: null,

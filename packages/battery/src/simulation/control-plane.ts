@@ -231,7 +231,6 @@ export class ControlPlaneModel {
       phase: null,
       progress: 0,
       runAt: state.moment(),
-      irreversible: false,
       cancelRequested: false,
       errorCode: null,
       lastSeen: null,

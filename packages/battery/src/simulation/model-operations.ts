@@ -6,7 +6,7 @@ import { type PowerAction, statusDuring } from "@kule/rules/servers/power";
 import { decideResize, diskAfterResize } from "@kule/rules/servers/resize";
 import type { ControlPlaneModel } from "./control-plane.ts";
 import { giveWay } from "./model-endings.ts";
-import { type Refused, refused, refusedByRules, type ServerAnswer } from "./model-refusals.ts";
+import { type Accepted, type Refused, refused, refusedByRules, type ServerAnswer } from "./model-refusals.ts";
 import { diskOf, type JobParameters, type ModelServer, planOf } from "./model-state.ts";
 
 /** What is asked of a server. */
@@ -104,9 +104,12 @@ function resize(
 function rebuild(model: ControlPlaneModel, server: ModelServer, image: string): ServerAnswer {
   const no = refusedByRules(model.state, server, "rebuild");
   if (no !== null) return no;
+  const isBroken = server.status === "error";
   server.status = "rebuilding";
   server.hasSecret = true;
-  return changed(model, server, "ServerRebuild", { image });
+  const answer = changed(model, server, "ServerRebuild", { image });
+  answer.body.job.irreversible = isBroken;
+  return answer;
 }
 
 function resetPassword(
@@ -162,7 +165,7 @@ function changed(
   server: ModelServer,
   kind: "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate",
   parameters: JobParameters = {},
-): ServerAnswer {
+): Accepted {
   server.reasonCode = null;
   server.generation += 1;
   return model.queue(server, kind, parameters);

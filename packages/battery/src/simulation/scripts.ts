@@ -22,7 +22,34 @@ const aFilterHalfWritten: readonly Move[] = [
   report(2, { phase: "apply", outcome: { status: "retry" } }),
 ];
 
+const trouble = { status: "failed", error: { code: "some_trouble", message: "It did not work" } } as const;
+
+const aServerWithoutDisk: readonly Move[] = [
+  ...aServerThatRuns,
+  { do: "ask", server: 1, wish: { to: "rebuild", image: "rocky-9" } },
+  claim("destroyed"),
+  report(2, { phase: "apply", irreversible: true, outcome: trouble }),
+];
+
 export const SCRIPTS: readonly Script[] = [
+  {
+    name: "a rebuild that has destroyed, tried again and failed before it did anything",
+    moves: [
+      ...aServerWithoutDisk,
+      { do: "retry", job: 2 },
+      claim("again"),
+      { do: "report", job: 2, epoch: 2, seq: 1, report: { outcome: trouble } },
+    ],
+  },
+  {
+    name: "another rebuild of a server without a disk, given up while it waits",
+    moves: [
+      ...aServerWithoutDisk,
+      { do: "ask", server: 1, wish: { to: "rebuild", image: "rocky-9" } },
+      { do: "cancel", job: 3 },
+      { do: "retry", job: 3 },
+    ],
+  },
   // The attempt that was given back has written some of the rules, and nobody goes on with them.
   {
     name: "a filter half written gives way to a removal",
@@ -48,9 +75,7 @@ export const SCRIPTS: readonly Script[] = [
       ...aServerThatRuns,
       { do: "ask", server: 1, wish: { to: "rebuild", image: "rocky-9" } },
       claim("rebuilt"),
-      report(2, {
-        outcome: { status: "failed", error: { code: "some_trouble", message: "It did not work" } },
-      }),
+      report(2, { outcome: trouble }),
       { do: "filter", firewall: 1, server: 1 },
       claim("filtered"),
       report(3, { outcome: { status: "failed", error: { code: "vm_missing", message: "It is not there" } } }),

@@ -12,6 +12,8 @@ export type ServerJob = {
   readonly status?: ServerStatus;
   /** What was asked for and is not written down anywhere else. Never secrets. */
   readonly parameters?: Readonly<Record<string, unknown>>;
+  /** What cannot be undone was done before it, by a job that it is to mend. */
+  readonly irreversible?: boolean;
   /** What else changes in the server's row. */
   readonly set?: Readonly<Partial<Record<keyof ServerRow, unknown>>>;
 };
@@ -21,7 +23,7 @@ export async function queueServerJob(
   request: ApiRequest,
   tx: Tx,
   server: ServerRow,
-  { kind, status, parameters, set }: ServerJob,
+  { kind, status, parameters, irreversible = false, set }: ServerJob,
 ): Promise<JobRow> {
   await tx
     .updateTable("server")
@@ -45,6 +47,7 @@ export async function queueServerJob(
     resourceId: server.id,
     requestedBy: request.caller.actor,
     requestId: request.id,
+    irreversible,
     ...(parameters === undefined ? {} : { parameters }),
   });
 }

@@ -95,6 +95,8 @@ export async function rebuildServer(request: Request, tx: Tx, found: ServerDetai
     kind: "ServerRebuild",
     status: "rebuilding",
     parameters,
+    // Its disk may be gone since an earlier rebuild. One that does nothing does not make it whole.
+    irreversible: server.status === "error",
   });
   let password: string | null = null;
   if (parameters.ssh_public_keys.length > 0) await wipeSecret(tx, server);

@@ -117,6 +117,50 @@ describe("POST /servers/{id}/rebuild", () => {
     expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
   });
 
+  test("that is tried again and fails before it does anything leaves no server that passes for whole", async () => {
+    const server = await world.createRunning();
+    const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
+    const first = await world.agent.take("ServerRebuild");
+    await world.agent.report(first, { phase: "apply", irreversible: true });
+    await world.agent.fail(first);
+    const broken = { status: "error", status_reason: { code: "rebuild_failed" } };
+    // Failed before its first look; given up while it waits.
+    await world.owned.post(`/jobs/${job.id}/retry`);
+    await world.agent.fail(await world.agent.take("ServerRebuild"));
+    expect(await world.server(server.id)).toMatchObject(broken);
+    await world.owned.post(`/jobs/${job.id}/retry`);
+    expect((await world.owned.post(`/jobs/${job.id}/cancel`)).status).toBe(202);
+    expect(await world.server(server.id)).toMatchObject(broken);
+    expect(await secrets(server.id)).toHaveLength(1);
+    await world.owned.post(`/jobs/${job.id}/retry`);
+    const last = await world.agent.take("ServerRebuild");
+    expect(last.payload.password_hash).toBe(first.payload.password_hash);
+    await world.agent.succeed(last, "on");
+    expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
+  });
+
+  test("of a server without a disk that fails before it does anything leaves it in error, to be tried again", async () => {
+    const server = await world.createRunning();
+    await rebuild(server.id, { image: "debian-12", confirm_name: server.name });
+    const first = await world.agent.take("ServerRebuild");
+    await world.agent.report(first, { phase: "apply", irreversible: true });
+    await world.agent.fail(first);
+    const { job } = (await rebuild(server.id, { image: "debian-13", confirm_name: server.name })).body;
+    const another = await world.agent.take("ServerRebuild");
+    expect(another.payload.password_hash).not.toBe(first.payload.password_hash);
+    await world.agent.fail(another);
+    expect(await world.server(server.id)).toMatchObject({
+      status: "error",
+      status_reason: { code: "rebuild_failed" },
+      actions: { resize: { allowed: false } },
+    });
+    expect((await world.owned.post(`/jobs/${job.id}/retry`)).status).toBe(202);
+    const again = await world.agent.take("ServerRebuild");
+    expect(again.payload.password_hash).toBe(another.payload.password_hash);
+    await world.agent.succeed(again, "on");
+    expect(await world.server(server.id)).toMatchObject({ status: "running" });
+  });
+
   test("that broke its server is forgotten, with its password, once the server was used again", async () => {
     const server = await world.createRunning();
     const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
