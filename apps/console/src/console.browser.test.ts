@@ -224,7 +224,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await page.reload();
     expect(await page.locator("#server-list tbody tr").count()).toBe(1);
     await page.fill("input[type=search]", "nothing-like-this");
-    await page.waitForSelector("text=No server matches");
+    await page.waitForSelector("text=Nothing matches");
     await takeScreenshots(page, "servers-no-match");
     expect(watched.complaints).toEqual([]);
   });

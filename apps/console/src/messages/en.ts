@@ -179,8 +179,6 @@ export const en = {
     create: "Create server",
     count: (count: number, more: boolean) =>
       `${count} ${count === 1 ? "server" : "servers"}${more ? " on this page" : ""}`,
-    searchPlaceholder: "Name begins with",
-    allRegions: "All regions",
     allStatuses: "Every status",
     sort: {
       created_at: "Oldest first",
@@ -195,9 +193,6 @@ export const en = {
     empty: "No servers yet",
     emptyHint: "A server takes about a minute. Choose an image and a size, and follow how it is built.",
     emptyCall: "Or from a terminal:",
-    noMatch: "No server matches",
-    noMatchHint: "Change or clear the filters to see more.",
-    clear: "Clear filters",
     open: (name: string) => `Open ${name}`,
     status: {
       creating: "creating",
@@ -346,6 +341,13 @@ export const en = {
       isOn: "The disk cannot be made anew until the protection is taken off.",
       isOff: "Protection makes every rebuild refuse, so that nobody empties the disk by mistake.",
     },
+  },
+  listFilters: {
+    searchPlaceholder: "Name begins with",
+    allRegions: "All regions",
+    noMatch: "Nothing matches",
+    noMatchHint: "Change or clear the filters to see more.",
+    clear: "Clear filters",
   },
   labels: {
     empty: "No labels yet. They group servers: role=web, env=prod. Lists and usage can be narrowed by them.",

@@ -187,8 +187,6 @@ export const tr = {
     title: "Sunucular",
     create: "Sunucu oluştur",
     count: (count: number, more: boolean) => `${more ? "Bu sayfada " : ""}${count} sunucu`,
-    searchPlaceholder: "Adın başı",
-    allRegions: "Tüm bölgeler",
     allStatuses: "Her durum",
     sort: {
       created_at: "Önce en eski",
@@ -203,9 +201,6 @@ export const tr = {
     empty: "Henüz sunucu yok",
     emptyHint: "Bir sunucu yaklaşık bir dakikada kurulur. İmajı ve boyu seçin, kuruluşunu izleyin.",
     emptyCall: "Ya da uçbirimden:",
-    noMatch: "Eşleşen sunucu yok",
-    noMatchHint: "Daha fazlasını görmek için süzgeçleri değiştirin ya da temizleyin.",
-    clear: "Süzgeçleri temizle",
     open: (name: string) => `${name} sunucusunu aç`,
     status: {
       creating: "kuruluyor",
@@ -351,6 +346,13 @@ export const tr = {
       isOn: "Koruma kaldırılana kadar disk baştan kurulamaz.",
       isOff: "Koruma açıkken her yeniden kurma isteği reddedilir; kimse diski yanlışlıkla boşaltamaz.",
     },
+  },
+  listFilters: {
+    searchPlaceholder: "Adın başı",
+    allRegions: "Tüm bölgeler",
+    noMatch: "Eşleşen bir şey yok",
+    noMatchHint: "Daha fazlasını görmek için süzgeçleri değiştirin ya da temizleyin.",
+    clear: "Süzgeçleri temizle",
   },
   labels: {
     empty:

@@ -4,7 +4,7 @@ import { includesPort, parsePorts } from "@kule/rules/firewalls/ports";
 import { parseLabelSelector, selectorMatches } from "@kule/rules/labels/selector";
 import { parseIp, parseIpBlock } from "@kule/rules/public-ips/addresses";
 import type { Operation } from "./fake-api.ts";
-import { namedLike, page } from "./fake-page.ts";
+import { narrowedPage } from "./fake-page.ts";
 import { fakeId, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
 
@@ -84,13 +84,8 @@ export function registerFirewalls(operation: Operation, state: FakeState): void 
     };
   };
 
-  operation("get", "/firewalls", "listFirewalls", ({ query }) =>
-    page(
-      namedLike(state.firewalls, query).filter(
-        ({ region }) => !query.has("region") || region === query.get("region"),
-      ),
-      query,
-    ),
+  operation("get", "/firewalls", "listFirewalls", ({ query, fail }) =>
+    narrowedPage(state.firewalls, query, fail),
   );
   operation<Schemas["FirewallCreate"]>("post", "/firewalls", "createFirewall", ({ body, fail }) => {
     if (state.firewalls.some(({ name }) => name === body.name))

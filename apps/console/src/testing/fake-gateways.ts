@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
-import { namedLike, page } from "./fake-page.ts";
+import { narrowedPage, page } from "./fake-page.ts";
 import { fakeId, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
 
@@ -60,7 +60,9 @@ export function registerGateways(operation: Operation, state: FakeState): void {
   };
   const absent = "There is no such gateway";
 
-  operation("get", "/gateways", "listGateways", ({ query }) => page(namedLike(state.gateways, query), query));
+  operation("get", "/gateways", "listGateways", ({ query, fail }) =>
+    narrowedPage(state.gateways, query, fail),
+  );
   operation<Schemas["GatewayCreate"]>("post", "/gateways", "createGateway", ({ body, fail, token }) => {
     const network = state.networks.find(({ id }) => id === body.network_id);
     if (network === undefined) return fail(404, "not_found", "There is no such network");

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
-import { page } from "./fake-page.ts";
+import { narrowedPage, page } from "./fake-page.ts";
 import { fakeId } from "./fake-records.ts";
 import type { FakePool, FakeState } from "./fake-state.ts";
 
@@ -11,7 +11,9 @@ export function registerIpPools(operation: Operation, state: FakeState): void {
   const find = (id: string | undefined) => state.ipPools.find(({ pool }) => pool.id === id);
   const seen = (pool: FakePool) => ({ ...pool.pool, addresses: addressesOf(pool) });
 
-  operation("get", "/ip-pools", "listIpPools", ({ query }) => page(state.ipPools.map(seen), query));
+  operation("get", "/ip-pools", "listIpPools", ({ query, fail }) =>
+    narrowedPage(state.ipPools.map(seen), query, fail),
+  );
   operation<Schemas["IpPoolCreate"]>("post", "/ip-pools", "createIpPool", ({ body, fail }) => {
     if (state.ipPools.some(({ pool }) => pool.name === body.name))
       return fail(409, "name_taken", `a pool named ${body.name} exists`);

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
 import { questionErrors } from "./fake-firewalls.ts";
-import { namedLike, page } from "./fake-page.ts";
+import { narrowedPage, page } from "./fake-page.ts";
 import { fakeNetwork, fakeSubnet } from "./fake-records.ts";
 import { registerReservations } from "./fake-reservations.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -10,13 +10,8 @@ export function registerNetworks(operation: Operation, state: FakeState): void {
   const find = (id: string | undefined) => state.networks.find((network) => network.id === id);
   const findSubnet = (id: string | undefined) => state.subnets.find((subnet) => subnet.id === id);
 
-  operation("get", "/networks", "listNetworks", ({ query }) =>
-    page(
-      namedLike(state.networks, query).filter(
-        ({ region }) => !query.has("region") || region === query.get("region"),
-      ),
-      query,
-    ),
+  operation("get", "/networks", "listNetworks", ({ query, fail }) =>
+    narrowedPage(state.networks, query, fail),
   );
   operation<Schemas["NetworkCreate"]>("post", "/networks", "createNetwork", ({ body }) => {
     const network = fakeNetwork(body, false);

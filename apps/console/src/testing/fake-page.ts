@@ -1,3 +1,5 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { parseLabelSelector, selectorMatches } from "@kule/rules/labels/selector";
 import type { Answer } from "./fake-api.ts";
 
 /** A page of a list; its cursor is the place to go on from. */
@@ -8,10 +10,34 @@ export const page = <Item>(items: readonly Item[], query: URLSearchParams): Answ
   return { status: 200, body: { items: items.slice(from, from + limit), next_cursor: next } };
 };
 
-/** Those whose name begins with the `q` of the query. */
-export function namedLike<Item extends { readonly name: string }>(
-  items: readonly Item[],
-  query: URLSearchParams,
-): Item[] {
-  return items.filter(({ name }) => name.startsWith(query.get("q") ?? ""));
+type Fail = (
+  status: number,
+  code: Schemas["ErrorCode"],
+  detail: string,
+  more?: Partial<Schemas["Problem"]>,
+) => Answer;
+
+type Narrowable = {
+  readonly name?: string;
+  readonly region?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+};
+
+/** As `page`, of those that the query means by the beginning of their name, their region and their labels. */
+export function narrowedPage(items: readonly Narrowable[], query: URLSearchParams, fail: Fail): Answer {
+  const selector = query.get("label_selector") ?? "";
+  const parsed = parseLabelSelector(selector);
+  if (!parsed.ok) {
+    const message = `"${selector}" is neither a label key nor a term`;
+    return fail(422, "validation_failed", message, {
+      errors: [{ field: "label_selector", code: "invalid_format", message, pointer: "label_selector" }],
+    });
+  }
+  const meant = items.filter(
+    ({ name = "", region, labels = {} }) =>
+      name.startsWith(query.get("q") ?? "") &&
+      (!query.has("region") || region === query.get("region")) &&
+      (selector === "" || selectorMatches(parsed.terms, labels)),
+  );
+  return page(meant, query);
 }

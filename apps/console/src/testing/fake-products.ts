@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import type { Answer, Operation } from "./fake-api.ts";
+import type { Operation } from "./fake-api.ts";
 import { registerAudit } from "./fake-audit.ts";
 import { registerConsoleSessions } from "./fake-consoles.ts";
 import { registerFirewalls } from "./fake-firewalls.ts";
@@ -9,7 +9,7 @@ import { registerGateways } from "./fake-gateways.ts";
 import { registerIpPools } from "./fake-ip-pools.ts";
 import { registerNetworks } from "./fake-networks.ts";
 import { registerOperator } from "./fake-operator.ts";
-import { namedLike, page } from "./fake-page.ts";
+import { narrowedPage, page } from "./fake-page.ts";
 import { registerPeople } from "./fake-people.ts";
 import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
@@ -41,18 +41,13 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
 
 function registerServers(operation: Operation, state: FakeState): void {
   operation("get", "/servers", "listServers", ({ query, fail }) => {
-    const selector = query.get("label_selector") ?? "";
-    if (/\S\s\S/.test(selector)) return wrongSelector(fail, selector);
     const statuses = query.getAll("status");
     const sort = query.get("sort") ?? "-created_at";
     const key = sort.endsWith("name") ? "name" : "created_at";
     const sorted = state.servers
-      .filter((server) => server.name.startsWith(query.get("q") ?? ""))
       .filter((server) => statuses.length === 0 || statuses.includes(server.status))
-      .filter((server) => matchesLabels(server.labels, query.get("label_selector") ?? ""))
-      .filter((server) => !query.has("region") || server.region === query.get("region"))
       .toSorted((a, b) => (a[key] < b[key] ? -1 : 1));
-    return page(sort.startsWith("-") ? sorted.reverse() : sorted, query);
+    return narrowedPage(sort.startsWith("-") ? sorted.reverse() : sorted, query, fail);
   });
 
   operation<Schemas["ServerCreate"]>("post", "/servers", "createServer", ({ body, query, fail, token }) => {
@@ -190,31 +185,6 @@ function registerServers(operation: Operation, state: FakeState): void {
 }
 
 /** The simplest terms alone: `k=v` and `k`. */
-function matchesLabels(labels: Readonly<Record<string, string>>, selector: string): boolean {
-  return selector
-    .split(",")
-    .filter((term) => term !== "")
-    .every((term) => {
-      const [key = "", value] = term.split("=");
-      return value === undefined ? Object.hasOwn(labels, key) : labels[key] === value;
-    });
-}
-
-function wrongSelector(
-  fail: (
-    status: number,
-    code: Schemas["ErrorCode"],
-    detail: string,
-    more?: Partial<Schemas["Problem"]>,
-  ) => Answer,
-  selector: string,
-): Answer {
-  const message = `"${selector}" is neither a label key nor a term`;
-  return fail(422, "validation_failed", message, {
-    errors: [{ field: "label_selector", code: "invalid_format", message, pointer: "label_selector" }],
-  });
-}
-
 function wrongFields(state: FakeState, body: Schemas["ServerCreate"]): Schemas["FieldError"][] {
   const errors: Schemas["FieldError"][] = [];
   const add = (field: string, code: Schemas["FieldError"]["code"], message: string) =>
@@ -312,7 +282,7 @@ function registerJobs(operation: Operation, state: FakeState, app: Hono, calls: 
 }
 
 function registerSshKeys(operation: Operation, state: FakeState): void {
-  operation("get", "/ssh-keys", "listSshKeys", ({ query }) => page(namedLike(state.sshKeys, query), query));
+  operation("get", "/ssh-keys", "listSshKeys", ({ query, fail }) => narrowedPage(state.sshKeys, query, fail));
   operation<Schemas["SshKeyCreate"]>("post", "/ssh-keys", "createSshKey", ({ body, fail }) => {
     if (!/^(ssh-ed25519|ssh-rsa|ecdsa-\S+) \S+/.test(body.public_key))
       return fail(422, "validation_failed", "The request is wrong", {

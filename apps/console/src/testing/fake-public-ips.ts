@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
+import { narrowedPage } from "./fake-page.ts";
 import { fakeId, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
 
@@ -47,10 +48,9 @@ const allocated = 3;
 
 export function registerPublicIps(operation: Operation, state: FakeState): void {
   const find = (id: string | undefined) => state.publicIps.find((ip) => ip.id === id);
-  operation("get", "/public-ips", "listPublicIps", () => ({
-    status: 200,
-    body: { items: state.publicIps, next_cursor: null },
-  }));
+  operation("get", "/public-ips", "listPublicIps", ({ query, fail }) =>
+    narrowedPage(state.publicIps, query, fail),
+  );
   operation<Schemas["PublicIpCreate"]>("post", "/public-ips", "createPublicIp", ({ fail }) => {
     const message = "The organisation has no free public IPv4 address in region ist1; ask the operator";
     if (state.publicIps.length >= allocated)

@@ -1,4 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
+import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
 import { Banner, EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -14,43 +16,59 @@ export type FirewallsPageProps = {
   readonly firewalls: Schemas["FirewallList"];
   readonly places: Places;
   readonly regions: readonly Schemas["CatalogRegion"][];
-  readonly cursor: string | undefined;
+  readonly query: ListQuery;
+  /** What is wrong with the label selector. */
+  readonly selectorProblem: string | null;
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;
 };
 
+export const firewallFilters = ["hostname", "region", "labels"] as const;
+
 export function FirewallsPage(props: FirewallsPageProps) {
-  const { view, firewalls, banner, cursor } = props;
+  const { view, firewalls, banner, query } = props;
   const { messages, session } = view;
   const text = messages.firewalls;
   const mayCreate = session === null || may(session, "firewall:create");
-  const address = cursor === undefined ? "/firewalls" : `/firewalls?cursor=${encodeURIComponent(cursor)}`;
+  const parameters = listParameters(query);
   return (
     <Shell view={view} title={text.title} section="firewalls">
       <PageHead title={text.title} lead={text.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      {firewalls.items.length === 0 ? (
-        <EmptyState title={text.empty} hint={text.emptyHint} />
-      ) : (
-        <div
-          id="firewall-list"
-          data-poll=""
-          hx-get={address}
-          hx-trigger="every 8s, refresh"
-          hx-select="#firewall-list"
-          hx-swap="outerMorph"
-        >
-          <FirewallTable {...props} />
-        </div>
-      )}
-      <Pages
+      <ListFilters
         view={view}
-        base="/firewalls"
-        query={new URLSearchParams()}
-        cursor={cursor}
-        next={firewalls.next_cursor}
+        page="/firewalls"
+        list="firewall-list"
+        filters={firewallFilters}
+        query={query}
+        regions={props.regions}
       />
+      <div
+        id="firewall-list"
+        class="stack"
+        data-poll=""
+        hx-get={parameters.size === 0 ? "/firewalls" : `/firewalls?${parameters}`}
+        hx-trigger="every 8s, refresh"
+        hx-select="#firewall-list"
+        hx-swap="outerMorph"
+      >
+        <SelectorProblem text={props.selectorProblem} />
+        {firewalls.items.length > 0 ? (
+          <FirewallTable {...props} />
+        ) : isNarrowed(query) ? (
+          <NothingMatches view={view} page="/firewalls" />
+        ) : (
+          <EmptyState title={text.empty} hint={text.emptyHint} />
+        )}
+        <Pages
+          view={view}
+          base="/firewalls"
+          query={parameters}
+          cursor={query.cursor}
+          next={firewalls.next_cursor}
+        />
+      </div>
       {mayCreate ? (
         <CreateFirewall {...props} />
       ) : (

@@ -4,12 +4,13 @@ import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { answerQuestion } from "../networks/reach-question.ts";
 import { type Start, startingRules } from "./create-form.tsx";
-import { FirewallsPage } from "./list-page.tsx";
+import { FirewallsPage, firewallFilters } from "./list-page.tsx";
 import { readPlaces } from "./places.ts";
 import { ruleRoutes } from "./rule-routes.tsx";
 import { FirewallPage } from "./show-page.tsx";
@@ -153,26 +154,25 @@ async function showList(
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");
-  const cursor = context.req.query("cursor") || undefined;
+  const view = context.get("view");
+  const query = readListQuery(new URL(context.req.url).searchParams, firewallFilters);
   const all = { params: { query: { limit: 200 } } };
-  const [firewalls, catalog, servers, networks] = await Promise.all([
-    read(
-      api.GET("/firewalls", {
-        params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
-      }),
-    ),
+  const [listed, catalog, servers, networks] = await Promise.all([
+    attempt(api.GET("/firewalls", { params: { query: askedList(query, 50) } })),
     read(api.GET("/catalog")),
     read(api.GET("/servers", all)),
     read(api.GET("/networks", all)),
   ]);
+  const { list: firewalls, selectorProblem } = narrowedList(listed, view.messages);
   return context.html(
     renderPage(
       <FirewallsPage
-        view={context.get("view")}
+        view={view}
         firewalls={firewalls}
         places={{ servers: servers.items, networks: networks.items, firewalls: firewalls.items }}
         regions={catalog.regions}
-        cursor={cursor}
+        query={query}
+        selectorProblem={selectorProblem}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

@@ -1,5 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
+import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
+import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
 import { Banner, EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -11,16 +13,22 @@ export type GatewaysPageProps = {
   readonly view: View;
   readonly gateways: Schemas["GatewayList"];
   readonly networks: readonly Schemas["Network"][];
-  readonly cursor: string | undefined;
+  /** Those of the networks that have no gateway. */
+  readonly without: readonly Schemas["Network"][];
+  readonly regions: readonly Schemas["CatalogRegion"][];
+  readonly query: ListQuery;
+  /** What is wrong with the label selector. */
+  readonly selectorProblem: string | null;
   readonly banner: PageBanner;
 };
 
+export const gatewayFilters = ["hostname", "region", "labels"] as const;
+
 export function GatewaysPage(props: GatewaysPageProps) {
-  const { view, gateways, networks, cursor, banner } = props;
+  const { view, gateways, without, query, banner } = props;
   const { messages, session } = view;
   const text = messages.gateways;
-  const without = networks.filter(({ id }) => !gateways.items.some(({ network_id }) => network_id === id));
-  const address = cursor === undefined ? "/gateways" : `/gateways?cursor=${encodeURIComponent(cursor)}`;
+  const parameters = listParameters(query);
   return (
     <Shell view={view} title={text.title} section="networks">
       <p class="crumbs">
@@ -28,27 +36,39 @@ export function GatewaysPage(props: GatewaysPageProps) {
       </p>
       <PageHead title={text.title} lead={text.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      {gateways.items.length === 0 ? (
-        <EmptyState title={text.empty} hint={text.emptyHint} />
-      ) : (
-        <div
-          id="gateway-list"
-          data-poll=""
-          hx-get={address}
-          hx-trigger="every 8s, refresh"
-          hx-select="#gateway-list"
-          hx-swap="outerMorph"
-        >
-          <GatewayTable {...props} />
-        </div>
-      )}
-      <Pages
+      <ListFilters
         view={view}
-        base="/gateways"
-        query={new URLSearchParams()}
-        cursor={cursor}
-        next={gateways.next_cursor}
+        page="/gateways"
+        list="gateway-list"
+        filters={gatewayFilters}
+        query={query}
+        regions={props.regions}
       />
+      <div
+        id="gateway-list"
+        class="stack"
+        data-poll=""
+        hx-get={parameters.size === 0 ? "/gateways" : `/gateways?${parameters}`}
+        hx-trigger="every 8s, refresh"
+        hx-select="#gateway-list"
+        hx-swap="outerMorph"
+      >
+        <SelectorProblem text={props.selectorProblem} />
+        {gateways.items.length > 0 ? (
+          <GatewayTable {...props} />
+        ) : isNarrowed(query) ? (
+          <NothingMatches view={view} page="/gateways" />
+        ) : (
+          <EmptyState title={text.empty} hint={text.emptyHint} />
+        )}
+        <Pages
+          view={view}
+          base="/gateways"
+          query={parameters}
+          cursor={query.cursor}
+          next={gateways.next_cursor}
+        />
+      </div>
       <section class="panel" aria-labelledby="give-title">
         <div class="panel-head">
           <h2 id="give-title">{text.give}</h2>

@@ -3,11 +3,12 @@ import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { createGatewayRoutes } from "./create-routes.tsx";
-import { GatewaysPage } from "./list-page.tsx";
+import { GatewaysPage, gatewayFilters } from "./list-page.tsx";
 import { GatewayPage } from "./show-page.tsx";
 
 const forwardFields = ["protocol", "listen_port", "server_id", "target_port", "description"] as const;
@@ -134,18 +135,27 @@ const answer = answersOf((context) => `/gateways/${context.req.param("id")}`, sh
 
 async function showList(context: ConsoleContext, banner: PageBanner) {
   const api = context.get("api");
-  const cursor = context.req.query("cursor") || undefined;
-  const [gateways, networks] = await Promise.all([
-    read(
-      api.GET("/gateways", {
-        params: { query: { limit: 100, ...(cursor === undefined ? {} : { cursor }) } },
-      }),
-    ),
-    read(api.GET("/networks", { params: { query: { limit: 200 } } })),
-  ]);
   const view = context.get("view");
+  const query = readListQuery(new URL(context.req.url).searchParams, gatewayFilters);
+  const [listed, all, networks, catalog] = await Promise.all([
+    attempt(api.GET("/gateways", { params: { query: askedList(query, 50) } })),
+    // Whichever are shown: a network has one gateway at most.
+    read(api.GET("/gateways", { params: { query: { limit: 200 } } })),
+    read(api.GET("/networks", { params: { query: { limit: 200 } } })),
+    read(api.GET("/catalog")),
+  ]);
+  const { list: gateways, selectorProblem } = narrowedList(listed, view.messages);
   const page = (
-    <GatewaysPage view={view} gateways={gateways} networks={networks.items} cursor={cursor} banner={banner} />
+    <GatewaysPage
+      view={view}
+      gateways={gateways}
+      networks={networks.items}
+      without={networks.items.filter(({ id }) => all.items.every(({ network_id }) => network_id !== id))}
+      regions={catalog.regions}
+      query={query}
+      selectorProblem={selectorProblem}
+      banner={banner}
+    />
   );
   return context.html(renderPage(page));
 }

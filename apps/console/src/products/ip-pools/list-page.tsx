@@ -1,6 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
+import { ListFilters, NothingMatches } from "../../layout/list-filters.tsx";
+import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { Banner, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -13,32 +15,46 @@ export type IpPoolsPageProps = {
   readonly view: View;
   readonly pools: Schemas["IpPoolList"];
   readonly regions: readonly Schemas["Region"][];
-  readonly cursor: string | undefined;
+  readonly query: ListQuery;
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;
 };
 
+export const poolFilters = ["region"] as const;
+
 export function IpPoolsPage(props: IpPoolsPageProps) {
-  const { view, pools, banner } = props;
+  const { view, pools, banner, query } = props;
   const { ipPools } = view.messages;
   return (
     <Shell view={view} title={ipPools.title} section="operator">
       <OperatorTabs view={view} current="ipPools" />
       <PageHead title={ipPools.title} lead={ipPools.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      {pools.items.length === 0 ? (
-        <EmptyState title={ipPools.empty} hint={ipPools.emptyHint} />
-      ) : (
-        <PoolTable {...props} />
-      )}
-      <Pages
+      <ListFilters
         view={view}
-        base="/ip-pools"
-        query={new URLSearchParams()}
-        cursor={props.cursor}
-        next={pools.next_cursor}
+        page="/ip-pools"
+        list="pool-list"
+        filters={poolFilters}
+        query={query}
+        regions={props.regions}
       />
+      <div id="pool-list" class="stack">
+        {pools.items.length > 0 ? (
+          <PoolTable {...props} />
+        ) : isNarrowed(query) ? (
+          <NothingMatches view={view} page="/ip-pools" />
+        ) : (
+          <EmptyState title={ipPools.empty} hint={ipPools.emptyHint} />
+        )}
+        <Pages
+          view={view}
+          base="/ip-pools"
+          query={listParameters(query)}
+          cursor={query.cursor}
+          next={pools.next_cursor}
+        />
+      </div>
       <CreatePool {...props} />
       <ApiCalls
         view={view}

@@ -3,10 +3,11 @@ import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { askedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { IpPoolsPage } from "./list-page.tsx";
+import { IpPoolsPage, poolFilters } from "./list-page.tsx";
 import { PoolPage } from "./show-page.tsx";
 
 const poolFields = ["region", "name", "gateway", "prefix_length", "vlan"] as const;
@@ -170,11 +171,9 @@ async function showList(
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");
-  const cursor = context.req.query("cursor") || undefined;
+  const query = readListQuery(new URL(context.req.url).searchParams, poolFilters);
   const [pools, regions] = await Promise.all([
-    read(
-      api.GET("/ip-pools", { params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } } }),
-    ),
+    read(api.GET("/ip-pools", { params: { query: askedList(query, 50) } })),
     read(api.GET("/regions", { params: { query: { limit: 200 } } })),
   ]);
   return context.html(
@@ -183,7 +182,7 @@ async function showList(
         view={context.get("view")}
         pools={pools}
         regions={regions.items}
-        cursor={cursor}
+        query={query}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

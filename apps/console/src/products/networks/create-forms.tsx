@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
+import type { ListQuery } from "../../layout/list-query.ts";
 import { FormSeal } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -12,7 +13,9 @@ export type NetworksPageProps = {
   readonly networks: Schemas["NetworkList"];
   readonly subnets: ReadonlyMap<string, readonly Schemas["Subnet"][]>;
   readonly regions: readonly Schemas["CatalogRegion"][];
-  readonly cursor: string | undefined;
+  readonly query: ListQuery;
+  /** What is wrong with the label selector. */
+  readonly selectorProblem: string | null;
   /** Of `network`, or of the network's id for its subnet form. */
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;

@@ -1,12 +1,16 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
+import { isNarrowed, listParameters } from "../../layout/list-query.ts";
 import { Banner, EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { may } from "../../session.ts";
 import { CreateNetwork, CreateSubnet, type NetworksPageProps as Props } from "./create-forms.tsx";
 import { networkTones } from "./network-status.ts";
 
+export const networkFilters = ["hostname", "region", "labels"] as const;
+
 export function NetworksPage(props: Props) {
-  const { view, networks, banner } = props;
+  const { view, networks, banner, query } = props;
   const { messages, session } = view;
   const mayCreate = session === null || may(session, "network:create");
   return (
@@ -17,18 +21,31 @@ export function NetworksPage(props: Props) {
         </a>
       </PageHead>
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      {networks.items.length === 0 ? (
-        <EmptyState title={messages.networks.empty} hint={messages.networks.emptyHint} />
-      ) : (
-        networks.items.map((network) => <NetworkPanel {...props} network={network} mayCreate={mayCreate} />)
-      )}
-      <Pages
+      <ListFilters
         view={view}
-        base="/networks"
-        query={new URLSearchParams()}
-        cursor={props.cursor}
-        next={networks.next_cursor}
+        page="/networks"
+        list="network-list"
+        filters={networkFilters}
+        query={query}
+        regions={props.regions}
       />
+      <div id="network-list" class="stack">
+        <SelectorProblem text={props.selectorProblem} />
+        {networks.items.length > 0 ? (
+          networks.items.map((network) => <NetworkPanel {...props} network={network} mayCreate={mayCreate} />)
+        ) : isNarrowed(query) ? (
+          <NothingMatches view={view} page="/networks" />
+        ) : (
+          <EmptyState title={messages.networks.empty} hint={messages.networks.emptyHint} />
+        )}
+        <Pages
+          view={view}
+          base="/networks"
+          query={listParameters(query)}
+          cursor={query.cursor}
+          next={networks.next_cursor}
+        />
+      </div>
       {mayCreate ? (
         <CreateNetwork {...props} />
       ) : (

@@ -2,10 +2,11 @@ import { Hono } from "hono";
 import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { NetworksPage } from "./list-page.tsx";
+import { NetworksPage, networkFilters } from "./list-page.tsx";
 import { networkPageRoutes } from "./network-routes.tsx";
 import { inAddressOrder } from "./subnet-order.ts";
 
@@ -53,15 +54,13 @@ async function showNetworks(
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");
-  const cursor = context.req.query("cursor") || undefined;
-  const [networks, catalog] = await Promise.all([
-    read(
-      api.GET("/networks", {
-        params: { query: { limit: 20, ...(cursor === undefined ? {} : { cursor }) } },
-      }),
-    ),
+  const view = context.get("view");
+  const query = readListQuery(new URL(context.req.url).searchParams, networkFilters);
+  const [listed, catalog] = await Promise.all([
+    attempt(api.GET("/networks", { params: { query: askedList(query, 20) } })),
     read(api.GET("/catalog")),
   ]);
+  const { list: networks, selectorProblem } = narrowedList(listed, view.messages);
   const subnets = await Promise.all(
     networks.items.map(async ({ id }) => {
       const page = await read(
@@ -75,11 +74,12 @@ async function showNetworks(
   return context.html(
     renderPage(
       <NetworksPage
-        view={context.get("view")}
+        view={view}
         networks={networks}
         subnets={new Map(subnets)}
         regions={catalog.regions}
-        cursor={cursor}
+        query={query}
+        selectorProblem={selectorProblem}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

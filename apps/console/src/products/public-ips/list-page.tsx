@@ -1,6 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
+import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
+import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
 import { Banner, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -16,49 +18,59 @@ export type PublicIpsPageProps = {
   /** Where an address could go. */
   readonly servers: readonly Pick<Schemas["Server"], "id" | "name" | "region" | "public_ips">[];
   readonly regions: readonly Schemas["CatalogRegion"][];
-  readonly cursor: string | undefined;
+  readonly query: ListQuery;
+  /** What is wrong with the label selector. */
+  readonly selectorProblem: string | null;
   /** The form that the API did not take: `take`, or an act with the address' id, such as `update-ip_1`. */
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;
 };
 
+export const publicIpFilters = ["region", "labels"] as const;
+
 export function PublicIpsPage(props: PublicIpsPageProps) {
-  const { view, ips, banner } = props;
+  const { view, ips, banner, query } = props;
+  const parameters = listParameters(query);
   const { messages, session } = view;
   const mayTake = session === null || may(session, "public_ip:create");
   return (
     <Shell view={view} title={messages.publicIps.title} section="publicIps">
       <PageHead title={messages.publicIps.title} lead={messages.publicIps.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      {ips.items.length === 0 ? (
-        <EmptyState title={messages.publicIps.empty} hint={messages.publicIps.emptyHint} />
-      ) : (
-        <div
-          id="public-ip-list"
-          class="stack"
-          data-poll=""
-          hx-get={
-            props.cursor === undefined
-              ? "/public-ips"
-              : `/public-ips?cursor=${encodeURIComponent(props.cursor)}`
-          }
-          hx-trigger="every 8s, refresh"
-          hx-select="#public-ip-list"
-          hx-swap="outerMorph"
-        >
-          {ips.items.map((ip) => (
-            <PublicIpPanel {...props} ip={ip} />
-          ))}
-        </div>
-      )}
-      <Pages
+      <ListFilters
         view={view}
-        base="/public-ips"
-        query={new URLSearchParams()}
-        cursor={props.cursor}
-        next={ips.next_cursor}
+        page="/public-ips"
+        list="public-ip-list"
+        filters={publicIpFilters}
+        query={query}
+        regions={props.regions}
       />
+      <div
+        id="public-ip-list"
+        class="stack"
+        data-poll=""
+        hx-get={parameters.size === 0 ? "/public-ips" : `/public-ips?${parameters}`}
+        hx-trigger="every 8s, refresh"
+        hx-select="#public-ip-list"
+        hx-swap="outerMorph"
+      >
+        <SelectorProblem text={props.selectorProblem} />
+        {ips.items.length > 0 ? (
+          ips.items.map((ip) => <PublicIpPanel {...props} ip={ip} />)
+        ) : isNarrowed(query) ? (
+          <NothingMatches view={view} page="/public-ips" />
+        ) : (
+          <EmptyState title={messages.publicIps.empty} hint={messages.publicIps.emptyHint} />
+        )}
+        <Pages
+          view={view}
+          base="/public-ips"
+          query={parameters}
+          cursor={query.cursor}
+          next={ips.next_cursor}
+        />
+      </div>
       {mayTake ? (
         <TakePublicIp {...props} />
       ) : (

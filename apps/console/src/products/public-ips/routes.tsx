@@ -3,10 +3,11 @@ import { attempt, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
-import { PublicIpsPage } from "./list-page.tsx";
+import { PublicIpsPage, publicIpFilters } from "./list-page.tsx";
 
 const takeFields = ["region", "version", "ptr"] as const;
 
@@ -104,24 +105,23 @@ async function show(
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");
-  const cursor = context.req.query("cursor") || undefined;
-  const [ips, servers, catalog] = await Promise.all([
-    read(
-      api.GET("/public-ips", {
-        params: { query: { limit: 20, ...(cursor === undefined ? {} : { cursor }) } },
-      }),
-    ),
+  const view = context.get("view");
+  const query = readListQuery(new URL(context.req.url).searchParams, publicIpFilters);
+  const [listed, servers, catalog] = await Promise.all([
+    attempt(api.GET("/public-ips", { params: { query: askedList(query, 20) } })),
     read(api.GET("/servers", { params: { query: { limit: 200, status: ["running", "stopped"] } } })),
     read(api.GET("/catalog")),
   ]);
+  const { list: ips, selectorProblem } = narrowedList(listed, view.messages);
   return context.html(
     renderPage(
       <PublicIpsPage
-        view={context.get("view")}
+        view={view}
         ips={ips}
         servers={servers.items}
         regions={catalog.regions}
-        cursor={cursor}
+        query={query}
+        selectorProblem={selectorProblem}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

@@ -1,13 +1,14 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { Icon } from "../../layout/icons.tsx";
+import { NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
 import { Banner, EmptyState, PageHead, Pages, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
 import { LabelTags } from "./labels-panel.tsx";
 import { ServerFilters } from "./list-filters.tsx";
-import { type ServerListQuery, serverListParameters } from "./list-query.ts";
+import { isServerListNarrowed, type ServerListQuery, serverListParameters } from "./list-query.ts";
 import { SelectAll, SelectBox, SelectionBar } from "./selection.tsx";
 import { SilentRegions } from "./server-seen.tsx";
 import { serverTone } from "./server-status.ts";
@@ -66,16 +67,9 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
       hx-select="#server-list"
       hx-swap="outerMorph"
     >
-      {selectorProblem === null ? null : (
-        <p class="problem" id="labels-problem" role="alert">
-          {selectorProblem}
-        </p>
-      )}
+      <SelectorProblem text={selectorProblem} />
       {servers.items.length === 0 ? (
-        <NoServers
-          view={view}
-          filtered={query.q !== "" || query.status.length > 0 || query.region !== "" || query.labels !== ""}
-        />
+        <NoServers view={view} filtered={isServerListNarrowed(query)} />
       ) : (
         <>
           <table class="list">
@@ -170,14 +164,7 @@ function ServerRow({ view, server }: { readonly view: View; readonly server: Sch
 
 function NoServers({ view, filtered }: { readonly view: View; readonly filtered: boolean }) {
   const { messages } = view;
-  if (filtered)
-    return (
-      <EmptyState title={messages.servers.noMatch} hint={messages.servers.noMatchHint}>
-        <a class="button" href="/servers">
-          {messages.servers.clear}
-        </a>
-      </EmptyState>
-    );
+  if (filtered) return <NothingMatches view={view} page="/servers" />;
   return (
     <EmptyState title={messages.servers.empty} hint={messages.servers.emptyHint}>
       <CreateLink view={view} />

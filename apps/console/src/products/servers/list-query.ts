@@ -1,39 +1,34 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { isNarrowed, type ListQuery, listParameters, readListQuery } from "../../layout/list-query.ts";
 import { serverStatuses } from "./server-status.ts";
 
 export const sorts = ["-created_at", "created_at", "name", "-name"] as const;
 
+export const serverFilters = ["hostname", "region", "labels"] as const;
+
 /** What the list's address says. */
-export type ServerListQuery = {
-  readonly q: string;
+export type ServerListQuery = ListQuery & {
   readonly status: readonly Schemas["ServerStatus"][];
-  readonly region: string;
-  /** A label selector: `role=web,env!=test`. */
-  readonly labels: string;
   readonly sort: (typeof sorts)[number];
-  readonly cursor: string | undefined;
 };
 
 /** Reads the address; what makes no sense there is left out. */
-export function readServerListQuery(query: URLSearchParams): ServerListQuery {
+export function readServerListQuery(address: URLSearchParams): ServerListQuery {
   return {
-    q: (query.get("q") ?? "").trim().toLowerCase(),
-    status: serverStatuses.filter((status) => query.getAll("status").includes(status)),
-    region: query.get("region") ?? "",
-    labels: (query.get("labels") ?? "").trim(),
-    sort: sorts.find((sort) => sort === query.get("sort")) ?? "-created_at",
-    cursor: query.get("cursor") || undefined,
+    ...readListQuery(address, serverFilters),
+    status: serverStatuses.filter((status) => address.getAll("status").includes(status)),
+    sort: sorts.find((sort) => sort === address.get("sort")) ?? "-created_at",
   };
 }
 
 /** The address of a list. Defaults are left out, so that addresses stay short. */
 export function serverListParameters(query: ServerListQuery): URLSearchParams {
-  const parameters = new URLSearchParams();
-  if (query.q !== "") parameters.set("q", query.q);
+  const parameters = listParameters(query);
   for (const status of query.status) parameters.append("status", status);
-  if (query.region !== "") parameters.set("region", query.region);
-  if (query.labels !== "") parameters.set("labels", query.labels);
   if (query.sort !== "-created_at") parameters.set("sort", query.sort);
-  if (query.cursor !== undefined) parameters.set("cursor", query.cursor);
   return parameters;
+}
+
+export function isServerListNarrowed(query: ServerListQuery): boolean {
+  return isNarrowed(query) || query.status.length > 0;
 }

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { ApiRefused, attempt, conflictOf, type Outcome, read } from "../../api.ts";
+import { attempt, read } from "../../api.ts";
 import {
   type ConsoleContext,
   type ConsoleEnv,
@@ -10,7 +10,7 @@ import {
   streamScope,
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
-import type { Messages } from "../../messages/messages.ts";
+import { askedList, narrowedList } from "../../layout/list-query.ts";
 import { refuseForm } from "../../refused-form.ts";
 import { addressRoutes } from "./address-routes.ts";
 import { createServerRoutes } from "./create-routes.tsx";
@@ -39,26 +39,16 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         api.GET("/servers", {
           params: {
             query: {
-              limit: 25,
+              ...askedList(query, 25),
               sort: query.sort,
-              ...(query.q === "" ? {} : { q: query.q }),
-              ...(query.region === "" ? {} : { region: query.region }),
-              ...(query.labels === "" ? {} : { label_selector: query.labels }),
               ...(query.status.length === 0 ? {} : { status: [...query.status] }),
-              ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
             },
           },
         }),
       ),
       read(api.GET("/catalog")),
     ]);
-    const selectorProblem = wrongSelector(listed, view.messages);
-    const servers =
-      listed.kind === "done"
-        ? listed.data
-        : selectorProblem === null
-          ? failed(listed)
-          : { items: [], next_cursor: null };
+    const { list: servers, selectorProblem } = narrowedList(listed, view.messages);
     return context.html(
       renderPage(
         <ServerListPage
@@ -184,19 +174,4 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   }
 
   return routes;
-}
-
-/** What the API says of a label selector that it does not understand; null when that is not what it said. */
-function wrongSelector(listed: Outcome<unknown>, messages: Messages): string | null {
-  if (listed.kind !== "refused" || listed.problem.status !== 422) return null;
-  const wrong = listed.problem.errors?.find(({ field }) => field === "label_selector");
-  if (wrong === undefined) return null;
-  return messages.locale === "en"
-    ? `${wrong.message}. ${messages.labels.filterHint}`
-    : messages.labels.filterHint;
-}
-
-/** @throws ApiAway, ApiRefused */
-function failed(outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>): never {
-  throw new ApiRefused(conflictOf(outcome));
 }

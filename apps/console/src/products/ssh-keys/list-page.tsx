@@ -3,6 +3,8 @@ import type { CalledOperation } from "../../api-operation.ts";
 import { ApiCall, ApiCalls } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
+import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
+import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
 import { Banner, CopyButton, EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -13,7 +15,9 @@ import { may } from "../../session.ts";
 type Props = {
   readonly view: View;
   readonly keys: Schemas["SshKeyList"];
-  readonly cursor: string | undefined;
+  readonly query: ListQuery;
+  /** What is wrong with the label selector. */
+  readonly selectorProblem: string | null;
   readonly form: { readonly name: string; readonly publicKey: string; readonly idempotencyKey: string };
   readonly problems: FieldProblems;
   /** The renaming that the API did not take. */
@@ -21,25 +25,40 @@ type Props = {
   readonly banner: PageBanner;
 };
 
+export const keyFilters = ["name", "labels"] as const;
+
 export function SshKeysPage(props: Props) {
-  const { view, keys, banner } = props;
+  const { view, keys, banner, query } = props;
   const { messages, session } = view;
   return (
     <Shell view={view} title={messages.sshKeys.title} section="sshKeys">
       <PageHead title={messages.sshKeys.title} lead={messages.sshKeys.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      {keys.items.length === 0 ? (
-        <EmptyState title={messages.sshKeys.empty} hint={messages.sshKeys.emptyHint} />
-      ) : (
-        <KeyTable {...props} />
-      )}
-      <Pages
+      <ListFilters
         view={view}
-        base="/ssh-keys"
-        query={new URLSearchParams()}
-        cursor={props.cursor}
-        next={keys.next_cursor}
+        page="/ssh-keys"
+        list="key-list"
+        filters={keyFilters}
+        query={query}
+        regions={[]}
       />
+      <div id="key-list" class="stack">
+        <SelectorProblem text={props.selectorProblem} />
+        {keys.items.length > 0 ? (
+          <KeyTable {...props} />
+        ) : isNarrowed(query) ? (
+          <NothingMatches view={view} page="/ssh-keys" />
+        ) : (
+          <EmptyState title={messages.sshKeys.empty} hint={messages.sshKeys.emptyHint} />
+        )}
+        <Pages
+          view={view}
+          base="/ssh-keys"
+          query={listParameters(query)}
+          cursor={query.cursor}
+          next={keys.next_cursor}
+        />
+      </div>
       {session !== null && !may(session, "ssh_key:create") ? (
         <p class="hint">{messages.common.notAllowed("ssh_key:create")}</p>
       ) : (

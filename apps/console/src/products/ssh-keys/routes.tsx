@@ -1,14 +1,15 @@
 import { type Context, Hono } from "hono";
-import { attempt, conflictOf, read } from "../../api.ts";
+import { attempt, conflictOf } from "../../api.ts";
 import type { ConsoleEnv } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
+import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refusalOf, refuseForm } from "../../refused-form.ts";
 import { saidOfKey } from "./key-refusal.ts";
-import { SshKeysPage } from "./list-page.tsx";
+import { keyFilters, SshKeysPage } from "./list-page.tsx";
 
 const keyFields = ["name", "public_key"];
 
@@ -96,18 +97,18 @@ async function showKeys(
     readonly status: 200 | 409 | 422;
   },
 ) {
-  const cursor = context.req.query("cursor") || undefined;
-  const keys = await read(
-    context.get("api").GET("/ssh-keys", {
-      params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
-    }),
+  const query = readListQuery(new URL(context.req.url).searchParams, keyFilters);
+  const listed = await attempt(
+    context.get("api").GET("/ssh-keys", { params: { query: askedList(query, 50) } }),
   );
+  const { list: keys, selectorProblem } = narrowedList(listed, context.get("view").messages);
   return context.html(
     renderPage(
       <SshKeysPage
         view={context.get("view")}
         keys={keys}
-        cursor={cursor}
+        query={query}
+        selectorProblem={selectorProblem}
         form={state.form}
         problems={state.problems}
         refused={state.refused ?? null}

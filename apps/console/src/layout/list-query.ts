@@ -1,0 +1,77 @@
+import { ApiRefused, conflictOf, type Outcome } from "../api.ts";
+import type { Messages } from "../messages/messages.ts";
+
+/** What the address of a list says. */
+export type ListQuery = {
+  /** How the names begin. */
+  readonly q: string;
+  readonly region: string;
+  /** A label selector: `role=web,env!=test`. */
+  readonly labels: string;
+  readonly cursor: string | undefined;
+};
+
+/** Names are free texts, or host names, which have no capitals. */
+export type ListFilter = "name" | "hostname" | "region" | "labels";
+
+/** Reads the address of a list that can be narrowed in these ways; what makes no sense there is left out. */
+export function readListQuery(address: URLSearchParams, filters: readonly ListFilter[]): ListQuery {
+  const text = (name: string, ...ways: readonly ListFilter[]) =>
+    ways.some((way) => filters.includes(way)) ? (address.get(name) ?? "").trim() : "";
+  const name = text("q", "name", "hostname");
+  return {
+    // A phone begins with a capital, and a Turkish one has two that mean an i.
+    q: filters.includes("hostname") ? name.replaceAll("İ", "i").toLowerCase() : name,
+    region: text("region", "region"),
+    labels: text("labels", "labels"),
+    cursor: address.get("cursor") || undefined,
+  };
+}
+
+/** The address of a list. Defaults are left out, so that addresses stay short. */
+export function listParameters(query: ListQuery): URLSearchParams {
+  const parameters = new URLSearchParams();
+  for (const name of ["q", "region", "labels", "cursor"] as const) {
+    const value = query[name];
+    if (value !== undefined && value !== "") parameters.set(name, value);
+  }
+  return parameters;
+}
+
+export function isNarrowed({ q, region, labels }: ListQuery): boolean {
+  return q !== "" || region !== "" || labels !== "";
+}
+
+/** The query as the API takes it. */
+export function askedList(query: ListQuery, limit: number) {
+  const { q, region, labels, cursor } = query;
+  return {
+    limit,
+    ...(q === "" ? {} : { q }),
+    ...(region === "" ? {} : { region }),
+    ...(labels === "" ? {} : { label_selector: labels }),
+    ...(cursor === undefined ? {} : { cursor }),
+  };
+}
+
+type List<Item> = { items: Item[]; next_cursor: string | null };
+
+/**
+ * A list as it is shown; with nothing in it where the API does not understand the label selector.
+ *
+ * @throws ApiAway, ApiRefused
+ */
+export function narrowedList<Item>(
+  listed: Outcome<List<Item>>,
+  messages: Messages,
+): { readonly list: List<Item>; readonly selectorProblem: string | null } {
+  if (listed.kind === "done") return { list: listed.data, selectorProblem: null };
+  const problem = conflictOf(listed);
+  const wrong = problem.errors?.find(({ field }) => field === "label_selector");
+  if (problem.status !== 422 || wrong === undefined) throw new ApiRefused(problem);
+  const { filterHint } = messages.labels;
+  return {
+    list: { items: [], next_cursor: null },
+    selectorProblem: messages.locale === "en" ? `${wrong.message}. ${filterHint}` : filterHint,
+  };
+}
