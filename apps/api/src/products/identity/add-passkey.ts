@@ -17,12 +17,12 @@ export async function addPasskey(request: ApiRequest<"addPasskey">): Promise<Rep
   const { ceremony, name, response } = request.body;
   const challenge = await challengeOf(request, "register", userId, ceremony);
   const made = challenge === null ? null : await verifiedRegistration(request.deps, challenge, response);
-  if (made === null) throw refused();
+  if (challenge === null || made === null) throw refused();
   return mutation(
     request,
     async (tx) => {
       await requireProof(request, tx);
-      if (!(await spendChallenge(tx, ceremony))) throw refused();
+      if (!(await spendChallenge(tx, challenge))) throw refused();
       const isFirst = !hasSecondFactor(await findSecondFactors(tx, userId));
       const row = await tx
         .insertInto("passkey")

@@ -90,7 +90,7 @@ export async function shownPasskey(
   return {
     passkey,
     take: async (tx) =>
-      (await spendChallenge(tx, answer.ceremony)) &&
+      (await spendChallenge(tx, challenge)) &&
       (await notePasskeyUse(tx, passkey.id, Number(passkey.sign_count), signCount)),
   };
 }

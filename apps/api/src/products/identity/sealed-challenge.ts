@@ -40,11 +40,16 @@ export async function openChallenge(
   return (await nowMs(db)) - sealed.issuedMs <= lifetimeMs ? sealed.value : null;
 }
 
-/** Uses it up, in the transaction of what it opens. False when that has happened before. */
-export async function spendChallenge(tx: Tx, text: string): Promise<boolean> {
+/**
+ * Uses it up, in the transaction of what it opens. False when that has happened before. It is known by what was sealed
+ * and not by the text that was brought back: base64 can be written in many ways that all open.
+ *
+ * @param challenge the random value that `openChallenge` answered
+ */
+export async function spendChallenge(tx: Tx, challenge: string): Promise<boolean> {
   const spent = await tx
     .insertInto("spent_challenge")
-    .values({ hash: createHash("sha256").update(text).digest() })
+    .values({ hash: createHash("sha256").update(challenge).digest() })
     .onConflict((on) => on.column("hash").doNothing())
     .returning("at")
     .execute();
