@@ -38,17 +38,21 @@ export async function changePassword(request: ApiRequest<"changePassword">): Pro
   const user = await findUser(request.db, id);
   const attempt = await beginLogin(request.db, user.email, request.sourceAddress);
   if (!(await verifyPassword(current, user.password_hash)))
-    throw new Invalid([fieldError("/current_password", "incorrect", "is not your current password")]);
+    throw wrong();
   await attempt.succeeded();
   const hash = await hashPassword(wanted);
   const answer = await mutation(
     request,
     async (tx) => {
-      await tx
+      const changed = await tx
         .updateTable("app_user")
         .set({ password_hash: hash, password_changed_at: sql<Date>`clock_timestamp()` })
         .where("id", "=", id)
+        .where("password_hash", "=", user.password_hash)
+        .returning("id")
         .execute();
+      // Changed elsewhere since we looked, which was to shut out whoever knows the old one.
+      if (changed.length === 0) throw wrong();
       await endSignInsOfUser(tx, id);
       const revoked = await revokeSessionsOfUser(tx, id, sessionId);
       return { reply: noContent(), resource: id, details: { sessions_revoked: revoked } };
@@ -57,4 +61,8 @@ export async function changePassword(request: ApiRequest<"changePassword">): Pro
   );
   request.deps.tokens.forgetCallers();
   return answer;
+}
+
+function wrong(): Invalid {
+  return new Invalid([fieldError("/current_password", "incorrect", "is not your current password")]);
 }

@@ -10,6 +10,18 @@ export function personOf(request: ApiRequest): { readonly id: string; readonly s
   return { id: user.id, sessionId: tokenId };
 }
 
+/**
+ * The lock that orders all changes of how the person signs in, with one another and with the sign-ins themselves.
+ */
+export async function lockPerson(tx: Tx, id: string): Promise<void> {
+  await tx
+    .selectFrom("app_user")
+    .select("id")
+    .where("id", "=", id)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+}
+
 /** The person's own row. */
 export function findUser(db: Database | Tx, id: string): Promise<UserRow> {
   return db.selectFrom("app_user").selectAll().where("id", "=", id).executeTakeFirstOrThrow();

@@ -2,25 +2,32 @@ import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { type Conflict, conflict } from "../../platform/errors.ts";
-import { personOf } from "./person.ts";
+import { lockPerson, personOf } from "./person.ts";
 
 const provenSeconds = 600;
 const reason = "a session is found by its own id";
 
-/** Until when this session may change how its person signs in; null when that is over. */
+/** Until when this session may change how its person signs in; null when that, or the session, is over. */
 export async function provenUntil(db: Database | Tx, sessionId: string): Promise<Date | null> {
   const row = await systemQuery(db, reason)
     .selectFrom("token")
     .select(sql<Date>`proven_at + make_interval(secs => ${provenSeconds})`.as("until"))
     .where("id", "=", sessionId)
+    .where("revoked_at", "is", null)
     .where("proven_at", ">", sql<Date>`clock_timestamp() - make_interval(secs => ${provenSeconds})`)
     .executeTakeFirst();
   return row?.until ?? null;
 }
 
-/** @throws Conflict when the person has not shown for a while who they are: a browser may have been left open */
+/**
+ * Looks under the person's lock, so that of two changes at the same time the second sees what the first has left:
+ * which codes there are, whether there is another factor, and whether this session was ended by a changed password.
+ *
+ * @throws Conflict when the person has not shown for a while who they are: a browser may have been left open
+ */
 export async function requireProof(request: ApiRequest, tx: Tx): Promise<void> {
-  const { sessionId } = personOf(request);
+  const { id, sessionId } = personOf(request);
+  await lockPerson(tx, id);
   if ((await provenUntil(tx, sessionId)) !== null) return;
   throw needed(request);
 }

@@ -181,6 +181,28 @@ describe("recovery codes", () => {
     expect((await finish(await firstStep(ada), recovery)).status).toBe(200);
   });
 
+  test("are ten and no more when they are replaced twice at the same time", async () => {
+    const ada = await addPerson();
+    await enrol(ada);
+    await database.query("begin");
+    await database.query(
+      "select 1 from recovery_code where user_id = (select id from app_user where email = $1) for update",
+      [ada.email],
+    );
+    const twice = [1, 2].map(() => ada.caller.post("/me/recovery-codes"));
+    const waiting = async () => {
+      const { rows } = await database.query(
+        `select count(*)::integer as waiting from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rows[0].waiting;
+    };
+    await expect.poll(waiting, { timeout: 10_000, interval: 20 }).toBe(2);
+    await database.query("commit");
+    expect((await Promise.all(twice)).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await ada.caller.get("/me/security")).body.recovery_codes_left).toBe(10);
+  });
+
   test("rest as hashes", async () => {
     const { codes } = await enrol(await addPerson());
     const { rows } = await database.query("select t::text as row from recovery_code t");

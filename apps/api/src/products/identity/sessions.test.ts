@@ -131,6 +131,12 @@ describe("sessions", () => {
 
 describe("a changed password", () => {
   const fresh = "seven brave otters swim";
+  const waits = async () => {
+    const { rows } = await database.query(
+      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    return rows.length > 0;
+  };
 
   test("works from then on, and ends every other session", async () => {
     const ada = await addPerson();
@@ -184,15 +190,44 @@ describe("a changed password", () => {
         return given;
       });
     // It has looked at the old password by now, and waits for the row or has gone past it.
-    const waiting = async () => {
-      const { rows } = await database.query(
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
-      return rows.length > 0 || answer !== null;
-    };
-    await expect.poll(waiting, { timeout: 10_000, interval: 20 }).toBe(true);
+    await expect
+      .poll(async () => (await waits()) || answer !== null, { timeout: 10_000, interval: 20 })
+      .toBe(true);
     await database.query("commit");
     expect((await login).status).toBe(401);
+  });
+
+  test("is the only one when two sessions change it at the same time, and ends the other", async () => {
+    const ada = await addPerson();
+    const sessions = [await signIn(ada), await signIn(ada)];
+    const answers = await Promise.all(
+      sessions.map((session, index) =>
+        session.put("/me/password", { current_password: ada.password, new_password: `${fresh} ${index}` }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 422]);
+    const first = answers.findIndex(({ status }) => status === 204);
+    await signIn({ email: ada.email, password: `${fresh} ${first}` });
+    const left = await Promise.all(sessions.map((session) => session.get("/me")));
+    expect(left.map(({ status }) => status)).toEqual(first === 0 ? [200, 401] : [401, 200]);
+  });
+
+  test("is waited for by a session that it ends, which then changes nothing", async () => {
+    const ada = await addPerson();
+    const thief = await signIn(ada);
+    await database.query("begin");
+    await database.query("update app_user set password_hash = 'changed' where email = $1", [ada.email]);
+    let answered = false;
+    const adding = thief.post("/me/totp").finally(() => {
+      answered = true;
+    });
+    await expect.poll(async () => (await waits()) || answered, { timeout: 10_000, interval: 20 }).toBe(true);
+    await database.query(
+      "update token set revoked_at = now() where user_id = (select id from app_user where email = $1)",
+      [ada.email],
+    );
+    await database.query("commit");
+    expect((await adding).body.code).toBe("proof_required");
   });
 
   test("is in the trail, without the passwords", async () => {
