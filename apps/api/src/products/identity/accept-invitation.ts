@@ -1,3 +1,5 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { Unauthorized } from "../../platform/errors.ts";
@@ -5,9 +7,26 @@ import { newId } from "../../platform/ids.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { hashPassword, verifyPassword } from "../../platform/passwords.ts";
 import type { Reply } from "../../platform/reply.ts";
-import { actInOrganisationOf, join, offered } from "./join.ts";
+import { findOffered } from "./invitation-store.ts";
+import { actInOrganisationOf, join, noInvitation, offered } from "./join.ts";
 import { beginLogin } from "./login-limit.ts";
 import { findUserByEmail, insertUser, type UserRow } from "./member-store.ts";
+import { passwordErrors } from "./password-errors.ts";
+
+/**
+ * The password is held against the rules for new ones whether or not the person is new: only so does the answer not say
+ * which of both it is. Who has an account with an easier one logs in and joins by `POST /me/organisations`.
+ */
+export async function checkAcceptInvitation(
+  request: ApiRequest<"acceptInvitation">,
+  { secret, name, password }: Partial<RequestBody<"acceptInvitation">>,
+): Promise<FieldError[]> {
+  if (secret === undefined) return [];
+  const invitation = await findOffered(request.db, secret);
+  if (invitation === null) return [noInvitation()];
+  if (password === undefined) return [];
+  return passwordErrors("/password", password, { email: invitation.email, name: name ?? "" });
+}
 
 /**
  * Joins as the person with the invited e-mail: new here with the password that is given, or known by it. Both take one

@@ -1,6 +1,5 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
-import { passwordDefect } from "@kule/rules/identity/passwords";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
@@ -8,6 +7,7 @@ import { mutation } from "../../platform/mutation.ts";
 import { hashPassword, verifyPassword } from "../../platform/passwords.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
 import { beginLogin } from "./login-limit.ts";
+import { passwordErrors } from "./password-errors.ts";
 import { findUser, personOf } from "./person.ts";
 import { revokeSessionsOfUser } from "./session-store.ts";
 import { endSignInsOfUser } from "./sign-in-store.ts";
@@ -17,15 +17,7 @@ export async function checkChangePassword(
   { new_password: password }: Partial<RequestBody<"changePassword">>,
 ): Promise<FieldError[]> {
   if (password === undefined) return [];
-  const defect = passwordDefect(password, await findUser(request.db, personOf(request).id));
-  if (defect === null) return [];
-  if (defect === "too_short")
-    return [fieldError("/new_password", "too_short", "needs at least 12 characters")];
-  const message =
-    defect === "says_who_you_are"
-      ? "is little more than your name or e-mail"
-      : "has too few different characters";
-  return [fieldError("/new_password", "too_easy", message)];
+  return passwordErrors("/new_password", password, await findUser(request.db, personOf(request).id));
 }
 
 /**
@@ -37,8 +29,7 @@ export async function changePassword(request: ApiRequest<"changePassword">): Pro
   const { current_password: current, new_password: wanted } = request.body;
   const user = await findUser(request.db, id);
   const attempt = await beginLogin(request.db, user.email, request.sourceAddress);
-  if (!(await verifyPassword(current, user.password_hash)))
-    throw wrong();
+  if (!(await verifyPassword(current, user.password_hash))) throw wrong();
   await attempt.succeeded();
   const hash = await hashPassword(wanted);
   const answer = await mutation(

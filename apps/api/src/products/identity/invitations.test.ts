@@ -112,6 +112,20 @@ describe("an invitation", () => {
     ]);
   });
 
+  test("takes no password that is too easy, and says so alike for new people and known ones", async () => {
+    const known = (await joined("viewer", other)).email;
+    for (const email of [newEmail(), known]) {
+      const { secret } = await invite(email);
+      for (const easy of ["aaaaaaaaaaaaaaaa", `${email} kule`]) {
+        const answer = await accept(secret, easy);
+        expect([answer.status, answer.body.errors]).toMatchObject([
+          422,
+          [{ field: "password", code: "too_easy" }],
+        ]);
+      }
+    }
+  });
+
   test("is not repeated by a replay of its creation", async () => {
     const body = { email: newEmail(), role: "viewer" };
     const first = await acme.owner.post("/invitations", body, { "Idempotency-Key": "invite-once" });

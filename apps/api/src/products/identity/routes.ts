@@ -2,7 +2,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Api } from "../../platform/deps.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
-import { acceptInvitation } from "./accept-invitation.ts";
+import { acceptInvitation, checkAcceptInvitation } from "./accept-invitation.ts";
 import { mountAccount } from "./account-routes.ts";
 import { addMember, checkAddMember } from "./add-member.ts";
 import { listAudit } from "./audit-store.ts";
@@ -135,7 +135,7 @@ function mountInvitations(api: Api): void {
       });
     },
   });
-  operation(api, "acceptInvitation", { check: checkSecret, handle: acceptInvitation });
+  operation(api, "acceptInvitation", { check: checkAcceptInvitation, handle: acceptInvitation });
   operation(api, "joinOrganisation", { check: checkSecret, handle: joinOrganisation });
 }
 
