@@ -9,7 +9,8 @@ import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { generatePassword, hashPassword } from "../../platform/passwords.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { findMember, findMemberOfUser, findUserByEmail, insertMember, insertUser } from "./member-store.ts";
-import { requireRoleWithinReach } from "./privilege.ts";
+import { lockOrganisation } from "./organisation-store.ts";
+import { requireRoleWithinReach, requireStillWithinReach } from "./privilege.ts";
 import { viewMember } from "./view.ts";
 
 export async function checkAddMember(
@@ -48,6 +49,8 @@ async function add(
     } else initialPassword = password;
   }
   if (user === null) throw new Error("a user with a taken e-mail could not be found");
+  await lockOrganisation(tx, organisationId);
+  await requireStillWithinReach(request, tx, [body.role]);
   const existing = await findMemberOfUser(tx, organisationId, user.id);
   if (existing !== null) throw alreadyMember(existing.id);
 

@@ -5,7 +5,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { mintInvitation } from "./invitation-secret.ts";
 import { findInvitation, findOpenInvitation, insertInvitation } from "./invitation-store.ts";
-import { findMemberByEmail, findMemberOfUser } from "./member-store.ts";
+import { findMemberByEmail } from "./member-store.ts";
 import { lockOrganisation } from "./organisation-store.ts";
 import { requireRoleWithinReach, requireStillWithinReach } from "./privilege.ts";
 import { viewInvitation } from "./view.ts";
@@ -18,11 +18,7 @@ export async function createInvitation(request: ApiRequest<"createInvitation">, 
   requireRoleWithinReach(request, body.role);
   // Under the lock of those who remove members: nothing is invited to by somebody who has just been removed.
   await lockOrganisation(tx, organisationId);
-  const inviter = caller.isOperator ? null : caller.user;
-  if (inviter !== null) {
-    const membership = await findMemberOfUser(tx, organisationId, inviter.id);
-    requireStillWithinReach(request, membership?.role ?? null, body.role);
-  }
+  await requireStillWithinReach(request, tx, [body.role]);
   const member = await findMemberByEmail(tx, organisationId, body.email);
   if (member !== null)
     throw conflict("already_member", "not_yet_a_member", "this person already belongs to the organisation", {
@@ -48,7 +44,7 @@ export async function createInvitation(request: ApiRequest<"createInvitation">, 
       actor_type: caller.actor.type,
       actor_id: caller.actor.id,
       actor_name: caller.actor.name,
-      invited_by_user_id: inviter?.id ?? null,
+      invited_by_user_id: caller.isOperator ? null : (caller.user?.id ?? null),
     },
     body.expires_in_days ?? usualDays,
   );

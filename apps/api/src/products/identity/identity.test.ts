@@ -18,6 +18,9 @@ afterAll(async () => {
   await world.close();
 });
 
+const waitingForLocks = `
+  select count(*)::integer as waiting from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
 const nobody = () => new ApiCaller(world.app, null);
 
 async function addPerson(email: string, role: string) {
@@ -164,6 +167,56 @@ describe("members", () => {
       (member: { role: string }) => member.role === "owner",
     );
     expect((await solo.owner.delete(`/members/${owner.id}`)).body.code).toBe("last_owner");
+  });
+
+  test("of three owners who remove one another at the same time, who has been removed removes nobody", async () => {
+    const trio = await world.addOrganisation("trio");
+    const owners = await Promise.all(
+      ["one", "two", "three"].map(async (name) => {
+        const email = `${name}@trio.example`;
+        const { body } = await trio.owner.post("/members", { email, name, role: "owner" });
+        return { id: body.member.id as string, session: await signIn(email, body.initial_password) };
+      }),
+    );
+    const victims = owners.map((_, index) => owners[(index + 1) % owners.length]?.id);
+    // All three are let in before the first of them has the lock.
+    await database.query("begin");
+    await database.query("select 1 from organisation where id = $1 for update", [trio.id]);
+    const removing = owners.map(({ session }, index) => session.delete(`/members/${victims[index]}`));
+    await expect
+      .poll(async () => (await database.query(waitingForLocks)).rows[0].waiting, { timeout: 10_000 })
+      .toBe(3);
+    await database.query("commit");
+    const statuses = (await Promise.all(removing)).map(({ status }) => status);
+    // In whichever order they come: the one whose turn is after their own removal is refused.
+    expect(statuses.sort()).toEqual([204, 204, 403]);
+    expect((await trio.owner.get("/members")).body.items).toHaveLength(1);
+  });
+
+  test("somebody who has just lost the role adds nobody", async () => {
+    const quit = await world.addOrganisation("quit");
+    const { body } = await quit.owner.post("/members", {
+      email: "admin@quit.example",
+      name: "Admin",
+      role: "admin",
+    });
+    const admin = await signIn("admin@quit.example", body.initial_password);
+    await database.query("begin");
+    await database.query("select 1 from organisation where id = $1 for update", [quit.id]);
+    const accomplice = { email: "friend@quit.example", name: "Friend", role: "viewer" };
+    let answered = false;
+    const adding = admin.post("/members", accomplice).finally(() => {
+      answered = true;
+    });
+    await expect
+      .poll(async () => answered || (await database.query(waitingForLocks)).rows[0].waiting === 1, {
+        timeout: 10_000,
+      })
+      .toBe(true);
+    await database.query("update member set role = 'member' where id = $1", [body.member.id]);
+    await database.query("commit");
+    expect((await adding).status).toBe(403);
+    expect((await quit.owner.get("/members")).body.items).toHaveLength(1);
   });
 
   test("a role counts at once, and with a member go their sessions and tokens", async () => {

@@ -5,7 +5,9 @@ import {
   roleAtMost,
 } from "@kule/rules/identity/permissions";
 import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
 import { Forbidden } from "../../platform/errors.ts";
+import { findMemberOfUser } from "./member-store.ts";
 
 /** The role that bounds what the caller may give, change or take. Operators act as owners do. */
 export function ceilingOf(request: ApiRequest): OrganisationRole {
@@ -24,14 +26,27 @@ export function requireRoleWithinReach(request: ApiRequest, role: string): void 
 }
 
 /**
- * The same under a lock, by the role that the caller's user has by now.
+ * The same under the organisation's lock, by the role that the caller's user has by now: who has just been removed, or
+ * has lost the role, lets nobody in and takes nobody out any more.
  *
- * @param roleNow null when they are no member any more
  * @throws Forbidden
  */
-export function requireStillWithinReach(request: ApiRequest, roleNow: string | null, role: string): void {
-  if (roleNow !== null && roleAtMost(role as OrganisationRole, roleNow as OrganisationRole)) return;
-  throw new Forbidden([request.operation.permission]);
+export async function requireStillWithinReach(
+  request: ApiRequest,
+  tx: Tx,
+  roles: readonly string[],
+): Promise<void> {
+  const { caller, operation, organisationId } = request;
+  if (caller.isOperator || caller.user === null) return;
+  const membership = await findMemberOfUser(tx, organisationId, caller.user.id);
+  const roleNow = membership === null ? null : (membership.role as OrganisationRole);
+  if (
+    roleNow !== null &&
+    effectivePermissions(roleNow, null).some((permission) => permission === operation.permission) &&
+    roles.every((role) => roleAtMost(role as OrganisationRole, roleNow))
+  )
+    return;
+  throw new Forbidden([operation.permission]);
 }
 
 /**

@@ -7,7 +7,7 @@ import { type Reply, reply } from "../../platform/reply.ts";
 import { revokeInvitationsOfUser, withdrawnNote } from "./invitation-store.ts";
 import { countOwners, findMember, type MemberRow, updateMemberRole } from "./member-store.ts";
 import { lockOrganisation } from "./organisation-store.ts";
-import { requireRoleWithinReach } from "./privilege.ts";
+import { requireRoleWithinReach, requireStillWithinReach } from "./privilege.ts";
 import { viewMember } from "./view.ts";
 
 /** Changes a role. It counts from the next request on; other processes notice within a second. */
@@ -22,6 +22,7 @@ async function update(request: ApiRequest<"updateMember">, tx: Tx, id: string): 
   const { organisationId, body } = request;
   const member = await lockMember(tx, organisationId, id);
   requireRoleWithinReach(request, member.role);
+  await requireStillWithinReach(request, tx, [member.role, body.role]);
   if (member.role === "owner" && body.role !== "owner") await requireAnotherOwner(tx, organisationId, id);
   await updateMemberRole(tx, organisationId, id, body.role);
   const beyond = organisationRoles.filter((role) => !roleAtMost(role, body.role));
