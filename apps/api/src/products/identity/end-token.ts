@@ -57,7 +57,9 @@ export async function replaceToken(
       kind: owner.kind,
       name: token.name,
       organisationId: token.organisation_id,
-      userId: token.user_id,
+      // Whoever rotates gets the secret, so the successor follows them: it ends with their membership and not with that
+      // of a colleague who has never seen it. Those of no person (agents' too) stay as they are.
+      userId: request.caller.role === null ? token.user_id : (request.caller.user?.id ?? token.user_id),
       region: token.region,
       role: token.role,
       scopes: token.scopes,

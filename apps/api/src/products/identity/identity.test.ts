@@ -302,6 +302,24 @@ describe("tokens", () => {
     expect([again.status, again.body.current_status]).toEqual([409, "revoked"]);
   });
 
+  test("a rotated token follows whoever rotated it, and goes with them", async () => {
+    const [maker, rotator] = [
+      await addPerson("maker@example.org", "admin"),
+      await addPerson("rotator@example.org", "admin"),
+    ];
+    const minted = await (await signIn("maker@example.org", maker.initial_password)).post("/tokens", {
+      name: "ci",
+      role: "admin",
+    });
+    const session = await signIn("rotator@example.org", rotator.initial_password);
+    const rotated = await session.post(`/tokens/${minted.body.token.id}/rotate`);
+    const kept = new ApiCaller(world.app, rotated.body.secret);
+    await acme.owner.patch(`/members/${rotator.member.id}`, { role: "viewer" });
+    expect([(await kept.get("/me")).body.role, (await kept.get("/audit")).status]).toEqual(["viewer", 403]);
+    await acme.owner.delete(`/members/${rotator.member.id}`);
+    expect((await kept.get("/me")).status).toBe(401);
+  });
+
   test("tokens of an organisation and of the operators are lists of their own", async () => {
     const minted = await world.operator.post("/tokens", { name: "second operator" });
     expect(minted.body.secret).toMatch(/^kule_ops_/);
