@@ -15,6 +15,8 @@ export type Established = {
   headers?: Readonly<Record<string, unknown>>;
   body?: unknown;
   bytes?: Uint8Array;
+  /** What an Idempotency-Key is recognised to be used again by. */
+  requestHash?: Promise<Buffer>;
   /** Who did it, when that is known otherwise than by a token (a login). */
   actor?: Schemas["Actor"];
   /** More for the audit row of a refusal. Never secrets. */

@@ -4,6 +4,7 @@ import type { ApiRequest } from "./api-request.ts";
 import { type Database, systemQuery, type Tx } from "./database.ts";
 import { isLockTimeout } from "./database-errors.ts";
 import { conflict, fieldError, Invalid } from "./errors.ts";
+import { slowDigest } from "./passwords.ts";
 import type { Reply } from "./reply.ts";
 import { storableText } from "./storable-text.ts";
 
@@ -26,6 +27,7 @@ export async function findReplay(
   key: string,
 ): Promise<Reply | null> {
   const scope = scopeOf(request, key);
+  const asked = await hashOf(request);
   const record = await keysOf(connection)
     .selectFrom("idempotency_key")
     .select(["request_hash", "status", "headers", "body"])
@@ -37,7 +39,7 @@ export async function findReplay(
     .where("created_at", ">=", keptFor)
     .executeTakeFirst();
   if (record === undefined) return null;
-  if (!hashOf(request).equals(record.request_hash)) {
+  if (!asked.equals(record.request_hash)) {
     const error = fieldError("Idempotency-Key", "duplicate", "was used for another request; take a new key");
     throw new Invalid([error], "idempotency_key_reused");
   }
@@ -55,7 +57,7 @@ export async function findReplay(
  * @returns the stored answer when somebody else was first, null when the key is ours now
  */
 export async function takeKey(tx: Tx, request: ApiRequest, key: string): Promise<Reply | null> {
-  const values = { request_hash: hashOf(request), status: 0, headers: "{}", body: null };
+  const values = { request_hash: await hashOf(request), status: 0, headers: "{}", body: null };
   const taken = await keysOf(tx)
     .insertInto("idempotency_key")
     .values({ ...scopeOf(request, key), ...values })
@@ -124,14 +126,24 @@ function scopeOf(request: ApiRequest, key: string) {
   };
 }
 
-/** Of the bytes as sent and the query: the same request again is the same bytes. */
-function hashOf(request: ApiRequest): Buffer {
+/** Of the bytes as sent and the query: the same request again is the same bytes. Made once, before the transaction. */
+function hashOf(request: ApiRequest): Promise<Buffer> {
+  request.established.requestHash ??= makeHash(request);
+  return request.established.requestHash;
+}
+
+async function makeHash(request: ApiRequest): Promise<Buffer> {
   const url = request.context.req.url;
   const query = url.includes("?") ? url.slice(url.indexOf("?") + 1) : "";
-  return createHash("sha256")
+  const digest = createHash("sha256")
     .update(`${query.length}:${query}`)
     .update(request.established.bytes ?? "")
     .digest();
+  // What people do about how they sign in has their passwords in its body. A fast digest of it beside the slow hash in
+  // app_user would be the one to guess against.
+  if (request.operation.permission !== "session") return digest;
+  const { subject } = request.caller;
+  return slowDigest(digest, createHash("sha256").update(`${subject} ${request.idempotencyKey}`).digest());
 }
 
 function keysOf<Connection extends Database | Tx>(connection: Connection): Connection {

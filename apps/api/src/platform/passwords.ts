@@ -38,6 +38,15 @@ export async function verifyPassword(password: string, hash: string | null): Pro
 /** Letters and digits that nobody mistakes for one another when reading them out. */
 const readable = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKMNPQRSTUVWXYZ23456789";
 
+/**
+ * A digest that costs as much to try as a password's hash, for what has to be recognised later and may hold one.
+ *
+ * @param nonce of this one record; 8 bytes or more
+ */
+export function slowDigest(message: Uint8Array, nonce: Uint8Array): Promise<Buffer> {
+  return derive("argon2id", { message, nonce, ...cost });
+}
+
 /** A password of 20 readable characters (more than 110 bits). */
 export function generatePassword(): string {
   return Array.from({ length: 20 }, () => readable[randomInt(readable.length)]).join("");

@@ -28,7 +28,7 @@ export const row: Row = {
       patches: [
         {
           file: idempotency,
-          find: "if (!hashOf(request).equals(record.request_hash)) {",
+          find: "if (!asked.equals(record.request_hash)) {",
           replace: "if (false) {",
         },
       ],

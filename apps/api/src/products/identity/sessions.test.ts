@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, ApiCaller } from "../../testing/api-caller.ts";
@@ -195,6 +196,23 @@ describe("a changed password", () => {
       .toBe(true);
     await database.query("commit");
     expect((await login).status).toBe(401);
+  });
+
+  test("is not kept beside its key where it would be faster to guess", async () => {
+    const ada = await addPerson();
+    const here = await signIn(ada);
+    const key = { "Idempotency-Key": `password-${people}` };
+    const change = { current_password: ada.password, new_password: fresh };
+    expect((await here.put("/me/password", change, key)).status).toBe(204);
+    const again = await here.put("/me/password", change, key);
+    expect([again.status, again.headers.get("Idempotency-Replayed")]).toEqual([204, "true"]);
+    expect((await here.put("/me/password", { ...change, new_password: `${fresh}!` }, key)).status).toBe(422);
+    const proof = { password: fresh };
+    expect((await here.post("/me/proof", proof, key)).status).toBe(204);
+    const { rows } = await database.query("select encode(request_hash, 'hex') as hash from idempotency_key");
+    for (const body of [change, proof].map((each) => JSON.stringify(each)))
+      for (const text of [body, `0:${body}`])
+        expect(rows).not.toContainEqual({ hash: createHash("sha256").update(text).digest("hex") });
   });
 
   test("is the only one when two sessions change it at the same time, and ends the other", async () => {
