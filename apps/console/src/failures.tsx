@@ -69,11 +69,22 @@ function forbidden(context: ConsoleContext, required: readonly string[]) {
   );
 }
 
+/** Forms that have one of these are typed again: no page holds what only its person may know. */
+const secretFields = new Set([
+  "password",
+  "current_password",
+  "new_password",
+  "repeat_password",
+  "code",
+  "response",
+]);
+
 function away(context: ConsoleContext) {
   const view = context.get("view");
   const { away: title, awayHint: hint } = view.messages.errors;
   const fields = context.get("form");
-  const resend = fields === undefined ? null : { action: context.req.path, fields };
+  const isSecret = fields !== undefined && [...fields.keys()].some((name) => secretFields.has(name));
+  const resend = fields === undefined || isSecret ? null : { action: context.req.path, fields };
   context.header("retry-after", "5");
   return context.html(
     renderPage(<ErrorPage view={view} title={title} hint={hint} resend={resend} retry />),

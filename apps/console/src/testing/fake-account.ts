@@ -31,7 +31,7 @@ export function registerAccount(operation: Operation, state: FakeState): void {
   }));
   operation("get", "/me/sessions", "listSessions", () => ({
     status: 200,
-    body: { items: [session(true), session(false)] },
+    body: { items: [session(true), session(false)], next_cursor: null },
   }));
   operation("post", "/me/totp", "beginTotp", () => ({
     status: 200,

@@ -72,3 +72,15 @@ test("the second step of a sign-in is nobody's without the first", async () => {
   const stranger = new Visitor(world);
   expect((await stranger.get("/sign-in/second-factor")).headers.get("location")).toBe("/sign-in");
 });
+
+test("what only its person may know is in no page, also while the API is away", async () => {
+  const typed = { password: "swordfish 1", code: "246810", new_password: "swordfish 2", name: "x" };
+  const passwords = { ...typed, current_password: "swordfish 3", repeat_password: "swordfish 2" };
+  const token = tokenIn(await ada.page("/account/security"));
+  world.api.away = true;
+  for (const form of ["/account/password", "/account/proof", "/account/two-factor/confirm"]) {
+    const away = await ada.post(form, { ...passwords, [formTokenField]: token });
+    expect(away.status, form).toBe(503);
+    expect(await away.text(), form).not.toMatch(/swordfish|246810/);
+  }
+});
