@@ -1,5 +1,7 @@
 import { type ApiClient, asProblem, createApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
+import type { ConsoleContext } from "./console-context.ts";
+import { forwarded } from "./forwarded.ts";
 import type { Session } from "./session.ts";
 import type { ConsoleSettings } from "./settings.ts";
 
@@ -45,11 +47,11 @@ export type Outcome<Data> =
 
 type Answer<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response };
 
-/** A client that acts as the session's user, or as nobody. */
+/** A client that acts as the session's user, or as nobody, for whoever has sent the request. */
 export function clientFor(
-  settings: Pick<ConsoleSettings, "apiUrl">,
+  settings: Pick<ConsoleSettings, "apiUrl" | "visitorKey" | "trustedProxies">,
   session: Session | null,
-  requestId: string,
+  context: ConsoleContext,
 ): ApiClient {
   return createApiClient({
     baseUrl: settings.apiUrl,
@@ -60,7 +62,7 @@ export function clientFor(
     timeoutMs: 15_000,
     // A page that waits is worse than a page that says so: the browser's own next poll is the retry.
     readRetries: 0,
-    headers: { "x-request-id": requestId },
+    headers: { "x-request-id": context.get("requestId"), ...forwarded(context, settings) },
   });
 }
 

@@ -1,14 +1,33 @@
+import { isIP } from "node:net";
 import { getConnInfo } from "@hono/node-server/conninfo";
-import type { ConsoleContext } from "./console-context.ts";
+import { signedVisitor, visitorHeader } from "@kule/contract/visitor";
+import type { Context } from "hono";
+import type { ConsoleSettings } from "./settings.ts";
 
-/** Who is behind this console: for the API's limit on failed sign-ins, and for the person's list of sessions. */
-export function forwarded(context: ConsoleContext): Record<string, string> {
+/** Who is behind this console: for the API's limits, its audit trail, and the person's list of sessions. */
+export function forwarded(
+  context: Context,
+  settings: Pick<ConsoleSettings, "visitorKey" | "trustedProxies">,
+): Record<string, string> {
   const device = { "user-agent": context.req.header("user-agent") ?? "" };
+  const address = addressOf(context, settings.trustedProxies);
+  if (address === null) return device;
+  const { visitorKey: key } = settings;
+  return {
+    ...device,
+    "x-forwarded-for": address,
+    ...(key === null ? {} : { [visitorHeader]: signedVisitor(key, address) }),
+  };
+}
+
+/** As far as the proxies before this console say; null where there is no socket (in-process requests of tests). */
+function addressOf(context: Context, trustedProxies: number): string | null {
+  const hops = (context.req.header("x-forwarded-for") ?? "").split(",").map((hop) => hop.trim());
+  const claimed = trustedProxies === 0 ? undefined : hops.at(-trustedProxies);
+  if (claimed !== undefined && isIP(claimed) !== 0) return claimed;
   try {
-    const { address } = getConnInfo(context).remote;
-    return address === undefined ? device : { ...device, "x-forwarded-for": address };
+    return getConnInfo(context).remote.address ?? null;
   } catch {
-    // Not behind a socket: in-process requests of tests.
-    return device;
+    return null;
   }
 }

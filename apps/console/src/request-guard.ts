@@ -31,7 +31,7 @@ export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
         : session.formSecret;
     context.set("session", session);
     context.set("formSecret", formSecret);
-    context.set("api", clientFor(settings, session, context.get("requestId")));
+    context.set("api", clientFor(settings, session, context));
     context.set(
       "view",
       createView({

@@ -8,6 +8,10 @@ export type ConsoleSettings = {
   readonly port: number;
   /** Key ring for cookies: the first seals, all open. Each has at least 32 characters. */
   readonly secrets: readonly string[];
+  /** Signs for whom we ask the API, which knows the same key. Null: to the API all visitors are this console. */
+  readonly visitorKey: string | null;
+  /** How many reverse proxies add to X-Forwarded-For before a request reaches us. */
+  readonly trustedProxies: number;
   /** `Secure` cookies with the `__Host-` prefix. Off only for plain http on loopback. */
   readonly secureCookies: boolean;
 };
@@ -54,10 +58,30 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (secrets.some((secret) => secret.length < 32))
     problems.push("KULE_CONSOLE_SECRET must hold secrets of at least 32 characters, separated by commas");
 
+  const visitorKeys = (environment.KULE_CONSOLE_KEY ?? "")
+    .split(",")
+    .map((key) => key.trim())
+    .filter((key) => key !== "");
+  if (visitorKeys.some((key) => key.length < 32))
+    problems.push("KULE_CONSOLE_KEY must hold secrets of at least 32 characters, separated by commas");
+
+  const trustedProxies = Number(environment.KULE_CONSOLE_TRUSTED_PROXIES || "0");
+  if (!Number.isInteger(trustedProxies) || trustedProxies < 0 || trustedProxies > 10)
+    problems.push("KULE_CONSOLE_TRUSTED_PROXIES must be a whole number from 0 to 10");
+
   const secureCookies = environment.KULE_CONSOLE_SECURE_COOKIES ?? (loopback.has(host) ? "false" : "true");
   if (secureCookies !== "true" && secureCookies !== "false")
     problems.push("KULE_CONSOLE_SECURE_COOKIES must be true or false");
 
   if (problems.length > 0) throw new SettingsError(problems);
-  return { apiUrl, socketOrigin, host, port, secrets, secureCookies: secureCookies === "true" };
+  return {
+    apiUrl,
+    socketOrigin,
+    host,
+    port,
+    secrets,
+    visitorKey: visitorKeys[0] ?? null,
+    trustedProxies,
+    secureCookies: secureCookies === "true",
+  };
 }

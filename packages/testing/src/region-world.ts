@@ -16,6 +16,9 @@ import { startProcess, type TestProcess, untilReady } from "./child-process.ts";
 import { type FreshDatabase, freshDatabase } from "./database.ts";
 import { type LabEdge, renderLabRegionFile } from "./lab-region-file.ts";
 
+/** What the panel's own processes of the tests may say for whom they ask. */
+const consoleKey = "a-key-of-the-tests-which-is-long-enough";
+
 const root = path.resolve(import.meta.dirname, "../../..");
 
 export type WorldOptions = {
@@ -162,6 +165,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       KULE_OWNER_DATABASE_URL: database.ownerUrl,
       KULE_API_PORT: String(apiPort),
       KULE_API_SECRET: "a-secret-of-the-tests-which-is-long-enough",
+      KULE_CONSOLE_KEY: consoleKey,
       KULE_LEASE_SECONDS: String(options.leaseSeconds ?? 2),
       KULE_REMOVAL_BUFFER_SECONDS: String(options.removalBufferSeconds ?? 0),
       KULE_RATE_LIMIT_PER_HOUR: "100000000",
@@ -291,6 +295,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
           KULE_API_URL: apiUrl,
           KULE_CONSOLE_PORT: new URL(url).port,
           KULE_CONSOLE_SECRET: "a-secret-of-the-tests-which-is-long-enough",
+          KULE_CONSOLE_KEY: consoleKey,
         });
         await untilReady(process, async () => ((await fetch(`${url}/healthz`)).ok ? true : undefined));
         return { url, process };

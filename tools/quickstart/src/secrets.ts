@@ -9,6 +9,8 @@ export interface Secrets {
   consoleSecret: string;
   /** Key that seals what the API keeps of people's second factors. */
   apiSecret: string;
+  /** What the console signs with for whom it asks the API. */
+  consoleKey: string;
 }
 
 /** Reads the installation's own secrets, making them at the first start. */
@@ -19,6 +21,7 @@ export function loadSecrets(home: string): Secrets {
     apiDatabasePassword: randomBytes(24).toString("hex"),
     consoleSecret: randomBytes(32).toString("hex"),
     apiSecret: randomBytes(32).toString("hex"),
+    consoleKey: randomBytes(32).toString("hex"),
     // What an earlier start has made stays; an installation of an older version lacks some.
     ...kept,
   };

@@ -77,6 +77,7 @@ export class StackRun {
       KULE_API_HOST: "127.0.0.1",
       KULE_API_PORT: String(apiPort),
       KULE_API_SECRET: secrets.apiSecret,
+      KULE_CONSOLE_KEY: secrets.consoleKey,
       KULE_PUBLIC_URL: `http://127.0.0.1:${apiPort}/api/v1`,
       // The panel's pages open consoles at the API, whose origin is another one.
       KULE_CONSOLE_ORIGINS: `http://127.0.0.1:${consolePort} http://localhost:${consolePort}`,
@@ -110,6 +111,7 @@ export class StackRun {
       KULE_CONSOLE_HOST: "127.0.0.1",
       KULE_CONSOLE_PORT: String(consolePort),
       KULE_CONSOLE_SECRET: secrets.consoleSecret,
+      KULE_CONSOLE_KEY: secrets.consoleKey,
     });
     await api.untilReady(() => answersHttp(`${apiUrl}/readyz`));
     const driver = isDirect

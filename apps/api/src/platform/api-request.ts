@@ -1,4 +1,6 @@
+import { isIP } from "node:net";
 import type { OperationId, OperationInfo, RequestBody, RequestQuery, Schemas } from "@kule/contract/schemas";
+import { visitorHeader, visitorOf } from "@kule/contract/visitor";
 import type { Context } from "hono";
 import type { Caller, Organisation } from "./caller.ts";
 import type { Database } from "./database.ts";
@@ -124,8 +126,11 @@ export class ApiRequest<Id extends OperationId = OperationId> {
       throw new PreconditionFailed(`the resource is at ${current}; you named ${wanted}. Read it again first`);
   }
 
-  /** Where the request came from, as far as trusted proxies say; null in process. */
+  /** Where the request came from, as far as our consoles and trusted proxies say; null in process. */
   get sourceAddress(): string | null {
+    const visitor = this.context.req.header(visitorHeader);
+    const said = visitor === undefined ? null : visitorOf(this.deps.settings.consoleKeys, visitor);
+    if (said !== null) return said;
     const socket = (this.context.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined)
       ?.incoming?.socket;
     const direct = socket?.remoteAddress ?? null;
@@ -133,7 +138,7 @@ export class ApiRequest<Id extends OperationId = OperationId> {
     if (proxies === 0) return direct;
     const hops = (this.context.req.header("X-Forwarded-For") ?? "").split(",").map((hop) => hop.trim());
     const claimed = hops.at(-proxies) ?? "";
-    return /^[0-9a-fA-F.:]{2,45}$/.test(claimed) ? claimed : direct;
+    return isIP(claimed) === 0 ? direct : claimed;
   }
 }
 

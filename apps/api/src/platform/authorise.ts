@@ -1,4 +1,5 @@
 import type { Permission } from "@kule/rules/identity/permissions";
+import { networkOf } from "./address-network.ts";
 import type { ApiRequest } from "./api-request.ts";
 import { Forbidden, fieldError, Invalid, RateLimited, Unauthorized } from "./errors.ts";
 import { isId } from "./ids.ts";
@@ -22,7 +23,8 @@ export async function authenticate(request: ApiRequest, headers: Record<string, 
     Object.assign(headers, allowance.headers);
     if (!allowance.allowed) throw new RateLimited(allowance.retryAfterSeconds);
   };
-  const byAddress = `address ${request.sourceAddress ?? "local"}`;
+  const address = request.sourceAddress;
+  const byAddress = `address ${address === null ? "local" : networkOf(address)}`;
 
   if (request.operation.permission === "public") {
     // Probes of an orchestrator are not callers.

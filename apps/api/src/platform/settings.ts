@@ -32,6 +32,8 @@ export type Settings = {
   /** What one organisation may make, whoever of its members and tokens asks. */
   readonly createLimitPerHour: number;
   readonly createLimitBurst: number;
+  /** Key ring of the consoles, which may say for whom they ask. Empty: to us everybody at a console is its address. */
+  readonly consoleKeys: readonly string[];
   /** How many reverse proxies add to X-Forwarded-For before a request reaches us. */
   readonly trustedProxies: number;
   readonly poolSize: number;
@@ -86,12 +88,17 @@ export function readSettings(environment: Readonly<Record<string, string | undef
         return [];
       });
 
-  const secrets = text("KULE_API_SECRET", "")
-    .split(",")
-    .map((secret) => secret.trim())
-    .filter((secret) => secret !== "");
-  if (secrets.some((secret) => secret.length < 32))
-    problems.push("KULE_API_SECRET must hold secrets of at least 32 characters, separated by commas");
+  const keyRing = (name: string): string[] => {
+    const keys = text(name, "")
+      .split(",")
+      .map((key) => key.trim())
+      .filter((key) => key !== "");
+    if (keys.some((key) => key.length < 32))
+      problems.push(`${name} must hold secrets of at least 32 characters, separated by commas`);
+    return keys;
+  };
+  const secrets = keyRing("KULE_API_SECRET");
+  const consoleKeys = keyRing("KULE_CONSOLE_KEY");
 
   const host = text("KULE_API_HOST", "127.0.0.1");
   const port = integer("KULE_API_PORT", 8080, 0, 65_535);
@@ -111,6 +118,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     consoleIdleSeconds: integer("KULE_CONSOLE_IDLE_SECONDS", 30 * 60, 5, 86_400),
     consoleLengthSeconds: integer("KULE_CONSOLE_LENGTH_SECONDS", 8 * 60 * 60, 5, 604_800),
     secrets,
+    consoleKeys,
     consoleOrigins: origins(text("KULE_CONSOLE_ORIGINS", "")),
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),

@@ -54,14 +54,23 @@ const noAssets: Assets = {
 
 /** @param options.listen with real assets on a free loopback port, for browsers */
 export async function startConsoleWorld(
-  options: { readonly listen?: boolean; readonly secrets?: readonly string[] } = {},
+  options: {
+    readonly listen?: boolean;
+    readonly secrets?: readonly string[];
+    readonly trustedProxies?: number;
+  } = {},
 ): Promise<ConsoleWorld> {
   const api = await startFakeApi();
   const jobStreams = createJobStreams(50);
   let log = "";
   const app = createConsole(
     {
-      settings: { apiUrl: api.url, socketOrigin: new URL(api.url).origin.replace("http", "ws") },
+      settings: {
+        apiUrl: api.url,
+        socketOrigin: new URL(api.url).origin.replace("http", "ws"),
+        visitorKey: testSecret,
+        trustedProxies: options.trustedProxies ?? 0,
+      },
       cookies: createCookies(createSealer(options.secrets ?? [testSecret]), false),
       assets: options.listen ? await testAssets() : noAssets,
       jobStreams,

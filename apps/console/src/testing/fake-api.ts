@@ -4,6 +4,7 @@ import { serve } from "@hono/node-server";
 import type { OperationId, Schemas } from "@kule/contract/schemas";
 import { validateBody } from "@kule/contract/validate";
 import { responseDefect } from "@kule/contract/validate-response";
+import { visitorHeader } from "@kule/contract/visitor";
 import { type Context, Hono } from "hono";
 import { registerAccount } from "./fake-account.ts";
 import { FakeState } from "./fake-state.ts";
@@ -16,6 +17,8 @@ export type FakeApi = {
   readonly defects: string[];
   /** Every call so far: `GET /servers?limit=25`. */
   readonly calls: string[];
+  /** For whom each call was, as the console has signed it; null for those that do not say. */
+  readonly visitors: (string | null)[];
   /** While set, every call is answered with 503, as when the database is away. */
   away: boolean;
   stop(): Promise<void>;
@@ -42,6 +45,7 @@ export async function startFakeApi(): Promise<FakeApi> {
   const state = new FakeState();
   const defects: string[] = [];
   const calls: string[] = [];
+  const visitors: (string | null)[] = [];
   const replies = new Map<string, { readonly request: string; readonly answer: Answer }>();
   const app = new Hono();
 
@@ -88,6 +92,7 @@ export async function startFakeApi(): Promise<FakeApi> {
   ): void {
     app.on(method.toUpperCase(), `/api/v1${path}`, async (context) => {
       const url = new URL(context.req.url);
+      visitors.push(context.req.header(visitorHeader) ?? null);
       calls.push(`${method.toUpperCase()} ${url.pathname.replace("/api/v1", "")}${url.search}`);
       const answer = await decide(context, url);
       const defect = responseDefect(id, answer.status, answer.body);
@@ -149,6 +154,7 @@ export async function startFakeApi(): Promise<FakeApi> {
     state,
     defects,
     calls,
+    visitors,
     away: false,
     stop: () =>
       new Promise((resolve) => {

@@ -35,8 +35,8 @@ export async function checkAcceptInvitation(
 export async function acceptInvitation(request: ApiRequest<"acceptInvitation">): Promise<Reply> {
   const { secret, name, password } = request.body;
   const invitation = await offered(request, secret);
-  const attempt = await beginLogin(request.db, invitation.email, request.sourceAddress);
   const known = await findUserByEmail(request.db, invitation.email);
+  const attempt = await beginLogin(request, invitation.email, known?.id ?? null);
   const passwordHash = known === null ? await hashPassword(password) : null;
   if (known !== null && !(await verifyPassword(password, known.password_hash))) throw wrong();
   await attempt.succeeded();

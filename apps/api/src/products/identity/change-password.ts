@@ -28,7 +28,7 @@ export async function changePassword(request: ApiRequest<"changePassword">): Pro
   const { id, sessionId } = personOf(request);
   const { current_password: current, new_password: wanted } = request.body;
   const user = await findUser(request.db, id);
-  const attempt = await beginLogin(request.db, user.email, request.sourceAddress);
+  const attempt = await beginLogin(request, user.email, id);
   if (!(await verifyPassword(current, user.password_hash))) throw wrong();
   await attempt.succeeded();
   const hash = await hashPassword(wanted);

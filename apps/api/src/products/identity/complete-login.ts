@@ -15,7 +15,7 @@ export async function completeLogin(request: ApiRequest<"completeLogin">): Promi
   const userId = await findSignIn(request.db, secret);
   if (userId === null) throw over();
   request.established.auditDetails = { user: userId };
-  const attempt = await beginAttempt(request.db, `second factor ${userId}`, request.sourceAddress);
+  const attempt = await beginAttempt(request, `second factor ${userId}`, userId);
   const user = await findUser(request.db, userId);
   const place = await chooseSessionPlace(request.db, user, wanted);
   if (place === null) throw over();

@@ -17,7 +17,7 @@ import { periodOfCode, vaultOf } from "./totp.ts";
 /** The app shows codes of our secret: from now on signing in asks for one. */
 export async function confirmTotp(request: ApiRequest<"confirmTotp">): Promise<Reply> {
   const { id } = personOf(request);
-  const attempt = await beginAttempt(request.db, `second factor ${id}`, request.sourceAddress);
+  const attempt = await beginAttempt(request, `second factor ${id}`, id);
   const answer = await mutation(
     request,
     async (tx) => {

@@ -1,7 +1,8 @@
+import { signedVisitor, visitorHeader } from "@kule/contract/visitor";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiCaller } from "../../testing/api-caller.ts";
-import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
+import { ApiWorld, type Replica, type TestOrganisation } from "../../testing/api-world.ts";
 
 let world: ApiWorld;
 let acme: TestOrganisation;
@@ -90,6 +91,68 @@ describe("signing in", () => {
       "update login_failure set at = at - interval '16 minutes' where subject = 'email target@example.org'",
     );
     expect((await nobody().post("/auth/login", right)).status).toBe(200);
+  });
+
+  describe("at the panel", () => {
+    const key = "a key that the console and the API share";
+    let panel: Replica;
+    beforeAll(async () => {
+      panel = await world.addReplica({ consoleKeys: ["the next key, which is not in use yet", key] });
+    });
+    /** Somebody at the panel, which says where they are. */
+    const visitor = (address: string, by = key) =>
+      new ApiCaller(panel.app, null, { [visitorHeader]: signedVisitor(by, address) });
+    const guess = async (at: ApiCaller, email: string, times = 10) => {
+      const statuses: number[] = [];
+      for (let index = 0; index < times; index += 1)
+        statuses.push((await at.post("/auth/login", { email, password: `guess ${index}` })).status);
+      return statuses;
+    };
+
+    test("a stranger who guesses keeps nobody else out", async () => {
+      const added = await addPerson("guest@example.org", "viewer");
+      const login = { email: "guest@example.org", password: added.initial_password };
+      const stranger = visitor("203.0.113.66");
+      for (const [index, status] of (await guess(stranger, "not-here@example.org", 11)).entries())
+        expect(status).toBe(index < 10 ? 401 : 429);
+      expect((await stranger.post("/auth/login", login)).status).toBe(429);
+      expect((await visitor("203.0.113.7").post("/auth/login", login)).status).toBe(200);
+    });
+
+    test("an address that the console has not signed is nobody's", async () => {
+      const before = await database.query(
+        "select count(*) from login_failure where subject like 'address %'",
+      );
+      const forged = signedVisitor(key, "203.0.113.8").replace("203.0.113.8", "203.0.113.9");
+      for (const header of [forged, "203.0.113.9", signedVisitor("another key", "203.0.113.9"), ""])
+        await new ApiCaller(panel.app, null, { [visitorHeader]: header }).post("/auth/login", {
+          email: "forged@example.org",
+          password: "x",
+        });
+      const after = await database.query("select count(*) from login_failure where subject like 'address %'");
+      expect(after.rows).toEqual(before.rows);
+      const plain = await world.addReplica();
+      await visitor("203.0.113.9")
+        .at(plain.app)
+        .post("/auth/login", { email: "f@example.org", password: "x" });
+      expect(
+        (await database.query("select count(*) from login_failure where subject like 'address %'")).rows,
+      ).toEqual(before.rows);
+    });
+
+    test("a stranger who guesses at a person keeps them out only where they were never signed in", async () => {
+      const added = await addPerson("wanted@example.org", "viewer");
+      const login = { email: "wanted@example.org", password: added.initial_password };
+      const home = visitor("2001:db8:7:7::1");
+      expect((await home.post("/auth/login", login)).status).toBe(200);
+      expect(await guess(visitor("198.51.100.1"), login.email)).toEqual(Array(10).fill(401));
+      // The same house with another of its addresses.
+      expect((await visitor("2001:db8:7:7:1:2:3:4").post("/auth/login", login)).status).toBe(200);
+      // Which lets nobody else begin anew.
+      expect((await visitor("198.51.100.2").post("/auth/login", login)).status).toBe(429);
+      // Nor may one guess for ever from where they were.
+      expect((await guess(home, login.email, 11)).at(-1)).toBe(429);
+    });
   });
 
   test("a failed login is in the trail, without the password", async () => {

@@ -1,12 +1,15 @@
 import { sql } from "kysely";
-import type { Database, Tx } from "../../platform/database.ts";
+import { networkOf } from "../../platform/address-network.ts";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { RateLimited } from "../../platform/errors.ts";
 
 const windowSeconds = 900;
 const maxFailures = 10;
+const knownForDays = 30;
 
 export type LoginAttempt = {
-  /** The attempt was right: it was no failure, and the e-mail's earlier ones are forgiven. */
+  /** The attempt was right: it was no failure, and earlier ones that stood in its way are forgiven. */
   succeeded(): Promise<void>;
 };
 
@@ -14,28 +17,35 @@ export type LoginAttempt = {
  * Notes an attempt as failed before the password is looked at. Attempts on one e-mail or from one address go one
  * after the other here, so guesses made at the same time, at whichever replica, count like any others.
  *
+ * @param userId whose e-mail it is; null for nobody's
  * @throws RateLimited after ten failures in a quarter of an hour for this e-mail or this address
  */
-export function beginLogin(db: Database, email: string, address: string | null): Promise<LoginAttempt> {
-  return beginAttempt(db, `email ${email.toLowerCase()}`, address);
+export function beginLogin(request: ApiRequest, email: string, userId: string | null): Promise<LoginAttempt> {
+  return beginAttempt(request, `email ${email.toLowerCase()}`, userId);
 }
 
 /**
- * The same for whatever can be guessed.
+ * The same for whatever can be guessed. Where the person has signed in of late only the address' own failures count:
+ * otherwise any stranger could keep them out by guessing wrong, for as long as they like.
  *
  * @param subject what is being guessed, such as `second factor usr_…`
  */
 export async function beginAttempt(
-  db: Database,
+  { db, sourceAddress: address }: ApiRequest,
   subject: string,
-  address: string | null,
+  userId: string | null,
 ): Promise<LoginAttempt> {
+  const byAddress = address === null ? null : `address ${networkOf(address)}`;
+  // Asked for nobody's e-mail too, so that both take as long.
+  const isKnown = address !== null && (await hasSignedInFrom(db, userId ?? "", address));
   // In one order everywhere, so that two attempts cannot wait for each other.
-  const subjects = address === null ? [subject] : [`address ${address}`, subject];
+  const subjects = byAddress === null ? [subject] : [byAddress, subject];
   const noted = await db.transaction().execute(async (tx) => {
     for (const each of subjects)
       await sql`select pg_advisory_xact_lock(hashtextextended(${`login ${each}`}, 0))`.execute(tx);
-    const over = (await countFailures(tx, subjects)).filter((count) => count.failures >= maxFailures);
+    const over = (await countFailures(tx, subjects)).filter(
+      (count) => count.failures >= maxFailures && !(isKnown && count.subject === subject),
+    );
     if (over.length > 0)
       throw new RateLimited(
         Math.max(...over.map((count) => count.frees_in_seconds)),
@@ -50,9 +60,25 @@ export async function beginAttempt(
   return {
     async succeeded() {
       await forget(db, noted);
+      // Where nobody else's guesses stand in the way there is no reason to let them begin anew.
+      if (isKnown) return;
       await db.deleteFrom("login_failure").where("subject", "=", subject).execute();
     },
   };
+}
+
+async function hasSignedInFrom(db: Database, userId: string, address: string): Promise<boolean> {
+  const rows = await systemQuery(db, "a person's sessions are of all of their organisations")
+    .selectFrom("token")
+    .select("source_address")
+    .distinct()
+    .where("user_id", "=", userId)
+    .where("kind", "=", "session")
+    .where("source_address", "is not", null)
+    .where("created_at", ">", sql<Date>`clock_timestamp() - make_interval(days => ${knownForDays})`)
+    .execute();
+  const network = networkOf(address);
+  return rows.some((row) => row.source_address !== null && networkOf(row.source_address) === network);
 }
 
 function countFailures(tx: Tx, subjects: readonly string[]) {

@@ -22,8 +22,8 @@ import { beginSignIn } from "./sign-in-store.ts";
 export async function login(request: ApiRequest<"login">): Promise<Reply> {
   const { email, password, organisation_id: wanted } = request.body;
   request.established.auditDetails = { email };
-  const attempt = await beginLogin(request.db, email, request.sourceAddress);
   const user = await findUserByEmail(request.db, email);
+  const attempt = await beginLogin(request, email, user?.id ?? null);
   const isRight = await verifyPassword(password, user?.password_hash ?? null);
   if (user === null || !isRight) throw wrong();
   await attempt.succeeded();

@@ -29,7 +29,7 @@ export async function proveIdentity(request: ApiRequest<"proveIdentity">): Promi
       fieldError("/password", "conflicts_with", "is not enough with a second factor; send a code"),
     ]);
   const subject = password === undefined ? `second factor ${id}` : `email ${user.email.toLowerCase()}`;
-  const attempt = await beginAttempt(request.db, subject, request.sourceAddress);
+  const attempt = await beginAttempt(request, subject, id);
   if (password !== undefined && !(await verifyPassword(password, user.password_hash)))
     throw new Invalid([fieldError("/password", "incorrect", "is not your password")]);
   const shown = passkey === undefined ? null : await shownPasskey(request, "prove", id, passkey);

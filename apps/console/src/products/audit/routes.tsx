@@ -21,7 +21,7 @@ export function auditRoutes({ settings }: ConsoleServices): Hono<ConsoleEnv> {
   routes.get("/operator/audit", (context) => {
     // Without an organisation named, whichever one the operator acts in.
     const session = { ...sessionOf(context), organisation: null };
-    return showTrail(context, "installation", clientFor(settings, session, context.get("requestId")));
+    return showTrail(context, "installation", clientFor(settings, session, context));
   });
   return routes;
 }

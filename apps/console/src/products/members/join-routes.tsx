@@ -1,13 +1,12 @@
-import { createApiClient } from "@kule/contract/client";
 import { Hono } from "hono";
 import { ApiAway, attempt, conflictOf } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
-import { forwarded } from "../../forwarded.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
 import { switchTo } from "../organisations/switch-to.ts";
+import { visitorsClient } from "../sign-in/enter.ts";
 import { JoinPage } from "./join-page.tsx";
 
 /** Where an invitation's link leads: for people without an account, with one, and signed in. */
@@ -28,21 +27,13 @@ export function joinRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   return routes;
 }
 
-function guest(context: ConsoleContext, { settings }: ConsoleServices) {
-  return createApiClient({
-    baseUrl: settings.apiUrl,
-    readRetries: 0,
-    headers: { "x-request-id": context.get("requestId"), ...forwarded(context) },
-  });
-}
-
 async function acceptAsGuest(context: ConsoleContext, services: ConsoleServices): Promise<Response> {
   const form = context.get("form");
   const { messages } = context.get("view");
   const secret = form.get("secret") ?? "";
   const name = (form.get("name") ?? "").trim();
   const password = form.get("password") ?? "";
-  const answer = await guest(context, services)
+  const answer = await visitorsClient(services, context)
     .POST("/auth/invitation/accept", { body: { secret, name, password } })
     .catch(() => null);
   if (answer === null) throw new ApiAway("the API does not answer", null);
@@ -99,7 +90,7 @@ async function showPage(
   const outcome =
     secret === ""
       ? null
-      : await attempt(guest(context, services).POST("/auth/invitation", { body: { secret } }));
+      : await attempt(visitorsClient(services, context).POST("/auth/invitation", { body: { secret } }));
   if (outcome?.kind === "away") throw new ApiAway("the API does not answer", outcome.requestId);
   const offer = outcome?.kind === "done" ? outcome.data : null;
   return context.html(

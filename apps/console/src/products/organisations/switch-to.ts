@@ -20,9 +20,7 @@ export async function switchTo(
     return context.redirect("/switch-organisation", 303);
   }
   const me = await read(
-    clientFor(settings, { ...sessionOf(context), token: outcome.data.token }, context.get("requestId")).GET(
-      "/me",
-    ),
+    clientFor(settings, { ...sessionOf(context), token: outcome.data.token }, context).GET("/me"),
   );
   await cookies.writeSession(context, openSession(outcome.data, me));
   return context.redirect("/servers", 303);

@@ -9,7 +9,7 @@ import { openSession } from "../../session.ts";
 export function visitorsClient({ settings }: ConsoleServices, context: ConsoleContext): ApiClient {
   return createApiClient({
     baseUrl: settings.apiUrl,
-    headers: { "x-request-id": context.get("requestId"), ...forwarded(context) },
+    headers: { "x-request-id": context.get("requestId"), ...forwarded(context, settings) },
   });
 }
 
@@ -20,7 +20,12 @@ export async function enter(
   opened: Schemas["Session"],
   returnTo: string,
 ): Promise<Response> {
-  const asUser = createApiClient({ baseUrl: settings.apiUrl, token: opened.token, readRetries: 0 });
+  const asUser = createApiClient({
+    baseUrl: settings.apiUrl,
+    token: opened.token,
+    readRetries: 0,
+    headers: forwarded(context, settings),
+  });
   const me = await read(asUser.GET("/me"));
   cookies.clearPending(context);
   await cookies.writeSession(context, openSession(opened, me));

@@ -75,7 +75,7 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     const session = context.get("session");
     if (session !== null)
       // The cookie goes in any case; an API that is away lets the token expire by itself.
-      await clientFor(settings, session, context.get("requestId"))
+      await clientFor(settings, session, context)
         .POST("/auth/logout")
         .catch(() => undefined);
     cookies.clearSession(context);

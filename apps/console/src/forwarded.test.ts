@@ -1,0 +1,37 @@
+import { visitorOf } from "@kule/contract/visitor";
+import { afterEach, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld, testSecret } from "./testing/console-world.ts";
+import { Visitor } from "./testing/visitor.ts";
+
+let world: ConsoleWorld;
+afterEach(() => world.stop());
+
+const visitorsOf = ({ api }: ConsoleWorld) =>
+  new Set(api.visitors.map((header) => (header === null ? null : visitorOf([testSecret], header))));
+
+test("every call says for whom it is, before and after signing in", async () => {
+  world = await startConsoleWorld({ trustedProxies: 1 });
+  // The nearest proxy has seen the last; whatever is before it the visitor may have written.
+  const ada = new Visitor(world, { "x-forwarded-for": "198.51.100.1, 203.0.113.7" });
+  await ada.page("/sign-in/passkey");
+  await ada.page("/join?invitation=kule_inv_x");
+  await ada.signIn();
+  const open = world.api.visitors.length;
+  for (const page of ["/servers", "/account/security", "/members", "/audit"]) await ada.page(page);
+  await ada.submit("/account/security", "/account/password", {
+    current_password: "wrong",
+    new_password: "seven brave otters swim",
+    repeat_password: "seven brave otters swim",
+  });
+  await ada.submit("/account/security", "/sign-out", {});
+  expect(open).toBeGreaterThan(2);
+  expect(world.api.visitors.length).toBeGreaterThan(open + 5);
+  expect(visitorsOf(world)).toEqual(new Set(["203.0.113.7"]));
+});
+
+test("nobody is whom they say without a proxy that says so", async () => {
+  world = await startConsoleWorld();
+  const eve = new Visitor(world, { "x-forwarded-for": "203.0.113.7", "kule-visitor": "203.0.113.7 forged" });
+  await eve.signIn();
+  expect(visitorsOf(world)).toEqual(new Set([null]));
+});
