@@ -102,6 +102,34 @@ describe("The driver", () => {
     });
   });
 
+  it("takes a change that comes in the middle of its look for one that waits for a start", async () => {
+    const vmid = await newVm();
+    await hypervisor.start(vmid, ownerOf(vmid), effect());
+    const { config } = (
+      (await hypervisor.findVm(vmid, ownerOf(vmid))) as { vm: { config: { cores?: string } } }
+    ).vm;
+    let changes = 0;
+    const path = { node: "pve1", vmid };
+    const meddling = new Proxy(client, {
+      get: (target, key) =>
+        key !== "call"
+          ? Reflect.get(target, key)
+          : async (...call: Parameters<typeof client.call>) => {
+              const answer = await target.call(...call);
+              // Between the first answer about the VM itself and the next one.
+              if (/\/qemu\/\{vmid\}\/(config|pending)$/.test(call[0]) && changes++ === 0)
+                await target.call("PUT /nodes/{node}/qemu/{vmid}/config", { ...path, cores: 7 });
+              return answer;
+            },
+    });
+    const seen = await new ProxmoxHypervisor(meddling, virtualRuntime()).findVm(vmid, ownerOf(vmid));
+    expect(changes).toBeGreaterThan(0);
+    expect(seen).toMatchObject({
+      state: "present",
+      vm: { power: "running", config: { cores: config.cores }, pendingKeys: ["cores"] },
+    });
+  });
+
   it("follows a VM to the node it was moved to", async () => {
     const vmid = await newVm();
     lab.control.migrateVm(vmid, "pve2");

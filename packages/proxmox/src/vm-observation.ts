@@ -96,8 +96,10 @@ async function observeOnNode(
     { node: row.node, source: "active", vmid },
     { signal },
   );
-  const [raw, status, pending] = await Promise.all([
-    client.call("GET /nodes/{node}/qemu/{vmid}/config", path, { signal }),
+  // The config before what waits for a start, for the same reason: a change between the two is then seen as waiting, and
+  // its digest refuses ours. The other way round the config has it already and nothing waits for it.
+  const raw = await client.call("GET /nodes/{node}/qemu/{vmid}/config", path, { signal });
+  const [status, pending] = await Promise.all([
     client.call("GET /nodes/{node}/qemu/{vmid}/status/current", path, { signal }),
     client.call("GET /nodes/{node}/qemu/{vmid}/pending", path, { signal }),
   ]);
