@@ -110,11 +110,11 @@ export const row: Row = {
       patches: [
         {
           file: "packages/programs/src/servers/vm-problems.ts",
-          find: "if (tags.includes(server.id.toLowerCase())) return;",
-          replace: "if (tags.length >= 0) return;",
+          find: "if (isComplete(payload, vm)) return;",
+          replace: "if (vm.tags.length >= 0) return;",
         },
       ],
-      expects: /I3: half a machine runs/,
+      expects: /I3: half a machine runs|I3: an address is attached to no interface/,
     },
     {
       name: "unprotected",

@@ -29,4 +29,14 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly found: stri
     found:
       "a firewall was changed and detached while its job ran: what the job brought was taken for nothing, and stayed",
   },
+  {
+    seed: 3_010_564_124,
+    found:
+      "a change that arrived between two answers of one look was taken for what runs, while it waited for a start",
+  },
+  {
+    seed: 3_010_610_721,
+    found: "half a machine that was kept, and then stopped, kept the mark of its removal for ever",
+  },
+  { seed: 3_010_634_744, found: "the same" },
 ];

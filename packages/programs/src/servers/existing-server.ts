@@ -2,17 +2,27 @@
 
 import type { PayloadOf, ServerJobKind } from "@kule/contract/schemas";
 import { bootDiskOf } from "@kule/proxmox/disks";
-import type { EffectContext, Owner, Vm } from "@kule/proxmox/hypervisor";
+import type { DesiredConfig, EffectContext, Owner, Vm } from "@kule/proxmox/hypervisor";
 import { parseJobNote, withJobNote } from "@kule/proxmox/job-note";
+import { renderTags } from "@kule/proxmox/tags";
 import type { LastLook } from "../errors.ts";
 import type { Job, Observed, World } from "../program.ts";
 import { settledSighting } from "./settled-sighting.ts";
-import { notOurs, quarantined } from "./vm-problems.ts";
+import { isComplete, notOurs, quarantined } from "./vm-problems.ts";
 
 export type SeenVm = { readonly state: "absent" } | { readonly state: "present"; readonly vm: Vm };
 
 /** The tag of a server in its removal buffer. */
 export const REMOVING_TAG = "kule-removing";
+
+/**
+ * How a VM stands that is kept: what the removal buffer changed is undone, but for the protection, which all have. One
+ * that is only half made does not start with its node.
+ */
+export function keptConfig(payload: PayloadOf<ServerJobKind>, vm: Pick<Vm, "tags">): DesiredConfig {
+  const tags = renderTags(vm.tags.filter((tag) => tag !== REMOVING_TAG));
+  return { ...(isComplete(payload, vm) ? { onboot: "1" } : {}), protection: "1", tags };
+}
 
 export function ownerOf(job: Job<PayloadOf<ServerJobKind>>, world: Pick<World, "settings">): Owner {
   return { serverId: job.payload.server.id, region: world.settings.region };

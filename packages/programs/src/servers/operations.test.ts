@@ -247,6 +247,51 @@ describe("ServerPower", { timeout: 600_000 }, () => {
     expect(vmOf(vmid)?.process).not.toBeNull();
   });
 
+  it("takes the mark of a removal off a server that is to be had, whose restore has failed", async () => {
+    for (const action of ["start", "shutdown", "stop"] as const) {
+      const vmid = await newServer();
+      await run(jobOf("ServerStop", vmid));
+      expect(vmOf(vmid)?.config.tags).toContain("kule-removing");
+      expect((await run(powerJob(vmid, action))).steps).toEqual(
+        action === "start" ? ["unmark", "start"] : ["unmark"],
+      );
+      expect(vmOf(vmid)?.config.tags).not.toContain("kule-removing");
+      expect(vmOf(vmid)?.config).toMatchObject({ onboot: "1", protection: "1" });
+      expect((await run(powerJob(vmid, action))).steps).toEqual([]);
+    }
+  });
+
+  it("survives a crash anywhere when it finds the mark of a removal", async () => {
+    const marked = async () => {
+      const vmid = await newServer();
+      await run(jobOf("ServerStop", vmid));
+      return vmid;
+    };
+    await survivesACrashAnywhere(crashCases((vmid) => powerJob(vmid, "start"), marked));
+  });
+
+  it("takes the mark off half a machine as well, which does not start with its node for that", async () => {
+    const halfMade = async () => {
+      const vmid = await newServer();
+      const crashPoint = (at: string) => {
+        if (at === "ServerRebuild.firewall.before-send") throw new Error("killed");
+      };
+      await expect(run(rebuildJob(vmid), quietHost({ crashPoint }))).rejects.toThrow("killed");
+      await run(jobOf("ServerStop", vmid));
+      expect(vmOf(vmid)?.config.tags).toContain("kule-removing");
+      return vmid;
+    };
+    const restored = await halfMade();
+    expect((await failureOf(run(jobOf("ServerRestore", restored, true)))).facts.code).toBe("vm_incomplete");
+    const stopped = await halfMade();
+    expect((await run(powerJob(stopped, "stop"))).steps).toEqual(["unmark"]);
+    for (const vmid of [restored, stopped]) {
+      expect(vmOf(vmid)?.process).toBeNull();
+      expect(vmOf(vmid)?.config.tags ?? "").not.toContain("kule-removing");
+      expect(vmOf(vmid)?.config).not.toHaveProperty("onboot");
+    }
+  });
+
   it.each(["start", "shutdown", "stop", "reboot", "reset"] as const)(
     "%s survives a crash anywhere",
     async (action) => {

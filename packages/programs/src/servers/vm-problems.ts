@@ -38,18 +38,20 @@ export function notOurs(vmid: number, why: string): Failed {
 }
 
 /**
- * Throws Failed for a VM that a job broke off while making it: it may have the template's interfaces, without a VLAN and
- * without a filter, and is never started. The tags are written with everything else, in one call.
+ * False for a VM that a job broke off while making it: it may have the template's interfaces, without a VLAN and without
+ * a filter, and is never started. The tags are written with everything else, in one call.
  */
-export function requireComplete(
-  { server, vmid }: PayloadOf<ServerJobKind>,
-  { tags, node }: Pick<Vm, "tags" | "node">,
-): void {
-  if (tags.includes(server.id.toLowerCase())) return;
+export function isComplete({ server }: PayloadOf<ServerJobKind>, { tags }: Pick<Vm, "tags">): boolean {
+  return tags.includes(server.id.toLowerCase());
+}
+
+/** Throws Failed for a VM that is not complete. */
+export function requireComplete(payload: PayloadOf<ServerJobKind>, vm: Pick<Vm, "tags" | "node">): void {
+  if (isComplete(payload, vm)) return;
   throw new Failed({
     code: "vm_incomplete",
     message: "The server's virtual machine was only half made. Rebuild the server.",
-    internal: `VM ${vmid} on ${node} does not have the tag ${server.id}, which it is given with its interfaces and its filter`,
+    internal: `VM ${payload.vmid} on ${vm.node} does not have the tag ${payload.server.id}, which it is given with its interfaces and its filter`,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { PayloadOf } from "@kule/contract/schemas";
-import type { Vm } from "@kule/proxmox/hypervisor";
+import type { DesiredConfig, Vm } from "@kule/proxmox/hypervisor";
 import { Failed } from "../../errors.ts";
-import { noteOf } from "../existing-server.ts";
+import { keptConfig, noteOf, REMOVING_TAG } from "../existing-server.ts";
 import { requireComplete, vmMissing } from "../vm-problems.ts";
 
 export type SeenPower =
@@ -11,6 +11,8 @@ export type SeenPower =
   | { readonly state: "present"; readonly vm: Vm; readonly lastReset: string | null };
 
 export type PowerStep =
+  /** A server that is to be had is not on its way out: the restore that should have seen to it has failed. */
+  | { readonly do: "unmark"; readonly config: DesiredConfig }
   /** Remembers what runs now: whether a guest was rebooted or reset cannot be seen from one look. */
   | { readonly do: "note"; readonly vm: Vm; readonly facts: Readonly<Record<string, string>> }
   | { readonly do: "shut-down"; readonly process: string | null }
@@ -28,6 +30,13 @@ export function planPower(jobId: string, payload: Payload, seen: SeenPower): rea
   if (seen.state === "absent") throw vmMissing(payload.vmid);
   if (seen.state === "shutting-down") return [{ do: "power-off", process: null }];
   const { vm } = seen;
+  const steps = planAction(jobId, payload, vm, seen.lastReset);
+  return vm.tags.includes(REMOVING_TAG)
+    ? [{ do: "unmark", config: keptConfig(payload, vm) }, ...steps]
+    : steps;
+}
+
+function planAction(jobId: string, payload: Payload, vm: Vm, lastReset: string | null): readonly PowerStep[] {
   switch (payload.action) {
     case "start":
       if (vm.power === "stopped") requireComplete(payload, vm);
@@ -39,7 +48,7 @@ export function planPower(jobId: string, payload: Payload, seen: SeenPower): rea
     case "reboot":
       return planReboot(jobId, payload, vm);
     case "reset":
-      return planReset(jobId, vm, seen.lastReset);
+      return planReset(jobId, vm, lastReset);
   }
 }
 

@@ -26,6 +26,13 @@ export const powerServer: Program<"ServerPower", SeenPower, PowerStep> = {
   plan: ({ id, payload }, seen) => planPower(id, payload, seen),
 
   apply: {
+    unmark: ({ config }, job, world, effect) =>
+      world.hypervisor.configure(
+        job.payload.vmid,
+        ownerOf(job, world),
+        { desired: config, rewriteSecrets: false },
+        effect,
+      ),
     note: ({ vm, facts }, job, world, effect) => noteOnVm(job, world, facts, vm, effect),
     "shut-down": ({ process }, job, world, effect) => {
       const { vmid, timeout_seconds, force_after } = job.payload;
