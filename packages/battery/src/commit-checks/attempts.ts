@@ -1,3 +1,12 @@
+import {
+  legalAtEdge,
+  withoutForwarding,
+  withoutGateway,
+  withoutNetworkJob,
+  withoutOpenSubnet,
+} from "./edge-attempts.ts";
+import { destroyed, endJob } from "./statements.ts";
+
 /** Statements that each are in order for themselves, and the rule that their COMMIT breaks. */
 export type Attempt = { readonly what: string; readonly sql: string; readonly breaks: string };
 
@@ -16,8 +25,6 @@ const jobFor = (id: string, kind = "ServerCreate", more: { org?: string; region?
   `insert into job (id, organisation_id, region, kind, resource_type, resource_id, requested_by, request_id)
    values ('job_${kind}_x', ${more.org ?? "{org}"}, '${more.region ?? "ist1"}', '${kind}', 'server', ${id}, '{}', 'req_x');`;
 const whole = (id: string) => `${newServer(id, "creating")}${vmidFor(id)}${nicFor(id)}${addressFor(id)}`;
-const endJob = (job: string, status = "failed") =>
-  `update job set status = '${status}', finished_at = clock_timestamp(), lease_until = null where id = ${job};`;
 
 /** "No address without a job": everything is there but the job, or the job goes and leaves the rest behind. */
 const withoutJob: readonly Attempt[] = [
@@ -302,6 +309,10 @@ export const attempts: readonly Attempt[] = [
   ...withoutResource,
   ...withoutVlan,
   ...withoutReservation,
+  ...withoutNetworkJob,
+  ...withoutOpenSubnet,
+  ...withoutGateway,
+  ...withoutForwarding,
 ];
 
 /** Whole changes, in orders in which something is missing until the last statement: these must pass. */
@@ -326,13 +337,9 @@ export const legal: readonly { readonly what: string; readonly sql: string }[] =
   },
   {
     what: "a destroy that is done",
-    sql: `${endJob("{leaving_job}", "succeeded")}
-          update server set status = 'deleted', deleted_at = now() where id = {leaving};
-          update address set state = 'quarantined', nic_id = null, free_after = now()
-           where nic_id in (select id from nic where server_id = {leaving});
-          delete from nic where server_id = {leaving};
-          update region_vmid set state = 'tombstone', free_after = now() where server_id = {leaving} and state = 'used';`,
+    sql: destroyed("{leaving_job}", "{leaving}"),
   },
+  ...legalAtEdge,
   {
     what: "a VM number that is taken and given back",
     sql: `${vmidFor("srv_never")} update region_vmid set state = 'free', server_id = null where region = 'ist1' and vmid = 20900;`,

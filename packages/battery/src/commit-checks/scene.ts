@@ -1,5 +1,6 @@
 import { ServerWorld } from "@kule/api/testing/server-world";
 import { sweepRemovalBuffers } from "@kule/api/worker/expire-removal-buffer";
+import { type EdgeSceneId, leaveWaiting, settleAtEdge } from "./edge-scene.ts";
 
 /** What the attempts are about: two organisations, two regions, and servers in every state that matters. */
 export type Scene = {
@@ -8,6 +9,7 @@ export type Scene = {
 };
 
 export type SceneId =
+  | EdgeSceneId
   | "org"
   | "other_org"
   | "subnet"
@@ -22,6 +24,7 @@ export type SceneId =
   | "restoring"
   | "restoring_job"
   | "gone"
+  | "forwarded_job"
   | "others_server"
   | "spare_nic";
 
@@ -48,10 +51,13 @@ async function build(world: ServerWorld): Promise<Scene["ids"]> {
   const others = await id(world.create({}, other.owner));
   const far = await id(world.create({ region: "far1" }));
   await agent.work();
-  for (const server of [marked, leaving, restoring, gone]) await owned.delete(`/servers/${server}`);
+  const settled = await settleAtEdge(world, other.owner);
+  const { forwarded } = settled;
+  for (const server of [marked, leaving, restoring, gone, forwarded])
+    await owned.delete(`/servers/${server}`);
   await agent.work();
   await destroy(world, gone);
-  await world.passBuffer(leaving);
+  for (const server of [leaving, forwarded]) await world.passBuffer(server);
   await sweep(world);
   await owned.post(`/servers/${restoring}/cancel-deletion`);
   const creating = (await world.create()) as { server: { id: string }; job: { id: string } };
@@ -63,6 +69,8 @@ async function build(world: ServerWorld): Promise<Scene["ids"]> {
   const nicOf = async (server: string) =>
     (await world.rows("select id from nic where server_id = $1", [server]))[0].id as string;
   return {
+    ...(await leaveWaiting(world, settled)),
+    forwarded_job: await openJob(forwarded),
     org: world.organisation.id,
     other_org: other.id,
     subnet: await subnetOf(running),

@@ -7,11 +7,20 @@ import type { Mutant, Row, RowRun } from "../row.ts";
 
 const file = "packages/database/src/migrations/0005-commit-checks.ts";
 const reservationFile = "packages/database/src/migrations/0031-reservations.ts";
+const networkFile = "packages/database/src/migrations/0021-network-apply.ts";
+const gatewayFile = "packages/database/src/migrations/0022-gateways.ts";
 /** The check finds nothing, whatever there is. */
-const blind = (name: string, removes: string, find: string, replace: string, expects: RegExp): Mutant => ({
+const blind = (
+  name: string,
+  removes: string,
+  find: string,
+  replace: string,
+  expects: RegExp,
+  of = file,
+): Mutant => ({
   name,
   removes,
-  patches: [{ file, find, replace }],
+  patches: [{ file: of, find, replace }],
   expects,
 });
 
@@ -66,6 +75,62 @@ export const row: Row = {
       ],
       expects: /an address that is kept for nobody was committed/,
     },
+    blind(
+      "networks-not-kept",
+      "the look at the job of a network that is on its way at COMMIT",
+      "if v_problem is not null then",
+      "if false then",
+      /a (network|subnet|new network|new subnet) (that|whose) .*job.* was committed/,
+      networkFile,
+    ),
+    blind(
+      "network-jobs-not-owned",
+      "the look at which network a job is for at COMMIT",
+      "perform kule_refuse_commit('job_owned', 'job ' || new.id || ' is for no network of its organisation and region');",
+      "null;",
+      /a job .* network.* was committed/,
+      networkFile,
+    ),
+    blind(
+      "networks-gone-under-their-jobs",
+      "the look at the jobs of a network that is gone at COMMIT",
+      "perform kule_refuse_commit('job_owned', 'network ' || old.id || ' is gone and has an open job');",
+      "null;",
+      /the end of a network whose job waits was committed/,
+      networkFile,
+    ),
+    blind(
+      "subnets-not-open",
+      "the look at whether a subnet is going at COMMIT",
+      "where u.id = v_row ->> 'subnet_id' and u.status = 'deleting'",
+      "where u.id = v_row ->> 'subnet_id' and u.status = 'gone'",
+      /a (server in|firewall attached to|rule about) a subnet that is going was committed/,
+      networkFile,
+    ),
+    blind(
+      "gateways-not-kept",
+      "the look at a gateway's address, job and subnets at COMMIT",
+      "if v_problem is not null then",
+      "if false then",
+      /a gateway (that|whose|without) .* was committed/,
+      gatewayFile,
+    ),
+    blind(
+      "forwards-not-kept",
+      "the look at where a forwarded port leads at COMMIT",
+      "perform kule_keep_port_forwards(new.organisation_id, new.subnet_id, new.target_address);",
+      "null;",
+      /a port that leads to (another server|nobody) was committed/,
+      gatewayFile,
+    ),
+    blind(
+      "forwarded-addresses-not-kept",
+      "the look at ports that lead to an address which is given back at COMMIT",
+      "perform kule_keep_port_forwards(new.organisation_id, new.subnet_id, new.address);",
+      "null;",
+      /a destroy that keeps the port of its server was committed/,
+      gatewayFile,
+    ),
   ],
 
   async run(run: RowRun) {
@@ -98,7 +163,7 @@ export const row: Row = {
       }
       violations.push(...(await ordinaryLife(scene)));
       violations.push(...(await worldViolations(scene.world.world.database.ownerUrl, "at the end")));
-      if (attempts.length < 40) violations.push(`only ${attempts.length} attempts are known`);
+      if (attempts.length < 75) violations.push(`only ${attempts.length} attempts are known`);
       return {
         cases: counts.cases,
         violations,
