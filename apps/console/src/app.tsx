@@ -20,6 +20,7 @@ import { organisationRoutes } from "./products/organisations/routes.tsx";
 import { switchRoutes } from "./products/organisations/switch-routes.tsx";
 import { publicIpRoutes } from "./products/public-ips/routes.tsx";
 import { quotaRoutes } from "./products/quotas/routes.tsx";
+import { resourceRoutes } from "./products/resources/routes.tsx";
 import { searchRoutes } from "./products/search/routes.tsx";
 import { serverRoutes } from "./products/servers/routes.tsx";
 import { signInRoutes } from "./products/sign-in/routes.tsx";
@@ -99,6 +100,8 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", switchRoutes(services));
   app.route("/", accountRoutes());
   app.route("/", organisationRoutes(services));
+  // Before the products, which take everything else below a resource for a form's address.
+  app.route("/", resourceRoutes());
   app.route("/", serverRoutes(services));
   app.route("/", consoleRoutes(services));
   app.route("/", sshKeyRoutes());

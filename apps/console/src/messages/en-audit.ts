@@ -18,6 +18,7 @@ export const auditEn = {
     actorId: "Or by id",
     actorHint: "The id of a user or of an API token.",
     action: "Action",
+    anyAction: "Any",
     resource: "Resource",
     from: "From (UTC)",
     to: "Until (UTC)",
@@ -31,7 +32,6 @@ export const auditEn = {
     code: "Reason",
     asked: "What was asked",
     onlyThis: (what: string) => `Only ${what}`,
-    ofThis: "Audit trail of this resource",
     kinds: {
       user: "person",
       token: "API token",
@@ -40,6 +40,20 @@ export const auditEn = {
       system: "Kule itself",
       anonymous: "nobody signed in",
     },
+  },
+  resourceTabs: {
+    label: (name: string) => `What there is of ${name}`,
+    tabs: {
+      overview: "Overview",
+      network: "Network",
+      console: "Console",
+      jobs: "Jobs",
+      usage: "Usage",
+      audit: "Audit trail",
+      danger: "Danger zone",
+    },
+    moreUsage: "Other months, filters and files",
+    moreAudit: "By person, action, outcome and time",
   },
   quotas: {
     title: "Quotas",

@@ -20,6 +20,7 @@ export const auditTr = {
     actorId: "Ya da kimliğiyle",
     actorHint: "Bir kullanıcının ya da API anahtarının kimliği.",
     action: "İşlem",
+    anyAction: "Hepsi",
     resource: "Kaynak",
     from: "Başlangıç (UTC)",
     to: "Bitiş (UTC)",
@@ -33,7 +34,6 @@ export const auditTr = {
     code: "Neden",
     asked: "Ne istendi",
     onlyThis: (what: string) => `Yalnızca ${what}`,
-    ofThis: "Bu kaynağın denetim kaydı",
     kinds: {
       user: "kişi",
       token: "API anahtarı",
@@ -42,6 +42,20 @@ export const auditTr = {
       system: "Kule'nin kendisi",
       anonymous: "oturum açmamış biri",
     },
+  },
+  resourceTabs: {
+    label: (name: string) => `${name} hakkında`,
+    tabs: {
+      overview: "Genel bakış",
+      network: "Ağ",
+      console: "Konsol",
+      jobs: "İşler",
+      usage: "Kullanım",
+      audit: "Denetim kaydı",
+      danger: "Tehlikeli bölge",
+    },
+    moreUsage: "Başka aylar, süzgeçler ve dosyalar",
+    moreAudit: "Kişiye, işleme, sonuca ve zamana göre",
   },
   quotas: {
     title: "Kotalar",

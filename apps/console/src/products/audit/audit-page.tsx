@@ -1,4 +1,3 @@
-import { operations } from "@kule/contract/generated/operations";
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, SelectField, TextField } from "../../layout/fields.tsx";
@@ -7,6 +6,7 @@ import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
 import { EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import { actionOptions } from "./action-text.ts";
 import { type AuditQuery, addressOf, outcomes } from "./audit-query.ts";
 import { AuditTable } from "./audit-table.tsx";
 
@@ -23,11 +23,6 @@ export type AuditPageProps = {
   readonly problems: FieldProblems;
   readonly cursor: string | undefined;
 };
-
-/** Every action that the contract knows, for whoever does not know them by heart. */
-const actions = [
-  ...new Set([...Object.values(operations).flatMap(({ audit }) => audit ?? []), "agent.refused"]),
-].sort();
 
 export function AuditPage(props: AuditPageProps) {
   const { view, scope, entries, query } = props;
@@ -68,6 +63,8 @@ export function AuditPage(props: AuditPageProps) {
 function Filters(props: AuditPageProps & { readonly base: string }) {
   const { view, query, members, problems, base } = props;
   const { audit: text, common } = view.messages;
+  const known = actionOptions(view.messages);
+  const isKnown = query.action === "" || known.some(({ value }) => value === query.action);
   const isMember = members.some(({ user }) => user.id === query.actor);
   return (
     <form class="audit-filters" method="get" action={base}>
@@ -91,21 +88,14 @@ function Filters(props: AuditPageProps & { readonly base: string }) {
         maxlength={100}
         attributes={{ placeholder: "tok_…" }}
       />
-      <TextField
-        view={view}
+      <SelectField
         name="action"
         label={text.action}
         value={query.action}
+        prompt={text.anyAction}
+        options={isKnown ? known : [{ value: query.action, label: query.action }, ...known]}
         problems={problems}
-        mono
-        maxlength={100}
-        attributes={{ list: "audit-actions", placeholder: "server.create" }}
       />
-      <datalist id="audit-actions">
-        {actions.map((action) => (
-          <option value={action}></option>
-        ))}
-      </datalist>
       <TextField
         view={view}
         name="resource"

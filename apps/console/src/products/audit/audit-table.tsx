@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { actionText } from "./action-text.ts";
 import { type AuditQuery, addressOf } from "./audit-query.ts";
 import { resourceAddress } from "./resource-address.ts";
 
@@ -41,9 +42,13 @@ export function AuditTable(props: {
         {entries.map((entry) => (
           <tr id={entry.id}>
             <th scope="row">
-              <a class="mono" href={narrowed({ action: entry.action })} title={text.onlyThis(entry.action)}>
-                {entry.action}
+              <a
+                href={narrowed({ action: entry.action })}
+                title={text.onlyThis(actionText(view.messages, entry.action))}
+              >
+                {actionText(view.messages, entry.action)}
               </a>
+              <small class="hint mono">{entry.action}</small>
             </th>
             <td data-label={text.when}>
               <When view={view} time={entry.at} />
@@ -103,7 +108,7 @@ function Details({ view, entry }: { readonly view: View; readonly entry: Entry }
   return (
     <details class="audit-details">
       <summary class="audit-more">
-        {text.details} <span class="visually-hidden">{entry.action}</span>
+        {text.details} <span class="visually-hidden">{actionText(view.messages, entry.action)}</span>
       </summary>
       <dl>
         {facts.map(([label, value]) =>

@@ -80,7 +80,7 @@ test("a long trail has pages that keep the filters", async () => {
 test("a resource leads to its own trail, for those who may read it", async () => {
   const network = fakeNetwork({ name: "n", region: "ist1" }, true);
   world.api.state.networks.push(network);
-  expect(await ada.page(`/networks/${network.id}`)).toContain(`href="/audit?resource=${network.id}"`);
+  expect(await ada.page(`/networks/${network.id}`)).toContain(`href="/networks/${network.id}/audit"`);
   const mia = await new Visitor(world).signIn("mia@example.org", "making things");
   expect(await mia.page(`/networks/${network.id}`)).not.toContain("/audit?");
   expect(await mia.page("/members")).not.toContain('href="/audit"');

@@ -2,13 +2,13 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ActButton } from "../../layout/act-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { Banner, Copyable, PageHead, When } from "../../layout/parts.tsx";
+import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import { AuditLink } from "../audit/audit-link.tsx";
 import { Attachments } from "./attachments.tsx";
 import { DeleteFirewall } from "./delete-firewall.tsx";
 import { FirewallCalls } from "./firewall-calls.tsx";
@@ -43,6 +43,7 @@ export function FirewallPage(props: FirewallPageProps) {
         title={firewall.name}
         {...(firewall.description === "" ? {} : { lead: firewall.description })}
       />
+      <ResourceTabs view={view} kind="firewalls" resource={firewall} current="overview" />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
       <div
         id="firewall-live"
@@ -77,7 +78,6 @@ export function FirewallPage(props: FirewallPageProps) {
         <Facts {...props} why={why} />
       </div>
       <DeleteFirewall {...props} />
-      <AuditLink view={view} resource={firewall.id} />
       <FirewallCalls {...props} />
     </Shell>
   );

@@ -2,12 +2,12 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ActButton } from "../../layout/act-button.tsx";
 import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { Banner, Copyable, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import { type RefusedForm, refusedForm } from "../../refused-form.ts";
-import { AuditLink } from "../audit/audit-link.tsx";
 import { GatewayCalls } from "./gateway-calls.tsx";
 import { gatewayTones } from "./gateway-status.ts";
 import { PortForwards } from "./port-forwards.tsx";
@@ -36,6 +36,7 @@ export function GatewayPage(props: GatewayPageProps) {
         <a href="/gateways">{text.all}</a>
       </p>
       <PageHead title={gateway.name} {...(gateway.description === "" ? {} : { lead: gateway.description })} />
+      <ResourceTabs view={view} kind="gateways" resource={gateway} current="overview" />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
       <div
         id="gateway-live"
@@ -100,7 +101,6 @@ export function GatewayPage(props: GatewayPageProps) {
         <PortForwards {...props} />
         <DeleteGateway {...props} />
       </div>
-      <AuditLink view={view} resource={gateway.id} />
       <GatewayCalls {...props} />
     </Shell>
   );

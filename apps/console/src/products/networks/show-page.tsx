@@ -1,12 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
+import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import { AuditLink } from "../audit/audit-link.tsx";
 import type { Places } from "../firewalls/places.ts";
 import { CreateSubnet } from "./create-forms.tsx";
 import { DeleteNetwork } from "./delete-network.tsx";
@@ -41,6 +41,7 @@ export function NetworkPage(props: NetworkPageProps) {
         <a href="/networks">{text.all}</a>
       </p>
       <PageHead title={network.name} {...(network.description === "" ? {} : { lead: network.description })} />
+      <ResourceTabs view={view} kind="networks" resource={network} current="overview" />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
       <div
         id="network-live"
@@ -91,7 +92,6 @@ export function NetworkPage(props: NetworkPageProps) {
       <ExplainPanel view={view} network={network} subnets={subnets} places={places} asked={props.asked} />
       <Facts {...props} />
       <DeleteNetwork {...props} />
-      <AuditLink view={view} resource={network.id} />
       <NetworkCalls {...props} />
     </Shell>
   );

@@ -65,7 +65,7 @@ export function ServerFacts(props: ShowPageProps) {
 function Interfaces({ view, server, networks }: ShowPageProps) {
   const { messages } = view;
   return (
-    <section class="panel" aria-labelledby="interfaces-title">
+    <section class="panel" id="network" aria-labelledby="interfaces-title">
       <div class="panel-head">
         <h2 id="interfaces-title">{messages.servers.interfaces}</h2>
       </div>

@@ -1,10 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import { Banner, CopyButton, Status } from "../../layout/parts.tsx";
+import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { RefusedForm } from "../../refused-form.ts";
-import { AuditLink } from "../audit/audit-link.tsx";
 import { JobTable } from "../jobs/list-page.tsx";
 import { jobTone } from "../jobs/phase-states.ts";
 import { JobActs, JobFailure } from "../jobs/show-page.tsx";
@@ -59,6 +59,7 @@ export function ShowPage(props: ShowPageProps) {
         hx-swap="outerMorph"
       >
         <ServerHead {...props} />
+        <ResourceTabs view={view} kind="servers" resource={server} current="overview" />
         <LockBanner {...props} />
         <PendingDeletion {...props} />
         <CurrentJob {...props} />
@@ -77,7 +78,6 @@ export function ShowPage(props: ShowPageProps) {
         </section>
         <DangerZone {...props} />
       </div>
-      <AuditLink view={view} resource={server.id} />
       <ServerCalls {...props} />
     </Shell>
   );

@@ -112,7 +112,8 @@ function Filters({ view, month, query, problems }: Props) {
   );
 }
 
-function SegmentTable({ view, month, segments }: Props) {
+/** When each thing was there, and how much of it. */
+export function SegmentTable({ view, month, segments }: Pick<Props, "view" | "month" | "segments">) {
   const { messages, format } = view;
   const texts = messages.segments;
   return (

@@ -1,0 +1,32 @@
+import type { Child } from "hono/jsx";
+import { PageHead } from "../../layout/parts.tsx";
+import { type ResourceKind, type ResourceTab, ResourceTabs } from "../../layout/resource-tabs.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+
+export type TabbedResource = {
+  readonly kind: ResourceKind;
+  readonly id: string;
+  readonly name: string;
+  readonly deletion?: unknown;
+};
+
+/** A tab of a resource that is a page of its own. */
+export function ResourcePage(props: {
+  readonly view: View;
+  readonly resource: TabbedResource;
+  readonly tab: ResourceTab;
+  readonly children?: Child;
+}) {
+  const { view, resource, tab } = props;
+  const { kind, name } = resource;
+  const title = `${name} · ${view.messages.resourceTabs.tabs[tab]}`;
+  return (
+    <Shell view={view} title={title} section={kind === "gateways" ? "networks" : kind}>
+      <PageHead title={name} />
+      <ResourceTabs view={view} kind={kind} resource={resource} current={tab} />
+      <h2>{view.messages.resourceTabs.tabs[tab]}</h2>
+      {props.children}
+    </Shell>
+  );
+}
