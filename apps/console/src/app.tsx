@@ -98,7 +98,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.route("/", auditRoutes(services));
   app.route("/", quotaRoutes());
   app.route("/", switchRoutes(services));
-  app.route("/", accountRoutes());
+  app.route("/", accountRoutes(services));
   app.route("/", organisationRoutes(services));
   // Before the products, which take everything else below a resource for a form's address.
   app.route("/", resourceRoutes());

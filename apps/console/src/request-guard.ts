@@ -15,6 +15,7 @@ const openPaths = new Set([
   "/preferences",
   "/join",
 ]);
+const providerPath = /^\/sign-in\/with\/[a-z0-9-]{1,40}(\/callback)?$/;
 // Operators need not have chosen an organisation for these.
 const ofTheInstallation = /^\/(account|organisations|operator|ip-pools)(\/|$)/;
 
@@ -56,7 +57,7 @@ export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
 /** Lets through who may pass: pages with a session, and forms that a page of ours sent. */
 export const guardRequest = createMiddleware<ConsoleEnv>(async (context, next) => {
   const session = context.get("session");
-  if (!openPaths.has(context.req.path)) {
+  if (!openPaths.has(context.req.path) && !providerPath.test(context.req.path)) {
     if (session === null) throw new SessionEnded();
     if (session.operator && session.organisation === null && !ofTheInstallation.test(context.req.path))
       return context.redirect("/organisations", 303);

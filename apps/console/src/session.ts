@@ -30,6 +30,15 @@ export type PendingSignIn = {
   readonly returnTo: string;
 };
 
+/** A way to a provider and back that this browser has begun. What the API sealed in it opens nothing by itself. */
+export type BegunFlow = {
+  readonly flow: string;
+  readonly expiresAt: string;
+  readonly provider: string;
+  readonly of: "login" | "link" | "prove";
+  readonly returnTo: string;
+};
+
 /** Cookies of the console, named and protected as the installation's transport allows. */
 export type Cookies = {
   /** Whether browsers reach the console by https. */
@@ -43,6 +52,10 @@ export type Cookies = {
   readPending(context: Context): Promise<PendingSignIn | null>;
   writePending(context: Context, pending: PendingSignIn): Promise<void>;
   clearPending(context: Context): void;
+  /** The last way to a provider that was begun here. */
+  readFlow(context: Context): Promise<BegunFlow | null>;
+  writeFlow(context: Context, flow: BegunFlow): Promise<void>;
+  clearFlow(context: Context): void;
   /** A secret that the next page about `subject` shows once. Dies after two minutes if no page comes. */
   writeOnce(context: Context, subject: string, secret: string): Promise<void>;
   takeOnce(context: Context, subject: string): Promise<string | null>;
@@ -89,6 +102,17 @@ export function createCookies(sealer: Sealer, secure: boolean): Cookies {
     },
     clearPending(context) {
       deleteCookie(context, named("pending"), protection);
+    },
+    async readFlow(context) {
+      const sealed = getCookie(context, named("flow"));
+      return sealed === undefined ? null : ((await sealer.open("flow", sealed)) as BegunFlow | null);
+    },
+    async writeFlow(context, flow) {
+      const expires = new Date(flow.expiresAt);
+      setCookie(context, named("flow"), await sealer.seal("flow", flow, expires), { ...protection, expires });
+    },
+    clearFlow(context) {
+      deleteCookie(context, named("flow"), protection);
     },
     visitorSecret(context) {
       const known = getCookie(context, named("visitor"));

@@ -45,6 +45,7 @@ export const uniqueFacts: readonly UniqueFact[] = [
   { what: "authenticator app of", table: "user_totp", columns: ["user_id"] },
   { what: "recovery code", table: "recovery_code", columns: ["user_id", "code_hash"] },
   { what: "passkey", table: "passkey", columns: ["credential"] },
+  { what: "account at a provider", table: "user_identity", columns: ["issuer", "subject"] },
   { what: "answered challenge", table: "spent_challenge", columns: ["hash"] },
   { what: "MAC", table: "nic", columns: ["region", "mac"] },
   { what: "interface", table: "nic", columns: ["server_id", "position"] },

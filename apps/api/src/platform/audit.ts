@@ -28,6 +28,9 @@ const secretFields = new Set([
   "ceremony",
   "response",
   "passkey",
+  "flow",
+  "invitation",
+  "oidc",
 ]);
 const maxDetailCharacters = 4_000;
 

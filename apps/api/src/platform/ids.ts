@@ -28,6 +28,7 @@ export type IdPrefix =
   | "con"
   | "rep"
   | "psk"
+  | "idn"
   | "sgn"
   | "req";
 

@@ -1,15 +1,18 @@
-import { type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, pino } from "pino";
 
 export type { Logger };
 
 /** One JSON object a line on standard output; headers and bodies are never logged, so no secret is. */
-export function createLog(level: string): Logger {
-  return pino({
-    level,
-    base: { service: "kule-api" },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    serializers: { err: describeError },
-  });
+export function createLog(level: string, destination: DestinationStream = pino.destination(1)): Logger {
+  return pino(
+    {
+      level,
+      base: { service: "kule-api" },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: describeError },
+    },
+    destination,
+  );
 }
 
 /** What Postgres says of a failure that is about tables and not about what was to be written into them. */

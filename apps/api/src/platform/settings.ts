@@ -1,3 +1,4 @@
+import { type OidcProvider, readOidcFile } from "./oidc-file.ts";
 import { withoutSlashesAtEnd } from "./slashes-at-end.ts";
 
 /** What the process is told by its environment; one place reads it, so a wrong value is named at start. */
@@ -15,6 +16,8 @@ export type Settings = {
   readonly secrets: readonly string[];
   /** Origins of pages that may open a console's websocket, beside the API's own. */
   readonly consoleOrigins: readonly string[];
+  /** Who else may vouch for people who sign in. */
+  readonly oidcProviders: readonly OidcProvider[];
   /** A console without any input ends after this. */
   readonly consoleIdleSeconds: number;
   readonly consoleLengthSeconds: number;
@@ -100,6 +103,22 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   const secrets = keyRing("KULE_API_SECRET");
   const consoleKeys = keyRing("KULE_CONSOLE_KEY");
 
+  const consoleOrigins = origins(text("KULE_CONSOLE_ORIGINS", ""));
+  const oidcProviders = (): readonly OidcProvider[] => {
+    const path = text("KULE_OIDC_FILE", "");
+    if (path === "") return [];
+    if (consoleOrigins.length === 0)
+      problems.push(
+        "KULE_OIDC_FILE needs KULE_CONSOLE_ORIGINS: providers send browsers back to the first of them",
+      );
+    if (secrets.length === 0)
+      problems.push("KULE_OIDC_FILE needs KULE_API_SECRET, which seals what browsers carry");
+    const read = readOidcFile(path, environment);
+    if (typeof read !== "string") return read;
+    problems.push(read);
+    return [];
+  };
+
   const host = text("KULE_API_HOST", "127.0.0.1");
   const port = integer("KULE_API_PORT", 8080, 0, 65_535);
   const metricsPort = text("KULE_API_METRICS_PORT", "");
@@ -119,7 +138,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     consoleLengthSeconds: integer("KULE_CONSOLE_LENGTH_SECONDS", 8 * 60 * 60, 5, 604_800),
     secrets,
     consoleKeys,
-    consoleOrigins: origins(text("KULE_CONSOLE_ORIGINS", "")),
+    consoleOrigins,
+    oidcProviders: oidcProviders(),
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
     leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),

@@ -6,6 +6,7 @@ import { type OpenDeps, openDeps } from "../platform/open-deps.ts";
 import { readSettings, type Settings } from "../platform/settings.ts";
 import { issueToken } from "../products/identity/token-store.ts";
 import { ApiCaller } from "./api-caller.ts";
+import { sharedProviders } from "./soft-sign-ins.ts";
 
 /** One API over a database: a replica, as it were. */
 export type Replica = OpenDeps & { readonly app: Hono };
@@ -129,6 +130,7 @@ export function testSettings(databaseUrl: string): Settings {
       KULE_CONSOLE_ORIGINS: testPanelOrigin,
       KULE_API_SECRET: testApiSecret,
     }),
+    oidcProviders: sharedProviders,
     poolSize: 10,
     rateLimitPerHour: 100_000_000,
     rateLimitBurst: 1_000_000,

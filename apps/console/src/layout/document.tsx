@@ -26,11 +26,13 @@ type Props = {
   readonly class?: string;
   /** A script that only this page needs, as a module. */
   readonly module?: string;
+  /** Another house's address that the browser goes on to by itself. */
+  readonly goOnTo?: string;
   readonly children?: Child;
 };
 
 /** The frame of every page: language, theme, stylesheet and script, and the live region for announcements. */
-export function Document({ view, title, class: className, module, children }: Props) {
+export function Document({ view, title, class: className, module, goOnTo, children }: Props) {
   const { messages, assets, language, theme } = view;
   return (
     <html lang={language} data-theme={theme}>
@@ -41,6 +43,7 @@ export function Document({ view, title, class: className, module, children }: Pr
         <meta name="color-scheme" content={theme === "system" ? "light dark" : theme} />
         <meta name="robots" content="noindex" />
         <meta name="htmx-config" content={htmxConfiguration} />
+        {goOnTo === undefined ? null : <meta http-equiv="refresh" content={`0;url=${goOnTo}`} />}
         <link rel="icon" type="image/svg+xml" href={favicon} />
         <link rel="preload" href={assets.fontPath} as="font" type="font/woff2" crossorigin="" />
         <link rel="stylesheet" href={assets.stylePath} />

@@ -12,11 +12,18 @@ export const accountEn = {
       "passkey-added": "The passkey was added.",
       "passkey-renamed": "The passkey was renamed.",
       "passkey-removed": "The passkey was removed.",
+      "identity-linked": "The provider is linked: it signs you in from now on.",
+      "identity-unlinked": "The provider is not linked any more.",
+      "password-set": "The password was set. Every other session has ended.",
       proven: "Thank you. You can go on now.",
     } as Readonly<Record<string, string>>,
     refusals: {
       already_enrolled: "There is an authenticator app already.",
       bad_name: "A name has 1 to 60 characters.",
+      last_way_in:
+        "You could not sign in any more without it. Set a password, or add a passkey or a provider first.",
+      identity_failed:
+        "The link did not hold: it took too long, was used before, or began in another browser. Start again.",
       not_enrolled: "There is nothing to change.",
       not_configured:
         "This installation has no key to keep authenticator secrets with. Its operators can set one.",
@@ -46,6 +53,10 @@ export const accountEn = {
       password_and_recovery_code: "password and recovery code",
       password_and_passkey: "password and passkey",
       passkey: "passkey",
+      oidc: "provider",
+      oidc_and_totp: "provider and app",
+      oidc_and_recovery_code: "provider and recovery code",
+      oidc_and_passkey: "provider and passkey",
     },
     opened: "Signed in",
     lastUsed: "Last used",

@@ -63,6 +63,7 @@ export const membersEn = {
     notices: {
       changed: "The role is changed. It counts from now on.",
       removed: "The member is removed.",
+      "second-factor-reset": "The second factor is gone, and so are all sessions of the person.",
       invited: "The invitation is made. Copy its link now: it is shown this once.",
       withheld:
         "The invitation was made before, and its link was shown then. Withdraw it and invite again if it is lost.",

@@ -3,6 +3,7 @@ import { accountEn } from "./en-account.ts";
 import { actionsEn } from "./en-actions.ts";
 import { auditEn } from "./en-audit.ts";
 import { gatewaysEn } from "./en-gateways.ts";
+import { identitiesEn } from "./en-identities.ts";
 import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
@@ -26,6 +27,7 @@ export const en = {
   actions: actionsEn,
   ...selectionEn,
   ...accountEn,
+  ...identitiesEn,
   product: "Kule",
   skipToContent: "Skip to content",
   navigation: {

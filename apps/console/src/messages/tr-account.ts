@@ -14,11 +14,18 @@ export const accountTr: typeof accountEn = {
       "passkey-added": "Geçiş anahtarı eklendi.",
       "passkey-renamed": "Geçiş anahtarının adı değiştirildi.",
       "passkey-removed": "Geçiş anahtarı kaldırıldı.",
+      "identity-linked": "Sağlayıcı bağlandı: bundan sonra onunla giriş yapabilirsiniz.",
+      "identity-unlinked": "Sağlayıcının bağlantısı kaldırıldı.",
+      "password-set": "Parola belirlendi. Diğer bütün oturumlar kapatıldı.",
       proven: "Teşekkürler. Şimdi devam edebilirsiniz.",
     },
     refusals: {
       already_enrolled: "Zaten bir doğrulama uygulaması var.",
       bad_name: "Ad 1 ile 60 karakter arasında olur.",
+      last_way_in:
+        "Onsuz bir daha giriş yapamazdınız. Önce bir parola belirleyin, geçiş anahtarı ekleyin ya da bir sağlayıcı bağlayın.",
+      identity_failed:
+        "Bağlantı geçerli olmadı: çok uzun sürdü, daha önce kullanıldı ya da başka bir tarayıcıda başladı. Yeniden başlayın.",
       not_enrolled: "Değiştirilecek bir şey yok.",
       not_configured:
         "Bu kurulumda doğrulama anahtarlarını saklayacak bir anahtar yok. İşletmenler tanımlayabilir.",
@@ -47,6 +54,10 @@ export const accountTr: typeof accountEn = {
       password_and_recovery_code: "parola ve kurtarma kodu",
       password_and_passkey: "parola ve geçiş anahtarı",
       passkey: "geçiş anahtarı",
+      oidc: "sağlayıcı",
+      oidc_and_totp: "sağlayıcı ve uygulama",
+      oidc_and_recovery_code: "sağlayıcı ve kurtarma kodu",
+      oidc_and_passkey: "sağlayıcı ve geçiş anahtarı",
     },
     opened: "Açılış",
     lastUsed: "Son kullanım",

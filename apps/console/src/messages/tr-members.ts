@@ -65,6 +65,7 @@ export const membersTr = {
     notices: {
       changed: "Rol değişti. Şu andan itibaren geçerli.",
       removed: "Üye çıkarıldı.",
+      "second-factor-reset": "İkinci adım kaldırıldı, kişinin bütün oturumları kapatıldı.",
       invited: "Davet hazır. Bağlantısını şimdi kopyalayın: yalnızca bu kez gösterilir.",
       withheld:
         "Davet daha önce yapılmıştı ve bağlantısı o zaman gösterilmişti. Kaybolduysa geri çekip yeniden davet edin.",

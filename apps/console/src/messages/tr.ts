@@ -4,6 +4,7 @@ import { accountTr } from "./tr-account.ts";
 import { actionsTr } from "./tr-actions.ts";
 import { auditTr } from "./tr-audit.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
+import { identitiesTr } from "./tr-identities.ts";
 import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
@@ -43,6 +44,7 @@ export const tr = {
   actions: actionsTr,
   ...selectionTr,
   ...accountTr,
+  ...identitiesTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",
   navigation: {
@@ -764,6 +766,8 @@ export const tr = {
     already_enrolled: "Zaten kurulu.",
     not_enrolled: "Kurulu değil.",
     not_configured: "Bu kurulumda açık değil.",
+    last_way_in: "Bu olmadan bir daha giriş yapılamazdı.",
+    sign_in_refused: "Sağlayıcı ile giriş kabul edilmedi.",
     last_owner: "Kuruluşun son sahibi çıkarılamaz.",
     tier_forbids_egress: "Veri alt ağları internete hiçbir zaman ulaşamaz.",
     subnet_no_egress: "Ağ geçidi sunucunun alt ağına hizmet vermiyor; önce alt ağı geçide bağlayın.",

@@ -11,6 +11,7 @@ export function registerAccount(operation: Operation, state: FakeState): void {
     current,
     organisation: null,
     opened_by: "password",
+    provider: null,
     user_agent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
     source_address: "192.0.2.7",
     created_at: now,
@@ -20,11 +21,25 @@ export function registerAccount(operation: Operation, state: FakeState): void {
   operation("get", "/me/security", "getSecurity", () => ({
     status: 200,
     body: {
+      has_password: true,
       password_changed_at: now,
       totp: state.hasTwoFactor ? { confirmed_at: now } : null,
       passkeys: state.hasTwoFactor
         ? [{ id: fakeId("psk"), name: "laptop", is_synced: false, created_at: now, last_used_at: null }]
         : [],
+      identities: state.hasProvider
+        ? [
+            {
+              id: fakeId("idn"),
+              provider: { id: "acme", label: "Acme ID" },
+              issuer: "https://id.acme.example",
+              email: "ada@acme.example",
+              created_at: now,
+              last_used_at: null,
+            },
+          ]
+        : [],
+      second_factor_reset_at: null,
       recovery_codes_left: state.hasTwoFactor ? 8 : 0,
       proven_until: null,
     } satisfies Schemas["AccountSecurity"],

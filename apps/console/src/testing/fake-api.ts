@@ -219,6 +219,16 @@ function registerIdentity(operation: Operation, state: FakeState): void {
     },
     true,
   );
+  operation(
+    "get",
+    "/auth/oidc/providers",
+    "listOidcProviders",
+    () => ({
+      status: 200,
+      body: { items: state.hasProvider ? [{ id: "acme", label: "Acme ID" }] : [], next_cursor: null },
+    }),
+    true,
+  );
   operation("post", "/auth/logout", "logout", ({ token }) => {
     state.sessions.delete(token);
     return { status: 204 };

@@ -157,6 +157,8 @@ export class FakeState {
   }[] = [];
   /** Whether people have an authenticator app and a passkey. */
   hasTwoFactor = false;
+  /** One that vouches for people, and that the signed-in person has linked. */
+  hasProvider = false;
   readonly tokens: Schemas["Token"][] = [];
   readonly audit: Schemas["AuditEntry"][] = [];
   readonly sessions = new Map<string, FakeUser>();

@@ -21,6 +21,8 @@ export function seedEverything(state: FakeState): void {
   const [server, other, leaving] = state.servers;
   const [organisation] = state.organisations;
   if (!network || !subnet || !server || !other || !leaving || !organisation) throw new Error("no network");
+  state.hasProvider = true;
+  for (const member of state.members) Object.assign(member, { second_factor: true });
   const firewall = fakeFirewall({
     name: "web",
     rules: [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }], description: "SSH" }],

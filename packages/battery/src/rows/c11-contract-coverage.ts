@@ -124,6 +124,7 @@ async function provokeAll(
   try {
     pairs.listenTo(bare.app);
     await attempt("passkeys without a domain", () => provoke.at(bare, infoOf("beginPasskeyLogin")));
+    await attempt("providers without a panel", () => provoke.at(bare, infoOf("beginOidcLogin")));
     pairs.listenTo(busy.app);
     pairs.listenTo(lost.app);
     for (const info of operations) {

@@ -208,6 +208,7 @@ const prefixes: Readonly<Record<string, IdPrefix>> = {
   invitation_id: "inv",
   login_session_id: "tok",
   passkey_id: "psk",
+  identity_id: "idn",
   reservation_id: "rsv",
   token_id: "tok",
   ssh_key_id: "key",

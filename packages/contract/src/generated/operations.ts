@@ -28,6 +28,9 @@ export type OperationId =
   | "completeLogin"
   | "beginPasskeyLogin"
   | "loginWithPasskey"
+  | "listOidcProviders"
+  | "beginOidcLogin"
+  | "loginWithOidc"
   | "logout"
   | "getMe"
   | "readInvitation"
@@ -49,6 +52,9 @@ export type OperationId =
   | "addPasskey"
   | "renamePasskey"
   | "removePasskey"
+  | "beginIdentity"
+  | "linkIdentity"
+  | "unlinkIdentity"
   | "getOrganisation"
   | "listOrganisations"
   | "createOrganisation"
@@ -60,6 +66,7 @@ export type OperationId =
   | "getMember"
   | "updateMember"
   | "removeMember"
+  | "resetSecondFactor"
   | "listInvitations"
   | "createInvitation"
   | "getInvitation"
@@ -197,6 +204,8 @@ export type AuditAction =
   | "gateway.delete"
   | "gateway.detach"
   | "gateway.update"
+  | "identity.link"
+  | "identity.unlink"
   | "invitation.create"
   | "invitation.revoke"
   | "ip_pool.allocate"
@@ -211,6 +220,7 @@ export type AuditAction =
   | "member.add"
   | "member.join"
   | "member.remove"
+  | "member.reset_second_factor"
   | "member.update"
   | "network.create"
   | "network.delete"
@@ -280,6 +290,9 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   completeLogin: {"id":"completeLogin","method":"post","path":"/auth/second-factor","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,422,429,503]},
   beginPasskeyLogin: {"id":"beginPasskeyLogin","method":"post","path":"/auth/passkey-options","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,409,422,429,503]},
   loginWithPasskey: {"id":"loginWithPasskey","method":"post","path":"/auth/passkey","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,422,429,503]},
+  listOidcProviders: {"id":"listOidcProviders","method":"get","path":"/auth/oidc/providers","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,429]},
+  beginOidcLogin: {"id":"beginOidcLogin","method":"post","path":"/auth/oidc/authorization","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,409,422,429,503]},
+  loginWithOidc: {"id":"loginWithOidc","method":"post","path":"/auth/oidc","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,202,400,401,409,422,429,503]},
   logout: {"id":"logout","method":"post","path":"/auth/logout","tag":"identity","permission":"authenticated","audit":"session.close","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[204,401,409,429,503]},
   getMe: {"id":"getMe","method":"get","path":"/me","tag":"identity","permission":"authenticated","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,429,503]},
   readInvitation: {"id":"readInvitation","method":"post","path":"/auth/invitation","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,422,429,503]},
@@ -301,6 +314,9 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   addPasskey: {"id":"addPasskey","method":"post","path":"/me/passkeys","tag":"identity","permission":"session","audit":"passkey.add","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   renamePasskey: {"id":"renamePasskey","method":"patch","path":"/me/passkeys/{passkey_id}","tag":"identity","permission":"session","audit":"passkey.rename","pathParameters":["passkey_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   removePasskey: {"id":"removePasskey","method":"delete","path":"/me/passkeys/{passkey_id}","tag":"identity","permission":"session","audit":"passkey.remove","pathParameters":["passkey_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
+  beginIdentity: {"id":"beginIdentity","method":"post","path":"/me/identities/authorization","tag":"identity","permission":"session","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,403,409,422,429,503]},
+  linkIdentity: {"id":"linkIdentity","method":"post","path":"/me/identities","tag":"identity","permission":"session","audit":"identity.link","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
+  unlinkIdentity: {"id":"unlinkIdentity","method":"delete","path":"/me/identities/{identity_id}","tag":"identity","permission":"session","audit":"identity.unlink","pathParameters":["identity_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   getOrganisation: {"id":"getOrganisation","method":"get","path":"/organisation","tag":"identity","permission":"organisation:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   listOrganisations: {"id":"listOrganisations","method":"get","path":"/organisations","tag":"identity","permission":"operator:organisations","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   createOrganisation: {"id":"createOrganisation","method":"post","path":"/organisations","tag":"identity","permission":"operator:organisations","audit":"organisation.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
@@ -312,6 +328,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getMember: {"id":"getMember","method":"get","path":"/members/{member_id}","tag":"identity","permission":"member:read","audit":null,"pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateMember: {"id":"updateMember","method":"patch","path":"/members/{member_id}","tag":"identity","permission":"member:manage","audit":"member.update","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   removeMember: {"id":"removeMember","method":"delete","path":"/members/{member_id}","tag":"identity","permission":"member:manage","audit":"member.remove","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
+  resetSecondFactor: {"id":"resetSecondFactor","method":"delete","path":"/members/{member_id}/second-factor","tag":"identity","permission":"operator:organisations","audit":"member.reset_second_factor","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   listInvitations: {"id":"listInvitations","method":"get","path":"/invitations","tag":"identity","permission":"member:manage","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","status"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createInvitation: {"id":"createInvitation","method":"post","path":"/invitations","tag":"identity","permission":"member:manage","audit":"invitation.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getInvitation: {"id":"getInvitation","method":"get","path":"/invitations/{invitation_id}","tag":"identity","permission":"member:manage","audit":null,"pathParameters":["invitation_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},

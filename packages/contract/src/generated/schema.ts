@@ -207,6 +207,73 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/oidc/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who else may vouch for a person who signs in
+         * @description The OpenID Connect providers of the installation, as its operators have set them up.
+         */
+        get: operations["listOidcProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/oidc/authorization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to sign in with a provider
+         * @description Answers where to send the browser (authorization code with PKCE, `state` and `nonce`), and a `flow` that only
+         *     this browser may hold: with it, and what the provider sends the browser back with, `POST /auth/oidc` opens the
+         *     session. It lasts for ten minutes and works once. With the secret of an invitation somebody who is new here joins
+         *     by it, with no password.
+         */
+        post: operations["beginOidcLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with what a provider has answered
+         * @description Takes the flow and the query that the provider sent the browser back with. The person is known by the provider's
+         *     issuer and subject, never by an e-mail alone: an account with the same e-mail is not opened (409), its person
+         *     signs in to it and links the provider there. What stands in the way is in `precondition.name`:
+         *     `provider_agreed`, `email_verified`, `email_domain_allowed`, `not_yet_an_account`, `invited`. An answer that does
+         *     not hold, or came too late or a second time, is 401; a provider that does not answer is 503.
+         */
+        post: operations["loginWithOidc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/logout": {
         parameters: {
             query?: never;
@@ -403,7 +470,8 @@ export interface paths {
         get?: never;
         /**
          * Change the caller's password
-         * @description Needs the current one, and ends every other session of the person. A wrong current password is 422
+         * @description Needs the current one, or a fresh proof (`POST /me/proof`) from who has none yet, and ends every other session of the
+         *     person. A wrong current password is 422
          *     `incorrect` at `/current_password` and counts as a failed login. The new one has at least 12 characters and is
          *     not the e-mail or the name with something around it.
          */
@@ -444,8 +512,8 @@ export interface paths {
         /**
          * Show again who the caller is
          * @description Changes to how a person signs in want a proof that is not older than ten minutes; opening the session was one.
-         *     Exactly one of the fields: the password for who has no second factor, otherwise a code of it, a passkey or a
-         *     recovery code, which is used up.
+         *     Exactly one of the fields: for who has no second factor the password or a linked provider, which has to ask the
+         *     person anew; otherwise a code of the second factor, a passkey or a recovery code, which is used up.
          */
         post: operations["proveIdentity"];
         delete?: never;
@@ -585,6 +653,72 @@ export interface paths {
         patch: operations["renamePasskey"];
         trace?: never;
     };
+    "/me/identities/authorization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to link a provider, or to prove oneself with one
+         * @description As `POST /auth/oidc/authorization`, for the person of this session alone. To link one needs a fresh proof
+         *     (`POST /me/proof`). To prove oneself the provider has to ask the person anew, and what it answers goes to
+         *     `POST /me/proof`.
+         */
+        post: operations["beginIdentity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Link an account at a provider
+         * @description It opens sessions of the caller from now on. Needs a fresh proof (`POST /me/proof`). An account at the provider
+         *     belongs to one person here (409 `sign_in_refused`, `identity_is_free`).
+         */
+        post: operations["linkIdentity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/identities/{identity_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                identity_id: components["parameters"]["IdentityId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Unlink an account at a provider
+         * @description Needs a fresh proof (`POST /me/proof`), and another way to sign in (409 `last_way_in`). The other sessions that it
+         *     has opened end.
+         */
+        delete: operations["unlinkIdentity"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organisation": {
         parameters: {
             query?: never;
@@ -716,6 +850,34 @@ export interface paths {
          * @description The last owner cannot be made less (409 `last_owner`).
          */
         patch: operations["updateMember"];
+        trace?: never;
+    };
+    "/members/{member_id}/second-factor": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                member_id: components["parameters"]["MemberId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take away the second factor that a member has lost (operators)
+         * @description Their authenticator app, their passkeys and their recovery codes are gone, and all their sessions end, in every
+         *     organisation: a person's account is of the whole installation, so no owner of one organisation may do this. For an
+         *     operator's session with a fresh proof (`POST /me/proof`); other tokens answer 409. Its person is told at
+         *     `GET /me/security`.
+         */
+        delete: operations["resetSecondFactor"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/invitations": {
@@ -2807,7 +2969,7 @@ export interface components {
          * @description Closed within a version of the contract; new codes may be added.
          * @enum {string}
          */
-        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "already_invited" | "proof_required" | "already_enrolled" | "not_enrolled" | "not_configured" | "last_owner" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "subnet_no_egress" | "port_in_use" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
+        ErrorCode: "malformed_json" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "validation_failed" | "unsupported_media_type" | "payload_too_large" | "precondition_failed" | "rate_limited" | "idempotency_key_reused" | "idempotency_in_progress" | "organisation_suspended" | "resource_deleting" | "invalid_state" | "name_taken" | "duplicate_key" | "already_member" | "already_invited" | "proof_required" | "already_enrolled" | "not_enrolled" | "not_configured" | "last_owner" | "last_way_in" | "sign_in_refused" | "in_use" | "protected" | "cidr_overlap" | "network_full" | "vlan_exhausted" | "vmid_exhausted" | "subnet_exhausted" | "address_in_use" | "quota_exceeded" | "capacity_unavailable" | "vm_not_importable" | "disk_shrink_forbidden" | "guest_agent_unavailable" | "locked" | "region_unavailable" | "tier_forbids_egress" | "subnet_no_egress" | "port_in_use" | "no_public_ip_available" | "range_overlap" | "already_attached" | "not_attached" | "region_mismatch" | "console_in_use" | "stale_lease" | "unavailable" | "internal_error";
         FieldError: {
             /**
              * @description Where: a path in the body (`ssh_key_ids[1]`), or a parameter's name
@@ -2941,7 +3103,9 @@ export interface components {
              * @description How the person showed who they are; `unknown` for sessions that are older than this field
              * @enum {string}
              */
-            opened_by: "unknown" | "password" | "password_and_totp" | "password_and_recovery_code" | "password_and_passkey" | "passkey";
+            opened_by: "unknown" | "password" | "password_and_totp" | "password_and_recovery_code" | "password_and_passkey" | "passkey" | "oidc" | "oidc_and_totp" | "oidc_and_recovery_code" | "oidc_and_passkey";
+            /** @description What the provider is called that vouched for the person (`oidc…`) */
+            provider: string | null;
             /** @description What the browser called itself at sign-in */
             user_agent: string | null;
             /** @description Where the sign-in came from */
@@ -2960,7 +3124,8 @@ export interface components {
             revoked: number;
         };
         PasswordChange: {
-            current_password: string;
+            /** @description Needed by who has a password; the first one of who signs in with a provider needs a fresh proof instead */
+            current_password?: string;
             new_password: string;
         };
         SecondFactorNeeded: {
@@ -2993,6 +3158,7 @@ export interface components {
                 ceremony: components["schemas"]["PasskeyCeremonySecret"];
                 response: components["schemas"]["PasskeyResponse"];
             };
+            oidc?: components["schemas"]["OidcAnswer"];
         };
         TotpConfirm: {
             code: components["schemas"]["TotpCode"];
@@ -3010,13 +3176,18 @@ export interface components {
             secret_withheld?: boolean;
         };
         AccountSecurity: {
+            /** @description False for who only signs in with a provider */
+            has_password: boolean;
             password_changed_at: components["schemas"]["Time"] | null;
             /** @description null without an authenticator app */
             totp: {
                 confirmed_at: components["schemas"]["Time"];
             } | null;
             passkeys: components["schemas"]["Passkey"][];
+            identities: components["schemas"]["Identity"][];
             recovery_codes_left: number;
+            /** @description When an operator took the person's second factor away, unless there is a new one */
+            second_factor_reset_at: components["schemas"]["Time"] | null;
             /** @description Until when this session may change how the person signs in; null when a proof is needed */
             proven_until: components["schemas"]["Time"] | null;
         };
@@ -3063,6 +3234,65 @@ export interface components {
             name: string;
             /** @description It is kept by an account of the person's devices, and not by one device alone */
             is_synced: boolean;
+            created_at: components["schemas"]["Time"];
+            last_used_at: components["schemas"]["Time"] | null;
+        };
+        /** @example example-id */
+        OidcProviderSlug: string;
+        OidcProvider: {
+            id: components["schemas"]["OidcProviderSlug"];
+            /**
+             * @description What people call it
+             * @example Example ID
+             */
+            label: string;
+        };
+        OidcProviderList: {
+            items: components["schemas"]["OidcProvider"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        OidcLoginBegin: {
+            provider: components["schemas"]["OidcProviderSlug"];
+            /** @description An invitation's secret */
+            invitation?: string;
+        };
+        IdentityBegin: {
+            provider: components["schemas"]["OidcProviderSlug"];
+            /** @enum {string} */
+            purpose: "link" | "prove";
+        };
+        OidcAuthorization: {
+            /** @description To be sent back with what the provider answers; nobody else may have it */
+            flow: string;
+            /** @description Where the browser goes */
+            authorization_url: string;
+            expires_at: components["schemas"]["Time"];
+        };
+        OidcFlow: string;
+        /**
+         * @description The query of the address that the provider sent the browser back to
+         * @example code=…&state=…
+         */
+        OidcResponse: string;
+        OidcAnswer: {
+            flow: components["schemas"]["OidcFlow"];
+            response: components["schemas"]["OidcResponse"];
+        };
+        OidcLogin: {
+            flow: components["schemas"]["OidcFlow"];
+            response: components["schemas"]["OidcResponse"];
+            /** @description Which of the user's organisations the session is for */
+            organisation_id?: string;
+        };
+        Identity: {
+            /** @example idn_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            /** @description null for one that the installation has no more: it opens nothing */
+            provider: components["schemas"]["OidcProvider"] | null;
+            /** @example https://id.example */
+            issuer: string;
+            /** @description What the provider called the person last */
+            email: string | null;
             created_at: components["schemas"]["Time"];
             last_used_at: components["schemas"]["Time"] | null;
         };
@@ -5701,6 +5931,7 @@ export interface components {
         OrganisationId: string;
         MemberId: string;
         InvitationId: string;
+        IdentityId: string;
         PasskeyId: string;
         LoginSessionId: string;
         TokenId: string;
@@ -6023,6 +6254,109 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthorized"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOidcProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OidcProviderList"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+        };
+    };
+    beginOidcLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "provider": "example-id"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OidcLoginBegin"];
+            };
+        };
+        responses: {
+            /** @description For the browser */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OidcAuthorization"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    loginWithOidc: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "flow": "v1.…",
+                 *       "response": "code=…&state=…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OidcLogin"];
+            };
+        };
+        responses: {
+            /** @description The session. The token is shown only here. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /**
+             * @description The person has a second factor, and the provider is not trusted to have asked for one. Go on with
+             *     `POST /auth/second-factor`.
+             */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactorNeeded"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];
@@ -6724,6 +7058,119 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    beginIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "provider": "example-id",
+                 *       "purpose": "link"
+                 *     }
+                 */
+                "application/json": components["schemas"]["IdentityBegin"];
+            };
+        };
+        responses: {
+            /** @description For the browser */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OidcAuthorization"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    linkIdentity: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "flow": "v1.…",
+                 *       "response": "code=…&state=…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OidcAnswer"];
+            };
+        };
+        responses: {
+            /** @description Linked */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Identity"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unlinkIdentity: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                identity_id: components["parameters"]["IdentityId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Unlinked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getOrganisation: {
         parameters: {
             query?: never;
@@ -7140,6 +7587,41 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resetSecondFactor: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                member_id: components["parameters"]["MemberId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person signs in without it */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

@@ -58,7 +58,8 @@ export interface AppUser {
   is_operator: Generated<boolean>;
   name: string;
   password_changed_at: Timestamp | null;
-  password_hash: string;
+  password_hash: string | null;
+  second_factor_reset_at: Timestamp | null;
 }
 
 export interface Audit {
@@ -623,6 +624,7 @@ export interface SignIn {
   created_at: Generated<Timestamp>;
   expires_at: Timestamp;
   id: string;
+  identity_id: string | null;
   secret_hash: Buffer;
   user_id: string;
 }
@@ -675,6 +677,7 @@ export interface Token {
   created_by: string | null;
   expires_at: Timestamp | null;
   id: string;
+  identity_id: string | null;
   idle_seconds: number | null;
   kind: string;
   last_used_at: Timestamp | null;
@@ -726,6 +729,16 @@ export interface UsageSegment {
   resource_name: string;
   resource_type: string;
   started_at: Timestamp;
+}
+
+export interface UserIdentity {
+  created_at: Generated<Timestamp>;
+  email: string | null;
+  id: string;
+  issuer: string;
+  last_used_at: Timestamp | null;
+  subject: string;
+  user_id: string;
 }
 
 export interface UserTotp {
@@ -785,5 +798,6 @@ export interface DB {
   token: Token;
   usage_event: UsageEvent;
   usage_segment: UsageSegment;
+  user_identity: UserIdentity;
   user_totp: UserTotp;
 }

@@ -21,6 +21,7 @@ export type ReferenceKind =
   | "console_session"
   | "login_session"
   | "passkey"
+  | "identity"
   | "gateway"
   | "port_forward"
   | "firewall"
@@ -58,6 +59,7 @@ const pathKinds: { readonly [name: string]: ReferenceKind } = {
   session_id: "console_session",
   login_session_id: "login_session",
   passkey_id: "passkey",
+  identity_id: "identity",
   gateway_id: "gateway",
   port_forward_id: "port_forward",
   firewall_id: "firewall",

@@ -9,6 +9,7 @@ insert into user_totp (user_id, sealed_secret, confirmed_at) values ('usr_1', 'v
 insert into recovery_code (user_id, code_hash) values ('usr_1', 'one'), ('usr_1', 'two');
 insert into passkey (id, user_id, name, credential, public_key, sign_count, transports, is_synced) values
   ('psk_1', 'usr_1', 'phone', 'c', 'k', 1, '{}', false);
+insert into user_identity (id, user_id, issuer, subject) values ('idn_1', 'usr_1', 'https://id.example', 'one');
 insert into spent_challenge (hash) values ('one');
 insert into member (id, organisation_id, user_id, role) values ('mem_1', 'org_a', 'usr_1', 'owner');
 insert into invitation (id, organisation_id, email, email_key, role, secret_hash, actor_type, invited_by_user_id, expires_at) values

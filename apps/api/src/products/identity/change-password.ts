@@ -2,6 +2,7 @@ import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { hashPassword, verifyPassword } from "../../platform/passwords.ts";
@@ -9,15 +10,24 @@ import { noContent, type Reply } from "../../platform/reply.ts";
 import { beginLogin } from "./login-limit.ts";
 import { passwordErrors } from "./password-errors.ts";
 import { findUser, personOf } from "./person.ts";
+import { requireProof } from "./proof.ts";
 import { revokeSessionsOfUser } from "./session-store.ts";
 import { endSignInsOfUser } from "./sign-in-store.ts";
 
 export async function checkChangePassword(
   request: ApiRequest<"changePassword">,
-  { new_password: password }: Partial<RequestBody<"changePassword">>,
+  body: Partial<RequestBody<"changePassword">>,
 ): Promise<FieldError[]> {
-  if (password === undefined) return [];
-  return passwordErrors("/new_password", password, await findUser(request.db, personOf(request).id));
+  const user = await findUser(request.db, personOf(request).id);
+  const { current_password: current, new_password: wanted } = body;
+  return [
+    ...(user.password_hash !== null && current === undefined ? [currentNeeded()] : []),
+    ...(wanted === undefined ? [] : passwordErrors("/new_password", wanted, user)),
+  ];
+}
+
+function currentNeeded(): FieldError {
+  return fieldError("/current_password", "required", "is needed to change it");
 }
 
 /**
@@ -25,25 +35,50 @@ export async function checkChangePassword(
  * of logins. Every other session ends, since a change is what people do when they fear that somebody else is in.
  */
 export async function changePassword(request: ApiRequest<"changePassword">): Promise<Reply> {
-  const { id, sessionId } = personOf(request);
-  const { current_password: current, new_password: wanted } = request.body;
+  const { id } = personOf(request);
+  const { current_password: current = "", new_password: wanted } = request.body;
   const user = await findUser(request.db, id);
+  const { password_hash: known } = user;
+  if (known === null) return setFirstPassword(request, wanted);
   const attempt = await beginLogin(request, user.email, id);
-  if (!(await verifyPassword(current, user.password_hash))) throw wrong();
+  if (!(await verifyPassword(current, known))) throw wrong();
   await attempt.succeeded();
   const hash = await hashPassword(wanted);
+  return change(request, async (tx) => {
+    // Changed elsewhere since we looked, which was to shut out whoever knows the old one.
+    if (!(await writePassword(tx, id, known, hash))) throw wrong();
+  });
+}
+
+/** Of somebody who signs in with a provider: there is no password to ask for, so the proof has to be fresh. */
+async function setFirstPassword(request: ApiRequest<"changePassword">, wanted: string): Promise<Reply> {
+  const { id } = personOf(request);
+  const hash = await hashPassword(wanted);
+  return change(request, async (tx) => {
+    await requireProof(request, tx);
+    // Somebody has set one since the request began: it is the current one now.
+    if (!(await writePassword(tx, id, null, hash))) throw new Invalid([currentNeeded()]);
+  });
+}
+
+/** False when it is another one by now than it was. */
+async function writePassword(tx: Tx, id: string, was: string | null, hash: string): Promise<boolean> {
+  const changed = await tx
+    .updateTable("app_user")
+    .set({ password_hash: hash, password_changed_at: sql<Date>`clock_timestamp()` })
+    .where("id", "=", id)
+    .where("password_hash", was === null ? "is" : "=", was)
+    .returning("id")
+    .execute();
+  return changed.length === 1;
+}
+
+async function change(request: ApiRequest, write: (tx: Tx) => Promise<void>): Promise<Reply> {
+  const { id, sessionId } = personOf(request);
   const answer = await mutation(
     request,
     async (tx) => {
-      const changed = await tx
-        .updateTable("app_user")
-        .set({ password_hash: hash, password_changed_at: sql<Date>`clock_timestamp()` })
-        .where("id", "=", id)
-        .where("password_hash", "=", user.password_hash)
-        .returning("id")
-        .execute();
-      // Changed elsewhere since we looked, which was to shut out whoever knows the old one.
-      if (changed.length === 0) throw wrong();
+      await write(tx);
       await endSignInsOfUser(tx, id);
       const revoked = await revokeSessionsOfUser(tx, id, sessionId);
       return { reply: noContent(), resource: id, details: { sessions_revoked: revoked } };

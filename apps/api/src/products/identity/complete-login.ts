@@ -12,15 +12,17 @@ export async function completeLogin(request: ApiRequest<"completeLogin">): Promi
   const { sign_in: secret, organisation_id: wanted, code, recovery_code } = request.body;
   if ((code === undefined) === (recovery_code === undefined))
     throw new Invalid([fieldError("/code", "required", "either it or recovery_code, and not both")]);
-  const userId = await findSignIn(request.db, secret);
-  if (userId === null) throw over();
+  const signIn = await findSignIn(request.db, secret);
+  if (signIn === null) throw over();
+  const { userId, identityId } = signIn;
   request.established.auditDetails = { user: userId };
   const attempt = await beginAttempt(request, `second factor ${userId}`, userId);
   const user = await findUser(request.db, userId);
   const place = await chooseSessionPlace(request.db, user, wanted);
   if (place === null) throw over();
-  const openedBy = code === undefined ? "password_and_recovery_code" : "password_and_totp";
-  const answer = await openSession(request, user, place, openedBy, async (tx) => {
+  const first = identityId === null ? "password" : "oidc";
+  const by = code === undefined ? (`${first}_and_recovery_code` as const) : (`${first}_and_totp` as const);
+  const answer = await openSession(request, user, place, { by, identityId }, async (tx) => {
     if (!(await endSignIn(tx, secret))) throw over();
     await takeSecondFactor(request, tx, userId, { code, recovery_code });
   });

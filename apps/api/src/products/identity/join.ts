@@ -54,14 +54,20 @@ export function organisationOf(invitation: OfferedInvitation) {
 /**
  * Makes a member of the person, once: of two who use the secret at the same time one finds the invitation accepted.
  *
- * @throws Invalid when the invitation is not open any more
+ * @param overFault what is thrown when the invitation is not open any more
+ * @throws Invalid then, unless said otherwise
  * @throws Conflict `already_member`
  */
-export async function join(tx: Tx, invitation: OfferedInvitation, userId: string): Promise<Outcome> {
+export async function join(
+  tx: Tx,
+  invitation: OfferedInvitation,
+  userId: string,
+  overFault: () => Error = () => new Invalid([noInvitation()]),
+): Promise<Outcome> {
   const organisationId = invitation.organisation_id;
   await lockOrganisation(tx, organisationId);
   const now = await findInvitation(tx, organisationId, invitation.id);
-  if (now?.status !== "open") throw new Invalid([noInvitation()]);
+  if (now?.status !== "open") throw overFault();
   const existing = await findMemberOfUser(tx, organisationId, userId);
   if (existing !== null)
     throw conflict("already_member", "not_yet_a_member", "you already belong to the organisation", {

@@ -11,14 +11,16 @@ export async function loginWithPasskey(request: ApiRequest<"loginWithPasskey">):
   const { sign_in: signIn, organisation_id: wanted, ...answer } = request.body;
   const expected = signIn === undefined ? null : await findSignIn(request.db, signIn);
   if (signIn !== undefined && expected === null) throw refused();
-  const shown = await shownPasskey(request, "login", expected, answer);
+  const shown = await shownPasskey(request, "login", expected?.userId ?? null, answer);
   if (shown === null) throw refused();
   const user = await findUser(request.db, shown.passkey.user_id);
   request.established.auditDetails = { user: user.id };
   const place = await chooseSessionPlace(request.db, user, wanted);
   if (place === null) throw refused();
-  const openedBy = signIn === undefined ? "passkey" : "password_and_passkey";
-  return openSession(request, user, place, openedBy, async (tx) => {
+  const identityId = expected?.identityId ?? null;
+  const by =
+    expected === null ? "passkey" : identityId === null ? "password_and_passkey" : "oidc_and_passkey";
+  return openSession(request, user, place, { by, identityId }, async (tx) => {
     if (signIn !== undefined && !(await endSignIn(tx, signIn))) throw refused();
     if (!(await shown.take(tx))) throw refused();
   });

@@ -1,19 +1,12 @@
 import type { ApiRequest } from "../../platform/api-request.ts";
-import type { Tx } from "../../platform/database.ts";
 import { Unauthorized } from "../../platform/errors.ts";
-import { mutation } from "../../platform/mutation.ts";
 import { verifyPassword } from "../../platform/passwords.ts";
-import { type Reply, reply } from "../../platform/reply.ts";
+import type { Reply } from "../../platform/reply.ts";
 import { beginLogin } from "./login-limit.ts";
 import { findUserByEmail } from "./member-store.ts";
 import { chooseSessionPlace, openSession } from "./open-session.ts";
-import {
-  findSecondFactors,
-  hasSecondFactor,
-  type SecondFactors,
-  secondFactorMethods,
-} from "./second-factor-store.ts";
-import { beginSignIn } from "./sign-in-store.ts";
+import { findSecondFactors, hasSecondFactor } from "./second-factor-store.ts";
+import { askForSecondFactor, isWithoutSecondFactor } from "./second-step.ts";
 
 /**
  * Opens a session. Whoever does not know the password learns nothing: an unknown e-mail, a wrong password and a user
@@ -32,31 +25,9 @@ export async function login(request: ApiRequest<"login">): Promise<Reply> {
   const factors = await findSecondFactors(request.db, user.id);
   return hasSecondFactor(factors)
     ? askForSecondFactor(request, user.id, factors)
-    : openSession(request, user, place, "password", (tx) => requireNoSecondFactor(tx, user.id));
-}
-
-function askForSecondFactor(
-  request: ApiRequest<"login">,
-  userId: string,
-  factors: SecondFactors,
-): Promise<Reply> {
-  return mutation(request, async (tx) => {
-    const { secret, expiresAt } = await beginSignIn(tx, userId);
-    return {
-      reply: reply(202, {
-        sign_in: secret,
-        expires_at: expiresAt.toISOString(),
-        methods: secondFactorMethods(factors),
-      }),
-      resource: userId,
-      details: { second_factor_needed: true },
-    };
-  });
-}
-
-/** It was added between the look at it and this transaction: the next try is asked for it. */
-async function requireNoSecondFactor(tx: Tx, userId: string): Promise<void> {
-  if (hasSecondFactor(await findSecondFactors(tx, userId))) throw wrong();
+    : openSession(request, user, place, { by: "password" }, async (tx) => {
+        if (!(await isWithoutSecondFactor(tx, user.id))) throw wrong();
+      });
 }
 
 function wrong(): Unauthorized {

@@ -125,7 +125,7 @@ export async function findUserByEmail(db: Database | Tx, email: string): Promise
 /** Adds a user; null when somebody with that e-mail is there already. */
 export async function insertUser(
   tx: Database | Tx,
-  values: { id: string; email: string; name: string; password_hash: string; is_operator?: boolean },
+  values: { id: string; email: string; name: string; password_hash: string | null; is_operator?: boolean },
 ): Promise<UserRow | null> {
   const row = await tx
     .insertInto("app_user")

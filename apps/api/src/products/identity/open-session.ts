@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Database, Tx } from "../../platform/database.ts";
 import { fieldError, Invalid, Unauthorized } from "../../platform/errors.ts";
-import { mutation } from "../../platform/mutation.ts";
+import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { storableText } from "../../platform/storable-text.ts";
 import { listMemberships, type Membership, type UserRow } from "./member-store.ts";
@@ -15,6 +15,17 @@ const idleSeconds = 2 * 3600;
 const maxUserAgentCharacters = 300;
 
 export type OpenedBy = Schemas["LoginSession"]["opened_by"];
+
+/** How somebody has shown who they are. */
+export type Opening = {
+  readonly by: OpenedBy;
+  /** The account at a provider that was the first step. */
+  readonly identityId?: string | null;
+  /** When that was, in seconds of the epoch, where it may be long ago; null: nobody knows. Left out: now. */
+  readonly provenSeconds?: number | null;
+  /** More for the audit trail. */
+  readonly details?: Readonly<Record<string, unknown>>;
+};
 
 /** Where a session is to be opened: null for an operator who belongs nowhere. */
 export type SessionPlace = { readonly organisation: Membership | null };
@@ -48,57 +59,70 @@ export function openSession(
   request: ApiRequest,
   user: UserRow,
   place: SessionPlace,
-  openedBy: OpenedBy,
+  opening: Opening,
   also: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<Reply> {
   return mutation(request, async (tx) => {
     await requireSamePassword(tx, user);
     await also(tx);
-    const organisation =
-      place.organisation === null ? null : await findOrganisation(tx, place.organisation.id);
-    const { row, secret } = await issueToken(tx, {
-      kind: "session",
-      name: "session",
-      organisationId: organisation?.id ?? null,
-      userId: user.id,
-      lifetimeSeconds: sessionSeconds,
-      createdBy: user.id,
-      session: {
-        openedBy,
-        userAgent: userAgentOf(request),
-        sourceAddress: request.sourceAddress,
-        idleSeconds,
-      },
-    });
-    if (row.expires_at === null) throw new Error("a session without an end");
-    request.established.actor = {
-      type: user.is_operator ? "operator" : "user",
-      id: user.id,
-      name: user.name,
-    };
-    if (organisation !== null)
-      request.established.organisation = {
-        ...organisation,
-        status: organisation.status === "suspended" ? "suspended" : "active",
-      };
-    return {
-      reply: reply(200, {
-        token: secret,
-        expires_at: row.expires_at.toISOString(),
-        user: { id: user.id, email: user.email, name: user.name },
-        organisation: organisation === null ? null : viewOrganisationRef(organisation),
-      }),
-      resource: row.id,
-      details: { opened_by: openedBy },
-    };
+    return openSessionIn(tx, request, user, place, opening);
   });
+}
+
+/** The same in a transaction that has seen to all else. */
+export async function openSessionIn(
+  tx: Tx,
+  request: ApiRequest,
+  user: UserRow,
+  place: { readonly organisation: { readonly id: string } | null },
+  opening: Opening,
+): Promise<Outcome> {
+  const organisation = place.organisation === null ? null : await findOrganisation(tx, place.organisation.id);
+  const { row, secret } = await issueToken(tx, {
+    kind: "session",
+    name: "session",
+    organisationId: organisation?.id ?? null,
+    userId: user.id,
+    lifetimeSeconds: sessionSeconds,
+    createdBy: user.id,
+    session: {
+      openedBy: opening.by,
+      identityId: opening.identityId ?? null,
+      ...(opening.provenSeconds === undefined ? {} : { provenSeconds: opening.provenSeconds }),
+      userAgent: userAgentOf(request),
+      sourceAddress: request.sourceAddress,
+      idleSeconds,
+    },
+  });
+  if (row.expires_at === null) throw new Error("a session without an end");
+  actAsUser(request, user);
+  if (organisation !== null)
+    request.established.organisation = {
+      ...organisation,
+      status: organisation.status === "suspended" ? "suspended" : "active",
+    };
+  return {
+    reply: reply(200, {
+      token: secret,
+      expires_at: row.expires_at.toISOString(),
+      user: { id: user.id, email: user.email, name: user.name },
+      organisation: organisation === null ? null : viewOrganisationRef(organisation),
+    }),
+    resource: row.id,
+    details: { opened_by: opening.by, ...opening.details },
+  };
+}
+
+/** From here on the trail says that it was this person. */
+export function actAsUser(request: ApiRequest, user: UserRow): void {
+  request.established.actor = { type: user.is_operator ? "operator" : "user", id: user.id, name: user.name };
 }
 
 /**
  * A change of the password ends all sessions, so none may be opened by what was true before it: a login that was
  * under way at that moment waits here for the change and is refused.
  */
-async function requireSamePassword(tx: Tx, user: UserRow): Promise<void> {
+export async function requireSamePassword(tx: Tx, user: UserRow): Promise<void> {
   const now = await tx
     .selectFrom("app_user")
     .select("password_hash")

@@ -30,7 +30,7 @@ export async function beginPasskey(request: ApiRequest<"beginPasskey">): Promise
 /** The same for who is not signed in. Without a sign-in nothing in the answer depends on who has passkeys. */
 export async function beginPasskeyLogin(request: ApiRequest<"beginPasskeyLogin">): Promise<Reply> {
   const { sign_in: signIn } = request.body;
-  const userId = signIn === undefined ? null : await findSignIn(request.db, signIn);
+  const userId = signIn === undefined ? null : ((await findSignIn(request.db, signIn))?.userId ?? null);
   if (signIn !== undefined && userId === null) throw new Unauthorized("the sign-in is over; start again");
   const allowed = userId === null ? null : await listPasskeys(request.db, userId);
   return ceremony(request, "login", userId, await authenticationOptions(request.deps, allowed));

@@ -2,6 +2,7 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import { NotFound } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
+import { requireAnotherWayIn } from "./identity-store.ts";
 import type { PasskeyRow } from "./passkey-store.ts";
 import { requireProof } from "./proof.ts";
 import { deleteRecoveryCodes, findSecondFactors, hasSecondFactor } from "./second-factor-store.ts";
@@ -12,6 +13,7 @@ export function removePasskey(request: ApiRequest<"removePasskey">, passkey: Pas
     request,
     async (tx) => {
       await requireProof(request, tx);
+      await requireAnotherWayIn(request.deps, tx, passkey.user_id, { passkey: passkey.id });
       const gone = await tx
         .deleteFrom("passkey")
         .where("id", "=", passkey.id)

@@ -6,22 +6,26 @@ import { acceptInvitation, checkAcceptInvitation } from "./accept-invitation.ts"
 import { mountAccount } from "./account-routes.ts";
 import { addMember, checkAddMember } from "./add-member.ts";
 import { listAudit } from "./audit-store.ts";
+import { beginOidcLogin } from "./begin-oidc-login.ts";
 import { completeLogin } from "./complete-login.ts";
 import { createInvitation } from "./create-invitation.ts";
 import { createOrganisation } from "./create-organisation.ts";
 import { checkCreateToken, createToken } from "./create-token.ts";
 import { endToken, replaceToken } from "./end-token.ts";
+import { viewProvider } from "./identity-store.ts";
 import { findInvitation, listInvitations } from "./invitation-store.ts";
 import { checkSecret, offered, organisationOf } from "./join.ts";
 import { joinOrganisation } from "./join-organisation.ts";
 import { listMyOrganisations } from "./list-my-organisations.ts";
 import { login } from "./login.ts";
+import { loginWithOidc } from "./login-with-oidc.ts";
 import { loginWithPasskey } from "./login-with-passkey.ts";
 import { logout } from "./logout.ts";
 import { findMember, listMembers } from "./member-store.ts";
 import { findOrganisation, listOrganisations } from "./organisation-store.ts";
 import { beginPasskeyLogin } from "./passkey-ceremonies.ts";
 import { removeMember } from "./remove-member.ts";
+import { resetSecondFactor } from "./reset-second-factor.ts";
 import { revokeInvitation } from "./revoke-invitation.ts";
 import { switchOrganisation } from "./switch-organisation.ts";
 import { findToken, listTokens, type TokenOwner } from "./token-store.ts";
@@ -42,6 +46,12 @@ export function mountIdentity(api: Api): void {
   operation(api, "completeLogin", { handle: completeLogin });
   operation(api, "beginPasskeyLogin", { handle: beginPasskeyLogin });
   operation(api, "loginWithPasskey", { handle: loginWithPasskey });
+  operation(api, "listOidcProviders", {
+    handle: async ({ deps }) =>
+      reply(200, { items: deps.settings.oidcProviders.map(viewProvider), next_cursor: null }),
+  });
+  operation(api, "beginOidcLogin", { handle: beginOidcLogin });
+  operation(api, "loginWithOidc", { handle: loginWithOidc });
   operation(api, "logout", { handle: logout });
   operation(api, "getMe", { handle: async ({ caller }) => reply(200, viewMe(caller)) });
   operation(api, "switchOrganisation", { handle: switchOrganisation });
@@ -86,7 +96,7 @@ function mountOrganisations(api: Api): void {
 }
 
 function mountMembers(api: Api): void {
-  const find = (request: ApiRequest<"getMember" | "updateMember" | "removeMember">) =>
+  const find = (request: ApiRequest<"getMember" | "updateMember" | "removeMember" | "resetSecondFactor">) =>
     findMember(request.db, request.organisationId, request.pathId("member_id", "mem"));
 
   operation(api, "listMembers", {
@@ -105,6 +115,7 @@ function mountMembers(api: Api): void {
   });
   operation(api, "updateMember", { find, handle: updateMember });
   operation(api, "removeMember", { find, handle: removeMember });
+  operation(api, "resetSecondFactor", { find, handle: resetSecondFactor });
 }
 
 function mountInvitations(api: Api): void {

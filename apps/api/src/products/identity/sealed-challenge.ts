@@ -8,7 +8,7 @@ import type { Database, Tx } from "../../platform/database.ts";
  * can fill the database by beginning sign-ins. That it was answered is kept, and Postgres' clock says when it is late.
  */
 
-const lifetimeMs = 300_000;
+const defaultLifetimeMs = 300_000;
 
 type Sealed = { readonly issuedMs: number; readonly value: unknown };
 
@@ -19,16 +19,17 @@ export async function sealChallenge(
   purpose: string,
   value: unknown,
 ): Promise<string> {
-  const sealed: Sealed = { issuedMs: await nowMs(db), value };
+  const sealed: Sealed = { issuedMs: await databaseNowMs(db), value };
   return vault.seal(placeOf(purpose), JSON.stringify(sealed));
 }
 
-/** What was sealed; null when it was not sealed for this, or not within the last five minutes. */
+/** What was sealed; null when it was not sealed for this, or not within the last five minutes (or `lifetimeMs`). */
 export async function openChallenge(
   db: Database,
   vault: Vault,
   purpose: string,
   text: string,
+  lifetimeMs = defaultLifetimeMs,
 ): Promise<unknown> {
   let sealed: Sealed;
   try {
@@ -37,7 +38,7 @@ export async function openChallenge(
     // Whatever is wrong with it, it opens nothing.
     return null;
   }
-  return (await nowMs(db)) - sealed.issuedMs <= lifetimeMs ? sealed.value : null;
+  return (await databaseNowMs(db)) - sealed.issuedMs <= lifetimeMs ? sealed.value : null;
 }
 
 /**
@@ -46,7 +47,7 @@ export async function openChallenge(
  *
  * @param challenge the random value that `openChallenge` answered
  */
-export async function spendChallenge(tx: Tx, challenge: string): Promise<boolean> {
+export async function spendChallenge(tx: Database | Tx, challenge: string): Promise<boolean> {
   const spent = await tx
     .insertInto("spent_challenge")
     .values({ hash: createHash("sha256").update(challenge).digest() })
@@ -56,7 +57,8 @@ export async function spendChallenge(tx: Tx, challenge: string): Promise<boolean
   return spent.length === 1;
 }
 
-async function nowMs(db: Database): Promise<number> {
+/** Postgres' time, which decides what is late. */
+export async function databaseNowMs(db: Database): Promise<number> {
   const { rows } = await sql<{ now: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`.execute(db);
   return rows[0]?.now ?? Number.NaN;

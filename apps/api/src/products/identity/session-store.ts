@@ -8,6 +8,7 @@ const ofPerson = "a person's sessions are of all of their organisations";
 export type SessionRow = {
   readonly id: string;
   readonly opened_by: string | null;
+  readonly issuer: string | null;
   readonly user_agent: string | null;
   readonly source_address: string | null;
   readonly created_at: Date;
@@ -25,6 +26,7 @@ function liveSessions(db: Database | Tx, userId: string) {
   return systemQuery(db, ofPerson)
     .selectFrom("token")
     .innerJoin("app_user", "app_user.id", "token.user_id")
+    .leftJoin("user_identity", "user_identity.id", "token.identity_id")
     .leftJoin("organisation", "organisation.id", "token.organisation_id")
     .leftJoin("member", (join) =>
       join
@@ -34,6 +36,7 @@ function liveSessions(db: Database | Tx, userId: string) {
     .select([
       "token.id",
       "token.opened_by",
+      "user_identity.issuer",
       "token.user_agent",
       "token.source_address",
       "token.created_at",
@@ -63,17 +66,25 @@ export async function findSession(db: Database, userId: string, id: string): Pro
   return row ?? null;
 }
 
-/** Ends a person's sessions but the one that is kept, in all of their organisations. Returns how many. */
-export async function revokeSessionsOfUser(tx: Tx, userId: string, keptId: string): Promise<number> {
-  const rows = await systemQuery(tx, ofPerson)
+/**
+ * Ends a person's sessions but the one that is kept, in all of their organisations. Returns how many.
+ *
+ * @param openedBy only those that this account at a provider has opened
+ */
+export async function revokeSessionsOfUser(
+  tx: Tx,
+  userId: string,
+  keptId: string | null,
+  openedBy?: string,
+): Promise<number> {
+  let update = systemQuery(tx, ofPerson)
     .updateTable("token")
     .set({ revoked_at: sql<Date>`clock_timestamp()` })
     .where("user_id", "=", userId)
     .where("kind", "=", "session")
-    .where("id", "<>", keptId)
     .where("revoked_at", "is", null)
-    .where(tokenEndsAt, ">", sql<Date>`clock_timestamp()`)
-    .returning("id")
-    .execute();
-  return rows.length;
+    .where(tokenEndsAt, ">", sql<Date>`clock_timestamp()`);
+  if (keptId !== null) update = update.where("id", "<>", keptId);
+  if (openedBy !== undefined) update = update.where("identity_id", "=", openedBy);
+  return (await update.returning("id").execute()).length;
 }

@@ -6,7 +6,7 @@ import { mintToken, type TokenKind } from "../../platform/tokens.ts";
 
 export type TokenRow = Omit<
   Selectable<Token>,
-  "secret_hash" | "opened_by" | "user_agent" | "source_address" | "idle_seconds" | "proven_at"
+  "secret_hash" | "opened_by" | "identity_id" | "user_agent" | "source_address" | "idle_seconds" | "proven_at"
 >;
 
 export const tokenColumns = [
@@ -40,6 +40,10 @@ export type NewToken = {
   /** For sessions: how and where they were opened, and how long one may be left alone. */
   readonly session?: {
     readonly openedBy: string;
+    /** The account at a provider that was its first step. */
+    readonly identityId?: string | null;
+    /** When the person last showed who they are, in seconds of the epoch; null: nobody knows. Left out: now. */
+    readonly provenSeconds?: number | null;
     readonly userAgent: string | null;
     readonly sourceAddress: string | null;
     readonly idleSeconds: number;
@@ -68,17 +72,25 @@ export async function issueToken(connection: Database | Tx, token: NewToken): Pr
     lifetime_seconds: token.lifetimeSeconds,
     created_by: token.createdBy ?? null,
     opened_by: token.session?.openedBy ?? null,
+    identity_id: token.session?.identityId ?? null,
     user_agent: token.session?.userAgent ?? null,
     source_address: token.session?.sourceAddress ?? null,
     idle_seconds: token.session?.idleSeconds ?? null,
   };
-  const provenAt = token.session === undefined ? null : sql<Date>`clock_timestamp()`;
+  const provenAt = token.session === undefined ? null : provenAtOf(token.session.provenSeconds);
   const row = await systemQuery(connection, "agent and operator tokens are of no organisation")
     .insertInto("token")
     .values({ ...values, expires_at: expiresAt, proven_at: provenAt })
     .returning(tokenColumns)
     .executeTakeFirstOrThrow();
   return { row, secret: minted.secret };
+}
+
+/** Of a provider's clock, which may be ahead of ours. */
+function provenAtOf(seconds: number | null | undefined) {
+  if (seconds === null) return null;
+  if (seconds === undefined) return sql<Date>`clock_timestamp()`;
+  return sql<Date>`least(clock_timestamp(), to_timestamp(${seconds}::float8))`;
 }
 
 export type Successor = { readonly id: string; readonly secret: string; readonly expiresAt: Date };

@@ -10,7 +10,7 @@ import { LeakLedger } from "./leak-ledger.ts";
 import type { Actor } from "./matrix-actors.ts";
 import { type ObjectState, objectStates, standingPath } from "./matrix-objects.ts";
 import { callOperation, type OperationCall, type RawAnswer, withoutOwnAttempts } from "./operation-call.ts";
-import { signIns } from "./person.ts";
+import { ofSessions, signIns } from "./person.ts";
 import { recipes } from "./recipes.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
 
@@ -145,6 +145,9 @@ function judge({ place, actor, state }: Cell, answer: RawAnswer, sent: readonly 
   const expect = (status: number) => (answer.status === status ? same() : `expected ${status}`);
   if (actor.kind === "nobody") return expect(401);
   if (!isPermitted(actor, place)) return expect(403);
+  // A token of an operator is no person, whatever it names.
+  if (state.name === "own" && actor.kind === "operator" && ofSessions.has(place.operation))
+    return expect409(answer);
   if (state.name === "own") return answer.status < 300 ? emptiness(place, answer) : "refused its own";
   switch (place.where) {
     case "path":
@@ -160,6 +163,8 @@ function judge({ place, actor, state }: Cell, answer: RawAnswer, sent: readonly 
       return state.name.startsWith("malformed") ? null : same();
   }
 }
+
+const expect409 = ({ status }: RawAnswer) => (status === 409 ? null : "expected 409");
 
 function judgeQuery(place: ReferencePlace, state: ObjectState, answer: RawAnswer, same: () => string | null) {
   if (place.kind === "cursor") {
@@ -241,6 +246,7 @@ const prefixes: { readonly [kind: string]: Parameters<typeof newId>[0] } = {
   token: "tok",
   login_session: "tok",
   passkey: "psk",
+  identity: "idn",
   agent_token: "tok",
   ssh_key: "key",
   network: "net",

@@ -203,6 +203,8 @@ const questions: ReadonlySet<OperationId> = new Set([
   // What the browser is to sign is sealed into the answer.
   "beginPasskey",
   "beginPasskeyLogin",
+  "beginIdentity",
+  "beginOidcLogin",
 ]);
 
 /** Every mutating operation of the contract, by its recipe, and the other ways in which some of them write. */

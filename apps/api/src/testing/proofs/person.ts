@@ -5,6 +5,7 @@ import { ApiCaller } from "../api-caller.ts";
 import type { ApiWorld } from "../api-world.ts";
 import { Authenticator } from "../authenticator.ts";
 import { SoftPasskey } from "../soft-passkey.ts";
+import { answerOf, newSoftPerson, ownAnswer, sharedProvider } from "../soft-sign-ins.ts";
 import { type MemberOfTenant, made, type Role, type Tenant } from "./tenant.ts";
 
 /** Somebody who is signed in. */
@@ -90,6 +91,24 @@ const byNewPerson: { readonly [id in OperationId]?: Make } = {
     const { ceremony, options } = made(await nobody.post("/auth/passkey-options", {}));
     return { caller: nobody, body: { ceremony, response: passkey.use(options) } };
   },
+  linkIdentity: async (_world, { caller }) => ({
+    caller,
+    body: await ownAnswer(caller, await sharedProvider(), newSoftPerson(), "link"),
+  }),
+  loginWithOidc: async ({ app }, { caller }) => {
+    const provider = await sharedProvider();
+    const soft = newSoftPerson();
+    made(await caller.post("/me/identities", await ownAnswer(caller, provider, soft, "link")));
+    const nobody = new ApiCaller(app, null);
+    return { caller: nobody, body: await answerOf(nobody, provider, soft) };
+  },
+  // By an operator who is signed in.
+  resetSecondFactor: async (world, { userId, member: { email, password } }) => {
+    await asOwner(world, "update app_user set is_operator = true where id = $1", [userId]);
+    const opened = made(await new ApiCaller(world.app, null).post("/auth/login", { email, password }));
+    const acting = { "Kule-Organisation": opened.organisation.id };
+    return { caller: new ApiCaller(world.app, opened.token, acting) };
+  },
   login: ({ app }, { member: { email, password } }) => ({
     caller: new ApiCaller(app, null),
     body: { email, password },
@@ -120,13 +139,19 @@ export async function personalCall(
 }
 
 /** A sign-in is no call of anybody. */
-export const signIns: ReadonlySet<OperationId> = new Set(["login", "completeLogin", "loginWithPasskey"]);
+export const signIns: ReadonlySet<OperationId> = new Set([
+  "login",
+  "completeLogin",
+  "loginWithPasskey",
+  "loginWithOidc",
+]);
 
 /** Operations that any token may ask for and only sessions have a use for: other tokens answer 409. */
 export const ofSessions: ReadonlySet<OperationId> = new Set([
   "logout",
   "joinOrganisation",
   "switchOrganisation",
+  "resetSecondFactor",
 ]);
 
 /** What registers the passkey by this session. */
@@ -143,6 +168,13 @@ export async function addPasskey(world: ApiWorld, { caller, userId }: Person): P
   return made(await caller.post("/me/passkeys", await newPasskey(caller, passkey))).passkey.id;
 }
 
+/** One more account of the person at the provider, who has shown a moment ago who they are. */
+export async function addIdentity(world: ApiWorld, { caller, userId }: Person): Promise<string> {
+  await setProof(world, userId, "now()");
+  const answer = await ownAnswer(caller, await sharedProvider(), newSoftPerson(), "link");
+  return made(await caller.post("/me/identities", answer)).id;
+}
+
 /** The person shows the first of their passkeys, which none of the proofs removes. */
 export async function passkeyProof({ caller, userId }: Person) {
   const passkey = held.get(userId);
@@ -156,11 +188,16 @@ export function forgetProof(world: ApiWorld, { userId }: Person): Promise<void> 
   return setProof(world, userId, "null");
 }
 
-async function setProof(world: ApiWorld, userId: string, at: "now()" | "null"): Promise<void> {
+function setProof(world: ApiWorld, userId: string, at: "now()" | "null"): Promise<void> {
+  const text = `update token set proven_at = ${at} where user_id = $1 and kind = 'session'`;
+  return asOwner(world, text, [userId]);
+}
+
+async function asOwner(world: ApiWorld, text: string, values: readonly string[]): Promise<void> {
   const owner = new Client({ connectionString: world.database.ownerUrl });
   await owner.connect();
   try {
-    await owner.query(`update token set proven_at = ${at} where user_id = $1 and kind = 'session'`, [userId]);
+    await owner.query(text, [...values]);
   } finally {
     await owner.end();
   }

@@ -5,7 +5,8 @@ import { parseToken } from "../../platform/tokens.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { openReplica, type Replica } from "../api-world.ts";
 import { SoftPasskey } from "../soft-passkey.ts";
-import { addPerson, enrol, forgetProof, newPasskey } from "./person.ts";
+import { answerOf, newSoftPerson, sharedProvider } from "../soft-sign-ins.ts";
+import { addIdentity, addPerson, enrol, forgetProof, newPasskey } from "./person.ts";
 import { infoOf, type Provocations } from "./provocations.ts";
 import { recipes } from "./recipes.ts";
 import { claimThis, runJob } from "./region-agent.ts";
@@ -217,9 +218,18 @@ async function provokePersonalConflicts({ world, a }: TwoOrganisations): Promise
   await enrol(person);
   await caller.post("/me/totp");
   const passkey = await newPasskey(caller, new SoftPasskey());
+  const identity = await addIdentity(world, person);
   await forgetProof(world, person);
   await caller.post("/me/passkeys", passkey);
   await caller.post("/me/passkey-options", { purpose: "register" });
+  await caller.post("/me/identities/authorization", { provider: "soft", purpose: "link" });
+  await caller.post("/me/identities", { flow: "v1.none", response: "code=none" });
+  await caller.delete(`/me/identities/${identity}`);
+  const nobody = new ApiCaller(world.app, null);
+  const stranger = await answerOf(nobody, await sharedProvider(), newSoftPerson());
+  await nobody.post("/auth/oidc", stranger);
+  const acting = world.operator.with({ "Kule-Organisation": a.tenant.id });
+  await acting.delete(`/members/${member.id}/second-factor`);
   await new ApiCaller(world.app, null).post("/auth/passkey-options", { sign_in: "sgn_of-nobody" });
   await new ApiCaller(world.app, null).post("/auth/login", {
     email: member.email,

@@ -1,6 +1,14 @@
 import type { OperationId } from "@kule/contract/schemas";
 import { newId } from "../../platform/ids.ts";
-import { addPasskey, addSession, newPassword, passkeyProof } from "./person.ts";
+import {
+  addIdentity,
+  addPasskey,
+  addPerson,
+  addSession,
+  enrol,
+  newPassword,
+  passkeyProof,
+} from "./person.ts";
 import { made, type Tenant } from "./tenant.ts";
 import type { Side, TwoOrganisations } from "./two-organisations.ts";
 
@@ -19,6 +27,7 @@ const standing =
     kind:
       | "member"
       | "passkey"
+      | "identity"
       | "invitation"
       | "token"
       | "ssh_key"
@@ -82,6 +91,9 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     body: () => ({ ceremony: "v1.none", response: { id: "none" }, sign_in: `${newId("sgn")}_of-nobody` }),
   },
   completeLogin: { body: () => ({ sign_in: `${newId("sgn")}_of-nobody`, code: "000000" }) },
+  listOidcProviders: {},
+  beginOidcLogin: { body: () => ({ provider: "soft" }) },
+  loginWithOidc: { body: () => ({ flow: "v1.none", response: "code=none&state=none" }) },
   logout: {},
   readInvitation: { body: async ({ tenant }) => ({ secret: (await tenant.addInvitation()).secret }) },
   acceptInvitation: {
@@ -111,6 +123,11 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   addPasskey: { body: () => ({ ceremony: "v1.none", name: "none", response: {} }) },
   renamePasskey: { path: standing("passkey"), body: () => ({ name: "touched" }) },
   removePasskey: { path: async ({ person }, { world }) => ({ passkey_id: await addPasskey(world, person) }) },
+  beginIdentity: { body: () => ({ provider: "soft", purpose: "prove" }) },
+  linkIdentity: { body: () => ({ flow: "v1.none", response: "code=none&state=none" }) },
+  unlinkIdentity: {
+    path: async ({ person }, { world }) => ({ identity_id: await addIdentity(world, person) }),
+  },
   replaceRecoveryCodes: {},
   changePassword: { body: ({ person }) => newPassword(person.member) },
   getOrganisation: {},
@@ -127,6 +144,13 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   },
   getMember: { path: standing("member") },
   updateMember: { path: standing("member"), body: () => ({ role: "viewer" }) },
+  resetSecondFactor: {
+    path: async ({ tenant }, { world }) => {
+      const person = await addPerson(world, tenant, "viewer");
+      await enrol(person);
+      return { member_id: person.member.id };
+    },
+  },
   removeMember: { path: async ({ tenant }) => ({ member_id: (await tenant.addMember()).id }) },
   listInvitations: {},
   createInvitation: { body: () => ({ email: `${newId("usr")}@example.org`, role: "viewer" }) },

@@ -53,7 +53,8 @@ async function roleDefect(all: TwoOrganisations, actor: Actor, info: OperationIn
 async function callAs(all: TwoOrganisations, actor: Actor, info: OperationInfo, mayDo: boolean) {
   const recipe = recipes[info.id];
   const personal =
-    actor.name === "a console session in A" ? await personalCall(info, actor.side, all.world) : null;
+    // Who may not do it asks themselves, and not by somebody who may.
+    mayDo && actor.name === "a console session in A" ? await personalCall(info, actor.side, all.world) : null;
   const caller = personal?.caller ?? actor.caller;
   const path = mayDo ? await recipe.path?.(actor.side, all) : undefined;
   return callOperation(caller, {

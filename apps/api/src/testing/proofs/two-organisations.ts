@@ -6,7 +6,7 @@ import { issueToken } from "../../products/identity/token-store.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { ApiWorld } from "../api-world.ts";
 import { TestLooker } from "../test-looker.ts";
-import { addPasskey, addPerson, addSession, type Person } from "./person.ts";
+import { addIdentity, addPasskey, addPerson, addSession, type Person } from "./person.ts";
 import { runJob } from "./region-agent.ts";
 import { made, Tenant, type TenantRegion } from "./tenant.ts";
 
@@ -43,6 +43,7 @@ export type Standing = {
   /** A session of the side's person beside the one that calls. */
   readonly login_session: string;
   readonly passkey: string;
+  readonly identity: string;
   /** A region that only this organisation sees. */
   readonly region: string;
 };
@@ -66,6 +67,7 @@ export type Removed = Pick<
   | "console_session"
   | "login_session"
   | "passkey"
+  | "identity"
 >;
 
 export type Side = {
@@ -284,6 +286,9 @@ async function openSide(
   const person = await addPerson(world, tenant);
   const removedSession = await addSession(world, tenant, person);
   const loginSession = await addSession(world, tenant, person);
+  const identity = await addIdentity(world, person);
+  const removedIdentity = await addIdentity(world, person);
+  made(await person.caller.delete(`/me/identities/${removedIdentity}`));
   const passkey = await addPasskey(world, person);
   const removedPasskey = await addPasskey(world, person);
   made(await person.caller.delete(`/me/passkeys/${removedPasskey}`));
@@ -333,12 +338,19 @@ async function openSide(
     console_session: screen,
     login_session: loginSession,
     passkey,
+    identity,
     region: only.slug,
   };
   return {
     tenant,
     standing,
-    removed: { ...removed, ...removedGateway, login_session: removedSession, passkey: removedPasskey },
+    removed: {
+      ...removed,
+      ...removedGateway,
+      login_session: removedSession,
+      passkey: removedPasskey,
+      identity: removedIdentity,
+    },
     person,
   };
 }

@@ -3,9 +3,11 @@ import { ApiCalls } from "../../layout/api-call-part.tsx";
 import type { AccountPageProps } from "./account-page.tsx";
 
 /** Everything that the account's page does, as calls; of sessions and passkeys, with the first one. */
-export function AccountCalls({ view, sessions, security }: AccountPageProps) {
+export function AccountCalls({ view, sessions, security, providers }: AccountPageProps) {
   const other = sessions.find(({ current }) => !current);
   const [passkey] = security.passkeys;
+  const [identity] = security.identities;
+  const [provider] = providers;
   const path = { passkey_id: passkey?.id ?? "" };
   const calls: readonly (CalledOperation | null)[] = [
     { operation: "getSecurity" },
@@ -24,6 +26,10 @@ export function AccountCalls({ view, sessions, security }: AccountPageProps) {
     { operation: "removeTotp" },
     passkey === undefined ? null : { operation: "renamePasskey", path, body: { name: passkey.name } },
     passkey === undefined ? null : { operation: "removePasskey", path },
+    provider === undefined
+      ? null
+      : { operation: "beginIdentity", body: { provider: provider.id, purpose: "link" } },
+    identity === undefined ? null : { operation: "unlinkIdentity", path: { identity_id: identity.id } },
   ];
   return <ApiCalls view={view} calls={calls.filter((call) => call !== null)} />;
 }

@@ -5,6 +5,7 @@ import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { AccountCalls } from "./account-calls.tsx";
+import { IdentitiesPanel } from "./identities-panel.tsx";
 import { PasskeysPanel } from "./passkeys-panel.tsx";
 import { PasswordPanel } from "./password-panel.tsx";
 import { SessionsPanel } from "./sessions-panel.tsx";
@@ -14,6 +15,7 @@ export type AccountPageProps = {
   readonly view: View;
   readonly sessions: readonly Schemas["LoginSession"][];
   readonly security: Schemas["AccountSecurity"];
+  readonly providers: readonly Schemas["OidcProvider"][];
   readonly banner: PageBanner;
   readonly form: RefusedForm | null;
   /** Of the acts of this page, so that sending one again is harmless. */
@@ -28,8 +30,14 @@ export function AccountPage(props: AccountPageProps) {
     <Shell view={view} title={text.title}>
       <PageHead title={text.title} lead={text.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      {props.security.second_factor_reset_at === null ? null : (
+        <Banner kind="warning">
+          {view.messages.identities.resetNotice(view.format.dateTime(props.security.second_factor_reset_at))}
+        </Banner>
+      )}
       <TwoFactorPanel {...props} />
       <PasskeysPanel {...props} />
+      <IdentitiesPanel {...props} />
       <SessionsPanel {...props} />
       <PasswordPanel {...props} />
       <AccountCalls {...props} />

@@ -4,7 +4,7 @@ import { refusedForm } from "../../refused-form.ts";
 import type { AccountPageProps } from "./account-page.tsx";
 
 /** Never filled in again: what was typed into a password's field is not sent back to the page. */
-export function PasswordPanel({ view, form, idempotencyKey }: AccountPageProps) {
+export function PasswordPanel({ view, security, form, idempotencyKey }: AccountPageProps) {
   const text = view.messages.account;
   const problems = refusedForm(form, "password")?.problems ?? noProblems;
   return (
@@ -12,7 +12,9 @@ export function PasswordPanel({ view, form, idempotencyKey }: AccountPageProps) 
       <div class="panel-head">
         <h2 id="password-title">{text.password}</h2>
       </div>
-      <p class="panel-lead">{text.passwordHint}</p>
+      <p class="panel-lead">
+        {security.has_password ? text.passwordHint : view.messages.identities.noPassword}
+      </p>
       <form class="form" method="post" action="/account/password">
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-password`} />
         {/* For password managers: whose password this is. */}
@@ -24,16 +26,18 @@ export function PasswordPanel({ view, form, idempotencyKey }: AccountPageProps) 
           hidden
           readonly
         />
-        <TextField
-          view={view}
-          name="current_password"
-          label={text.currentPassword}
-          type="password"
-          autocomplete="current-password"
-          problems={problems}
-          required
-          maxlength={1000}
-        />
+        {security.has_password ? (
+          <TextField
+            view={view}
+            name="current_password"
+            label={text.currentPassword}
+            type="password"
+            autocomplete="current-password"
+            problems={problems}
+            required
+            maxlength={1000}
+          />
+        ) : null}
         <TextField
           view={view}
           name="new_password"
@@ -56,7 +60,7 @@ export function PasswordPanel({ view, form, idempotencyKey }: AccountPageProps) 
           maxlength={1000}
         />
         <button type="submit" class="button" data-kind="primary">
-          {text.changePassword}
+          {security.has_password ? text.changePassword : view.messages.identities.setPassword}
         </button>
       </form>
     </section>

@@ -13,10 +13,12 @@ export function ProofPage(props: {
   /** Null: only a passkey will do. */
   readonly by: "password" | "code" | null;
   readonly ceremony: Schemas["PasskeyCeremony"] | null;
+  /** Those that the person has linked, where one of them is enough. */
+  readonly providers: readonly Schemas["OidcProvider"][];
   readonly problems: FieldProblems;
   readonly banner: PageBanner;
 }) {
-  const { view, by, ceremony, banner } = props;
+  const { view, by, ceremony, providers, banner } = props;
   const text = view.messages.account;
   return (
     <Shell view={view} title={text.proofTitle}>
@@ -34,6 +36,23 @@ export function ProofPage(props: {
         </section>
       )}
       {by === null ? null : <TypedProof {...props} by={by} />}
+      {providers.map(({ id, label }) => (
+        <section class="panel">
+          <form method="post" action="/account/proof/provider">
+            <FormSeal view={view} />
+            <input type="hidden" name="provider" value={id} />
+            <button type="submit" class="button" data-kind={by === null ? "primary" : undefined}>
+              {view.messages.identities.proveWith(label)}
+            </button>
+          </form>
+          <ApiCall
+            view={view}
+            id={`proof-call-${id}`}
+            operation="beginIdentity"
+            body={{ provider: id, purpose: "prove" }}
+          />
+        </section>
+      ))}
       <ApiCall
         view={view}
         id="proof-call"

@@ -1,24 +1,33 @@
 import { Hono } from "hono";
 import { attempt, conflictOf, type Outcome, read } from "../../api.ts";
-import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { listProviders, providerTrouble } from "../sign-in/providers.ts";
 import { AccountPage } from "./account-page.tsx";
+import { identityRoutes } from "./identity-routes.tsx";
 import { passkeyRoutes } from "./passkey-routes.tsx";
 import { twoFactorRoutes } from "./two-factor-routes.tsx";
 
 export const accountPath = "/account/security";
 
 /** The signed-in person's own account, whatever their role. */
-export function accountRoutes(): Hono<ConsoleEnv> {
+export function accountRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/account", (context) => context.redirect(accountPath, 303));
-  routes.get(accountPath, (context) => {
+  const showAccount = (context: ConsoleContext, shown: Shown) => drawAccount(services, context, shown);
+  const showRefused = (context: ConsoleContext, outcome: Refused, of: string, fields: readonly string[]) =>
+    drawRefused(services, context, outcome, of, fields);
+
+  routes.get(accountPath, async (context) => {
     const { account } = context.get("view").messages;
+    const why = context.req.query("why") ?? "";
+    const trouble = why === "" ? null : providerTrouble(context, await listProviders(services, context), why);
+    if (trouble !== null) return showAccount(context, { banner: { kind: "problem", text: trouble } });
     const refusal = context.req.query("refused") ?? "";
     if (Object.hasOwn(account.refusals, refusal))
       return showAccount(context, { banner: { kind: "problem", text: account.refusals[refusal] ?? "" } });
@@ -37,10 +46,17 @@ export function accountRoutes(): Hono<ConsoleEnv> {
     const outcome = await attempt(
       context.get("api").PUT("/me/password", {
         params: { header: { "Idempotency-Key": postedKey(context) } },
-        body: { current_password: form.get("current_password") ?? "", new_password: wanted },
+        body: {
+          new_password: wanted,
+          // Who signs in with a provider has none.
+          ...(form.has("current_password") ? { current_password: form.get("current_password") ?? "" } : {}),
+        },
       }),
     );
-    if (outcome.kind === "done") return context.redirect(`${accountPath}?notice=password-changed`, 303);
+    const notice = form.has("current_password") ? "password-changed" : "password-set";
+    if (outcome.kind === "done") return context.redirect(`${accountPath}?notice=${notice}`, 303);
+    if (outcome.kind === "refused" && outcome.problem.code === "proof_required")
+      return context.redirect("/account/proof", 303);
     return showRefused(context, outcome, "password", ["current_password", "new_password"]);
   });
 
@@ -68,8 +84,9 @@ export function accountRoutes(): Hono<ConsoleEnv> {
     return context.redirect(`${accountPath}?notice=session-ended`, 303);
   });
 
-  twoFactorRoutes(routes);
+  twoFactorRoutes(routes, services);
   passkeyRoutes(routes);
+  identityRoutes(routes, services);
 
   // A form that was refused leaves its address in the bar: loading that again shows the page.
   for (const path of ["/account/password", "/account/sessions/*"])
@@ -78,6 +95,8 @@ export function accountRoutes(): Hono<ConsoleEnv> {
   return routes;
 }
 
+type Refused = Exclude<Outcome<unknown>, { readonly kind: "done" }>;
+
 type Shown = {
   readonly banner?: PageBanner;
   readonly form?: RefusedForm;
@@ -85,25 +104,27 @@ type Shown = {
 };
 
 /** The page again, with what the API had against a form of it. */
-async function showRefused(
+async function drawRefused(
+  services: ConsoleServices,
   context: ConsoleContext,
-  outcome: Exclude<Outcome<unknown>, { readonly kind: "done" }>,
+  outcome: Refused,
   of: string,
   fields: readonly string[],
 ) {
   if (outcome.kind === "away" && outcome.tooMany) {
     const text = context.get("view").messages.account.tooMany;
-    return showAccount(context, { banner: { kind: "problem", text }, status: 429 });
+    return drawAccount(services, context, { banner: { kind: "problem", text }, status: 429 });
   }
   // Throws for what no page can go on from.
   conflictOf(outcome);
-  return showAccount(context, refuseForm(context, outcome, of, {}, { fields }));
+  return drawAccount(services, context, refuseForm(context, outcome, of, {}, { fields }));
 }
 
-async function showAccount(context: ConsoleContext, shown: Shown) {
-  const [sessions, security] = await Promise.all([
+async function drawAccount(services: ConsoleServices, context: ConsoleContext, shown: Shown) {
+  const [sessions, security, providers] = await Promise.all([
     read(context.get("api").GET("/me/sessions")),
     read(context.get("api").GET("/me/security")),
+    listProviders(services, context),
   ]);
   return context.html(
     renderPage(
@@ -111,6 +132,7 @@ async function showAccount(context: ConsoleContext, shown: Shown) {
         view={context.get("view")}
         sessions={sessions.items}
         security={security}
+        providers={providers}
         banner={shown.banner ?? null}
         form={shown.form ?? null}
         idempotencyKey={crypto.randomUUID()}

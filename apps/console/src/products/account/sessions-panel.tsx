@@ -69,7 +69,10 @@ function SessionRow(props: {
       <td class="mono breakable" data-label={text.address}>
         {session.source_address ?? "–"}
       </td>
-      <td data-label={text.openedBy}>{text.openedByNames[session.opened_by]}</td>
+      <td data-label={text.openedBy}>
+        {text.openedByNames[session.opened_by]}
+        {session.provider === null ? null : <div class="hint">{session.provider}</div>}
+      </td>
       <td data-label={text.opened}>
         <When view={view} time={session.created_at} />
       </td>

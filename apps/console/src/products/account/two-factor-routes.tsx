@@ -1,13 +1,14 @@
 import type { Hono } from "hono";
 import qrcode from "qrcode";
 import { ApiAway, attempt, conflictOf, type Outcome, read } from "../../api.ts";
-import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
 import { passkeyAnswer } from "../../layout/passkey-form.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { postedKey } from "../../posted-form.ts";
 import { problemText, sentence } from "../../problem-messages.ts";
+import { listProviders } from "../sign-in/providers.ts";
 import { ProofPage } from "./proof-page.tsx";
 import { RecoveryCodesPage } from "./recovery-codes-page.tsx";
 import { SetUpPage } from "./set-up-page.tsx";
@@ -17,7 +18,14 @@ const proofPath = "/account/proof";
 
 type Refused = Exclude<Outcome<unknown>, { readonly kind: "done" }>;
 
-export function twoFactorRoutes(routes: Hono<ConsoleEnv>): void {
+export function twoFactorRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServices): void {
+  const showProof = (
+    context: ConsoleContext,
+    problems: FieldProblems,
+    banner: PageBanner,
+    status: 200 | 422 | 429,
+  ) => drawProof(services, context, { problems, banner, status });
+
   routes.post("/account/two-factor/begin", (context) => showSetUp(context, noProblems));
 
   routes.post("/account/two-factor/confirm", async (context) => {
@@ -121,15 +129,23 @@ export function showCodes(context: ConsoleContext, codes: readonly string[] | nu
   return context.html(renderPage(<RecoveryCodesPage view={context.get("view")} codes={codes} />));
 }
 
-async function showProof(
+async function drawProof(
+  services: ConsoleServices,
   context: ConsoleContext,
-  problems: FieldProblems,
-  banner: PageBanner,
-  status: 200 | 422 | 429,
+  shown: {
+    readonly problems: FieldProblems;
+    readonly banner: PageBanner;
+    readonly status: 200 | 422 | 429;
+  },
 ) {
   const api = context.get("api");
-  const { totp, passkeys, recovery_codes_left: left } = await read(api.GET("/me/security"));
-  const by = totp === null && passkeys.length === 0 ? "password" : totp !== null || left > 0 ? "code" : null;
+  const security = await read(api.GET("/me/security"));
+  const { totp, passkeys, identities, recovery_codes_left: left } = security;
+  const hasSecond = totp !== null || passkeys.length > 0;
+  const first = security.has_password ? "password" : null;
+  const by = hasSecond ? (totp !== null || left > 0 ? "code" : null) : first;
+  const linked = hasSecond ? [] : await listProviders(services, context);
+  const providers = linked.filter(({ id }) => identities.some(({ provider }) => provider?.id === id));
   const ceremony =
     passkeys.length === 0
       ? null
@@ -140,10 +156,11 @@ async function showProof(
         view={context.get("view")}
         by={by}
         ceremony={ceremony}
-        problems={problems}
-        banner={banner}
+        providers={providers}
+        problems={shown.problems}
+        banner={shown.banner}
       />,
     ),
-    status,
+    shown.status,
   );
 }

@@ -14,6 +14,7 @@ type Props = {
   readonly offer: Schemas["InvitationOffer"] | null;
   readonly secret: string;
   readonly name: string;
+  readonly providers: readonly Schemas["OidcProvider"][];
   readonly problems: FieldProblems;
   readonly banner: PageBanner;
   readonly hasJoined: boolean;
@@ -91,7 +92,7 @@ function Offer(props: Props & { readonly offer: Schemas["InvitationOffer"] }) {
   );
 }
 
-function NewPerson({ view, offer, secret, name, problems }: Props) {
+function NewPerson({ view, offer, secret, name, providers, problems }: Props) {
   const text = view.messages.join;
   return (
     <>
@@ -136,6 +137,21 @@ function NewPerson({ view, offer, secret, name, problems }: Props) {
           {text.submit}
         </button>
       </form>
+      {providers.length === 0 ? null : (
+        <div class="sign-in-providers">
+          <p class="sign-in-or">{view.messages.providers.or}</p>
+          <p class="hint">{view.messages.providers.joinHint(offer?.email ?? "")}</p>
+          {providers.map(({ id, label }) => (
+            <a
+              class="button"
+              data-size="wide"
+              href={`/sign-in/with/${id}?${new URLSearchParams({ invitation: secret })}`}
+            >
+              {view.messages.providers.joinWith(label)}
+            </a>
+          ))}
+        </div>
+      )}
       <ApiCall
         view={view}
         id="join-call"

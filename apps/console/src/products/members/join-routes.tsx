@@ -7,6 +7,7 @@ import type { PageBanner } from "../../page-banner.ts";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
 import { switchTo } from "../organisations/switch-to.ts";
 import { visitorsClient } from "../sign-in/enter.ts";
+import { listProviders } from "../sign-in/providers.ts";
 import { JoinPage } from "./join-page.tsx";
 
 /** Where an invitation's link leads: for people without an account, with one, and signed in. */
@@ -100,6 +101,7 @@ async function showPage(
         offer={offer}
         secret={secret}
         name={state.name ?? ""}
+        providers={context.get("session") === null ? await listProviders(services, context) : []}
         problems={state.problems ?? noProblems}
         banner={state.banner ?? null}
         hasJoined={state.hasJoined === true}

@@ -84,6 +84,9 @@ function Acts(props: MembersPageProps & { readonly member: Member }) {
           />
         </form>
       </details>
+      {view.session?.operator === true && member.second_factor === true ? (
+        <ResetSecondFactor {...props} />
+      ) : null}
       <details class="confirm">
         <summary class="button" aria-label={text.removeOf(name)}>
           {text.remove}
@@ -106,5 +109,34 @@ function Acts(props: MembersPageProps & { readonly member: Member }) {
         </form>
       </details>
     </div>
+  );
+}
+
+/** Operators only: the account is the person's in all of their organisations. */
+function ResetSecondFactor({ view, member, idempotencyKey }: MembersPageProps & { readonly member: Member }) {
+  const text = view.messages.identities;
+  const { name } = member.user;
+  return (
+    <details class="confirm">
+      <summary class="button" aria-label={text.resetOf(name)}>
+        {text.reset}
+      </summary>
+      <form method="post" action={`/members/${member.id}/second-factor`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-second-factor-${member.id}`} />
+        <p>
+          <strong>{text.resetQuestion(name)}</strong>
+        </p>
+        <p class="hint">{text.resetHint}</p>
+        <button type="submit" class="button" data-kind="danger">
+          {text.reset}
+        </button>
+        <ApiCall
+          view={view}
+          id={`reset-call-${member.id}`}
+          operation="resetSecondFactor"
+          path={{ member_id: member.id }}
+        />
+      </form>
+    </details>
   );
 }

@@ -93,6 +93,21 @@ export function memberRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     return refused(context, outcome, "remove");
   });
 
+  routes.post("/members/:id/second-factor", async (context) => {
+    const outcome = await attempt(
+      context.get("api").DELETE("/members/{member_id}/second-factor", {
+        params: {
+          path: { member_id: context.req.param("id") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+      }),
+    );
+    if (outcome.kind === "refused" && outcome.problem.code === "proof_required")
+      return context.redirect("/account/proof", 303);
+    if (outcome.kind === "done") return context.redirect("/members?notice=second-factor-reset", 303);
+    return refused(context, outcome, "second-factor");
+  });
+
   routes.get("/members/*", (context) => context.redirect("/members", 303));
   return routes;
 }

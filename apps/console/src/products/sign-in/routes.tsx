@@ -7,6 +7,8 @@ import { isLanguage } from "../../messages/messages.ts";
 import { safeReturnPath } from "../../session.ts";
 import { enter, visitorsClient } from "./enter.ts";
 import { passkeySignInRoutes } from "./passkey-routes.tsx";
+import { providerRoutes } from "./provider-routes.tsx";
+import { listProviders, providerTrouble } from "./providers.ts";
 import { secondFactorRoutes } from "./second-factor-routes.tsx";
 import { SignInPage } from "./sign-in-page.tsx";
 
@@ -15,23 +17,35 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const { settings, cookies } = services;
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/sign-in", (context) => {
+  routes.get("/sign-in", async (context) => {
     const returnTo = safeReturnPath(context.req.query("return_to"));
     if (context.get("session") !== null) return context.redirect(returnTo, 303);
     // Whoever comes here begins anew: a passkey shown next is not the second step of what somebody else began.
     cookies.clearPending(context);
     const { signIn } = context.get("view").messages;
     const why = context.req.query("why");
+    const providers = await listProviders(services, context);
+    const trouble = providerTrouble(context, providers, why ?? "");
     const banner =
-      why === "ended"
-        ? ({ kind: "warning", text: signIn.ended } as const)
-        : why === "signed-out"
-          ? ({ kind: "notice", text: signIn.signedOut } as const)
-          : why === "cookies"
-            ? ({ kind: "problem", text: signIn.cookies } as const)
-            : null;
+      trouble !== null
+        ? ({ kind: "problem", text: trouble } as const)
+        : why === "ended"
+          ? ({ kind: "warning", text: signIn.ended } as const)
+          : why === "signed-out"
+            ? ({ kind: "notice", text: signIn.signedOut } as const)
+            : why === "cookies"
+              ? ({ kind: "problem", text: signIn.cookies } as const)
+              : null;
     return context.html(
-      renderPage(<SignInPage view={context.get("view")} email="" returnTo={returnTo} banner={banner} />),
+      renderPage(
+        <SignInPage
+          view={context.get("view")}
+          email=""
+          returnTo={returnTo}
+          banner={banner}
+          providers={providers}
+        />,
+      ),
     );
   });
 
@@ -41,10 +55,16 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     const email = (form.get("email") ?? "").trim();
     const view = context.get("view");
     const { messages } = view;
-    const refuse = (status: 401 | 429 | 503, text: string) =>
+    const refuse = async (status: 401 | 429 | 503, text: string) =>
       context.html(
         renderPage(
-          <SignInPage view={view} email={email} returnTo={returnTo} banner={{ kind: "problem", text }} />,
+          <SignInPage
+            view={view}
+            email={email}
+            returnTo={returnTo}
+            banner={{ kind: "problem", text }}
+            providers={await listProviders(services, context)}
+          />,
         ),
         status,
       );
@@ -70,6 +90,7 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
 
   secondFactorRoutes(routes, services);
   passkeySignInRoutes(routes, services);
+  providerRoutes(routes, services);
 
   routes.post("/sign-out", async (context) => {
     const session = context.get("session");

@@ -1,3 +1,4 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Banner, FormSeal } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
@@ -7,10 +8,11 @@ type Props = {
   readonly view: View;
   readonly email: string;
   readonly returnTo: string;
+  readonly providers: readonly Schemas["OidcProvider"][];
   readonly banner: { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
 };
 
-export function SignInPage({ view, email, returnTo, banner }: Props) {
+export function SignInPage({ view, email, returnTo, providers, banner }: Props) {
   const { messages } = view;
   return (
     <SignInCard view={view} title={messages.signIn.title} lead={messages.signIn.lead}>
@@ -45,6 +47,20 @@ export function SignInPage({ view, email, returnTo, banner }: Props) {
           {messages.signIn.submit}
         </button>
       </form>
+      {providers.length === 0 ? null : (
+        <div class="sign-in-providers">
+          <p class="sign-in-or">{messages.providers.or}</p>
+          {providers.map(({ id, label }) => (
+            <a
+              class="button"
+              data-size="wide"
+              href={`/sign-in/with/${id}?return_to=${encodeURIComponent(returnTo)}`}
+            >
+              {messages.providers.signInWith(label)}
+            </a>
+          ))}
+        </div>
+      )}
       <p class="sign-in-other with-script">
         <a href={`/sign-in/passkey?return_to=${encodeURIComponent(returnTo)}`}>
           {messages.account.passkeySignIn}

@@ -1,0 +1,147 @@
+import type { Schemas } from "@kule/contract/schemas";
+import type { UserIdentity } from "@kule/database/generated/rows";
+import { hasWayIn } from "@kule/rules/identity/ways-in";
+import { type Selectable, sql } from "kysely";
+import type { Database, Tx } from "../../platform/database.ts";
+import type { Deps } from "../../platform/deps.ts";
+import { type Conflict, conflict } from "../../platform/errors.ts";
+import { isId, newId } from "../../platform/ids.ts";
+import type { OidcProvider } from "../../platform/oidc-file.ts";
+import { storableText } from "../../platform/storable-text.ts";
+import type { OidcPerson } from "./oidc-client.ts";
+import { listPasskeys } from "./passkey-store.ts";
+
+export type IdentityRow = Selectable<UserIdentity>;
+
+type Providers = Pick<Deps, "settings">;
+
+/** What `personOf` has of a provider is bounded by nobody. */
+const maxTextCharacters = 254;
+const noted = (text: string | null) =>
+  text === null ? null : storableText(text.slice(0, maxTextCharacters));
+
+/** The person with that account at the provider: by issuer and subject, the only thing that nobody else can have. */
+export async function findIdentity(
+  db: Database | Tx,
+  { issuer, subject }: Pick<OidcPerson, "issuer" | "subject">,
+): Promise<IdentityRow | null> {
+  const row = await db
+    .selectFrom("user_identity")
+    .selectAll()
+    .where("issuer", "=", issuer)
+    .where("subject", "=", subject)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+export function listIdentities(db: Database | Tx, userId: string): Promise<IdentityRow[]> {
+  return db
+    .selectFrom("user_identity")
+    .selectAll()
+    .where("user_id", "=", userId)
+    .orderBy("created_at")
+    .orderBy("id")
+    .execute();
+}
+
+export async function findOwnIdentity(
+  db: Database | Tx,
+  userId: string,
+  id: string,
+): Promise<IdentityRow | null> {
+  if (!isId("idn", id)) return null;
+  const row = await db
+    .selectFrom("user_identity")
+    .selectAll()
+    .where("user_id", "=", userId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Adds it; null when somebody has it already. */
+export async function insertIdentity(
+  tx: Tx,
+  userId: string,
+  { issuer, subject, email }: OidcPerson,
+): Promise<IdentityRow | null> {
+  const row = await tx
+    .insertInto("user_identity")
+    .values({ id: newId("idn"), user_id: userId, issuer, subject, email: noted(email) })
+    .onConflict((on) => on.columns(["issuer", "subject"]).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Notes a use. False when it was unlinked meanwhile. */
+export async function noteIdentityUse(tx: Tx, id: string, email: string | null): Promise<boolean> {
+  const used = await tx
+    .updateTable("user_identity")
+    .set({ last_used_at: sql<Date>`clock_timestamp()`, email: noted(email) })
+    .where("id", "=", id)
+    .returning("id")
+    .execute();
+  return used.length === 1;
+}
+
+/** The provider that the identity is of; null when the installation has it no more. */
+export function providerOf({ settings }: Providers, issuer: string): OidcProvider | null {
+  const { href } = new URL(issuer);
+  return settings.oidcProviders.find((each) => new URL(each.issuer).href === href) ?? null;
+}
+
+/**
+ * Refuses what leaves an account that nobody can sign in to. Only under the lock of the person's row (`lockPerson`): of
+ * two at the same time each would see the other one's way.
+ *
+ * @param gone what is to go: `all` stands for every passkey
+ * @throws Conflict `last_way_in`
+ */
+export async function requireAnotherWayIn(
+  deps: Providers,
+  tx: Tx,
+  userId: string,
+  gone: { readonly identity?: string; readonly passkey?: string | "all" },
+): Promise<void> {
+  const user = await tx
+    .selectFrom("app_user")
+    .select("password_hash")
+    .where("id", "=", userId)
+    .executeTakeFirstOrThrow();
+  const passkeys = (await listPasskeys(tx, userId)).filter(
+    ({ id }) => gone.passkey !== "all" && id !== gone.passkey,
+  );
+  const identities = (await listIdentities(tx, userId)).filter(
+    ({ id, issuer }) => id !== gone.identity && providerOf(deps, issuer) !== null,
+  );
+  const left = {
+    hasPassword: user.password_hash !== null,
+    passkeys: passkeys.length,
+    identities: identities.length,
+  };
+  if (!hasWayIn(left)) throw lastWayIn(userId);
+}
+
+function lastWayIn(resource: string): Conflict {
+  return conflict("last_way_in", "another_way_in", "you could not sign in any more without it", {
+    resource,
+    fix: "set a password first: PUT /me/password",
+  });
+}
+
+export function viewProvider({ id, label }: OidcProvider): Schemas["OidcProvider"] {
+  return { id, label };
+}
+
+export function viewIdentity(deps: Providers, row: IdentityRow): Schemas["Identity"] {
+  const provider = providerOf(deps, row.issuer);
+  return {
+    id: row.id,
+    provider: provider === null ? null : viewProvider(provider),
+    issuer: row.issuer,
+    email: row.email,
+    created_at: row.created_at.toISOString(),
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+  };
+}

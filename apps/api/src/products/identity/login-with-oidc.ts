@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { oidcDefect, providerAskedForSecondFactor } from "@kule/rules/identity/oidc";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
+import { Unauthorized } from "../../platform/errors.ts";
+import type { Reply } from "../../platform/reply.ts";
+import { findIdentity, type IdentityRow, noteIdentityUse } from "./identity-store.ts";
+import { beginAttempt } from "./login-limit.ts";
+import { doesNotHold } from "./oidc-client.ts";
+import { type EndedFlow, endFlow } from "./oidc-flow.ts";
+import { notLetIn } from "./oidc-refusals.ts";
+import { signUpWithOidc } from "./oidc-sign-up.ts";
+import { chooseSessionPlace, openSession, requireSamePassword } from "./open-session.ts";
+import { findUser } from "./person.ts";
+import { findSecondFactors, hasSecondFactor } from "./second-factor-store.ts";
+import { askForSecondFactor, isWithoutSecondFactor } from "./second-step.ts";
+
+/** Opens a session for whom a provider has vouched for: known by issuer and subject, or new and let in. */
+export async function loginWithOidc(request: ApiRequest<"loginWithOidc">): Promise<Reply> {
+  const { flow, response } = request.body;
+  const ended = await endLimited(request, { flow, response });
+  const { person, provider } = ended;
+  request.established.auditDetails = { provider: provider.id };
+  const identity = await findIdentity(request.db, person);
+  const defect = oidcDefect(person, provider, identity !== null);
+  if (defect !== null) throw notLetIn(defect, provider);
+  return identity === null ? signUpWithOidc(request, ended) : enter(request, ended, identity);
+}
+
+/** What does not hold counts as a failed login of the address: each one costs a provider a question. */
+async function endLimited(
+  request: ApiRequest,
+  answer: { readonly flow: string; readonly response: string },
+): Promise<EndedFlow> {
+  const subject = `oidc ${createHash("sha256").update(answer.flow).digest("hex")}`;
+  const attempt = await beginAttempt(request, subject, null);
+  try {
+    const ended = await endFlow(request, { of: "login" }, answer);
+    await attempt.succeeded();
+    return ended;
+  } catch (error) {
+    if (!(error instanceof Unauthorized)) await attempt.succeeded();
+    throw error;
+  }
+}
+
+async function enter(
+  request: ApiRequest<"loginWithOidc">,
+  { person, provider }: EndedFlow,
+  identity: IdentityRow,
+): Promise<Reply> {
+  const user = await findUser(request.db, identity.user_id);
+  const place = await chooseSessionPlace(request.db, user, request.body.organisation_id);
+  if (place === null) throw notLetIn("invited", provider);
+  const details = { provider: provider.id };
+  const factors = await findSecondFactors(request.db, user.id);
+  const isAsked = hasSecondFactor(factors) && !providerAskedForSecondFactor(person, provider);
+  const use = async (tx: Tx) => {
+    if (!(await noteIdentityUse(tx, identity.id, person.email))) throw doesNotHold();
+  };
+  if (isAsked)
+    return askForSecondFactor(request, user.id, factors, {
+      identityId: identity.id,
+      details,
+      also: async (tx) => {
+        await requireSamePassword(tx, user);
+        await use(tx);
+      },
+    });
+  // A provider that remembers the person has not asked them: that is a sign-in, and no proof.
+  const opening = {
+    by: "oidc",
+    identityId: identity.id,
+    provenSeconds: person.authenticatedAt,
+    details,
+  } as const;
+  return openSession(request, user, place, opening, async (tx) => {
+    await use(tx);
+    if (!hasSecondFactor(factors) && !(await isWithoutSecondFactor(tx, user.id))) throw doesNotHold();
+  });
+}

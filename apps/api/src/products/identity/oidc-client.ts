@@ -1,0 +1,209 @@
+import type { OidcClaims } from "@kule/rules/identity/oidc";
+import * as oidc from "openid-client";
+import type { Deps } from "../../platform/deps.ts";
+import { type Conflict, conflict, Unauthorized, Unavailable } from "../../platform/errors.ts";
+import type { OidcProvider } from "../../platform/oidc-file.ts";
+
+/** Whom the provider has vouched for. */
+export type OidcPerson = OidcClaims & {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly name: string | null;
+  /** When the person showed the provider who they are, in seconds of the epoch; null when it does not say. */
+  readonly authenticatedAt: number | null;
+};
+
+/** What the answer is held against; the browser carries it sealed. */
+export type OidcSecrets = { readonly state: string; readonly nonce: string; readonly verifier: string };
+
+type Context = Pick<Deps, "settings" | "log">;
+
+const timeoutSeconds = 8;
+const rediscoverMs = 3_600_000;
+
+type Known = { readonly configuration: Promise<oidc.Configuration>; readonly atMs: number };
+const known = new WeakMap<OidcProvider, Known>();
+
+export function newOidcSecrets(): OidcSecrets {
+  return {
+    state: oidc.randomState(),
+    nonce: oidc.randomNonce(),
+    verifier: oidc.randomPKCECodeVerifier(),
+  };
+}
+
+/**
+ * Where the browser goes.
+ *
+ * @param anew whether the provider has to ask the person though it knows them
+ * @throws Unavailable when the provider does not answer
+ */
+export async function authorizationUrl(
+  deps: Context,
+  provider: OidcProvider,
+  secrets: OidcSecrets,
+  anew: boolean,
+): Promise<string> {
+  const redirectUri = redirectUriOf(deps, provider);
+  const configuration = await answering(deps, provider, () => configurationOf(provider));
+  return oidc.buildAuthorizationUrl(configuration, {
+    redirect_uri: redirectUri,
+    response_type: "code",
+    scope: "openid email profile",
+    state: secrets.state,
+    nonce: secrets.nonce,
+    code_challenge: await oidc.calculatePKCECodeChallenge(secrets.verifier),
+    code_challenge_method: "S256",
+    ...(anew ? { prompt: "login", max_age: "0" } : {}),
+  }).href;
+}
+
+/**
+ * Whom the provider has vouched for with this answer.
+ *
+ * @param response the query that it sent the browser back with
+ * @throws Unauthorized for an answer that does not hold
+ * @throws Conflict when the provider says no itself
+ * @throws Unavailable when it does not answer
+ */
+export async function personBehind(
+  deps: Context,
+  provider: OidcProvider,
+  secrets: OidcSecrets,
+  response: string,
+): Promise<OidcPerson> {
+  const place = new URL(redirectUriOf(deps, provider));
+  place.search = response;
+  return answering(deps, provider, async () => {
+    const configuration = await configurationOf(provider);
+    // Holds iss (RFC 9207) and state, then of the ID token signature, issuer, audience, times and nonce.
+    const tokens = await oidc.authorizationCodeGrant(configuration, place, {
+      expectedState: secrets.state,
+      expectedNonce: secrets.nonce,
+      pkceCodeVerifier: secrets.verifier,
+      idTokenExpected: true,
+    });
+    const claims = tokens.claims();
+    if (claims === undefined) throw new Error("an ID token without claims");
+    if (!/^[\x20-\x7e]{1,255}$/.test(claims.sub)) throw new oidc.ClientError("a subject that cannot be one");
+    const hasMore =
+      claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
+    const more = hasMore ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
+    return personOf({ ...more, ...claims });
+  });
+}
+
+function personOf(claims: Readonly<Record<string, unknown>> & { iss: string; sub: string }): OidcPerson {
+  const text = (value: unknown) => (typeof value === "string" && value.trim() !== "" ? value.trim() : null);
+  const { amr, auth_time: at } = claims;
+  return {
+    issuer: claims.iss,
+    subject: claims.sub,
+    email: text(claims.email),
+    emailVerified: claims.email_verified === true,
+    name: text(claims.name) ?? text(claims.preferred_username),
+    acr: text(claims.acr),
+    amr: Array.isArray(amr) ? amr.filter((each) => typeof each === "string") : [],
+    authenticatedAt: typeof at === "number" ? at : null,
+  };
+}
+
+/** @throws Conflict in an installation whose panel has no address that a provider could send browsers back to */
+function redirectUriOf({ settings }: Context, provider: OidcProvider): string {
+  const [origin] = settings.consoleOrigins;
+  // Each provider has an address of its own, so that an answer of one is never taken for one of another.
+  if (origin !== undefined) return `${origin}/sign-in/with/${provider.id}/callback`;
+  throw conflict("not_configured", "panel_has_an_origin", "providers need to know where the panel is", {
+    fix: "an operator sets KULE_CONSOLE_ORIGINS",
+  });
+}
+
+/** What the provider says of itself, asked for again every hour. Its keys are looked at again when one is unknown. */
+function configurationOf(provider: OidcProvider): Promise<oidc.Configuration> {
+  const now = Date.now();
+  const before = known.get(provider);
+  if (before !== undefined && now - before.atMs < rediscoverMs) return before.configuration;
+  const configuration = discover(provider);
+  known.set(provider, { configuration, atMs: now });
+  // One that failed is tried again at once.
+  configuration.catch(() => known.delete(provider));
+  return configuration;
+}
+
+async function discover(provider: OidcProvider): Promise<oidc.Configuration> {
+  const issuer = new URL(provider.issuer);
+  const isPlain = issuer.protocol === "http:";
+  const found = await oidc.discovery(issuer, provider.clientId, undefined, oidc.None(), {
+    timeout: timeoutSeconds,
+    execute: isPlain ? [oidc.allowInsecureRequests] : [],
+  });
+  const metadata = found.serverMetadata();
+  // The library lets some vendors' addresses for all of their customers through; people are known by one issuer.
+  if (new URL(metadata.issuer).href !== issuer.href)
+    throw new oidc.ClientError("the provider calls itself by another issuer");
+  const secret = provider.clientSecret.reveal();
+  // Without a list the specification's default, which is the same.
+  const isPost = metadata.token_endpoint_auth_methods_supported?.includes("client_secret_basic") === false;
+  const configuration = new oidc.Configuration(
+    metadata,
+    provider.clientId,
+    undefined,
+    isPost ? oidc.ClientSecretPost(secret) : oidc.ClientSecretBasic(secret),
+  );
+  configuration.timeout = timeoutSeconds;
+  if (isPlain) oidc.allowInsecureRequests(configuration);
+  // The signature too, though the token comes straight from the provider: a proxy in between is no provider.
+  oidc.enableNonRepudiationChecks(configuration);
+  return configuration;
+}
+
+/** Turns what can go wrong at the provider into refusals. Nothing of its answers is logged but their error codes. */
+async function answering<Result>(
+  { log }: Context,
+  provider: OidcProvider,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof oidc.AuthorizationResponseError) throw declined(provider, error.error);
+    const said = error instanceof oidc.ResponseBodyError ? error.error : null;
+    if (said === "invalid_grant") throw doesNotHold();
+    if (said !== null || isNoAnswer(error)) {
+      log.warn(
+        { err: error, provider: provider.id, said: errorCode(said) },
+        "a sign-in provider does not answer",
+      );
+      throw new Unavailable(`${provider.label} does not answer; sign in another way or try again`, 5, error);
+    }
+    if (!(error instanceof oidc.ClientError)) throw error;
+    log.warn({ err: error, provider: provider.id }, "an answer of a sign-in provider does not hold");
+    throw doesNotHold();
+  }
+}
+
+/** Of the way to the provider, or of a provider that is broken; not of what it said. */
+function isNoAnswer(error: unknown): boolean {
+  if (error instanceof TypeError) return true;
+  return (
+    error instanceof oidc.ClientError &&
+    ["OAUTH_TIMEOUT", "OAUTH_ABORT", "OAUTH_RESPONSE_IS_NOT_CONFORM", "OAUTH_RESPONSE_IS_NOT_JSON"].includes(
+      error.code ?? "",
+    )
+  );
+}
+
+/** The closed shape of RFC 6749's error codes: what else stands in an address is not repeated. */
+const errorCode = (text: string | null) => (text !== null && /^[a-z_]{1,60}$/.test(text) ? text : "unknown");
+
+function declined(provider: OidcProvider, error: string): Conflict {
+  const message = `${provider.label} did not sign you in (${errorCode(error)})`;
+  return conflict("sign_in_refused", "provider_agreed", message, {
+    fix: "try again, or sign in another way",
+  });
+}
+
+/** One answer for whatever is wrong with an answer, late and used ones included. */
+export function doesNotHold(): Unauthorized {
+  return new Unauthorized("the provider's answer does not hold or came too late; start again");
+}

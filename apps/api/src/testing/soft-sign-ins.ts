@@ -1,0 +1,94 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Secret } from "@kule/region-config/secret";
+import { type OidcTwist, type SoftPerson, SoftProvider, softClient } from "@kule/testing/oidc/soft-provider";
+import type { OidcProvider } from "../platform/oidc-file.ts";
+import type { ApiCaller } from "./api-caller.ts";
+
+/** The entry of a soft provider in an installation's file. */
+export function providerEntry(
+  provider: { readonly issuer: string },
+  more: Partial<OidcProvider> = {},
+): OidcProvider {
+  return {
+    id: "soft",
+    label: "Soft ID",
+    issuer: provider.issuer,
+    clientId: softClient.id,
+    clientSecret: new Secret(softClient.secret, "a test"),
+    emailDomains: null,
+    signUp: null,
+    secondFactor: null,
+    ...more,
+  };
+}
+
+/** Those of every installation of the tests that says nothing else; empty until somebody needs one. */
+export const sharedProviders: OidcProvider[] = [];
+let shared: Promise<SoftProvider> | null = null;
+
+/** One provider for all worlds of this process, which it outlives by nothing. */
+export function sharedProvider(): Promise<SoftProvider> {
+  shared ??= SoftProvider.start().then((provider) => {
+    provider.letProcessEnd();
+    sharedProviders.push(providerEntry(provider));
+    return provider;
+  });
+  return shared;
+}
+
+/** What an API in a process of its own is told, so that it knows the shared provider, too. */
+export async function sharedProviderFile(): Promise<Readonly<Record<string, string>>> {
+  const { issuer } = await sharedProvider();
+  const file = join(mkdtempSync(join(tmpdir(), "kule-oidc-")), "oidc.yaml");
+  const entry = {
+    id: "soft",
+    label: "Soft ID",
+    issuer,
+    client_id: softClient.id,
+    client_secret_env: "SOFT_SECRET",
+  };
+  writeFileSync(file, JSON.stringify({ providers: [entry] }));
+  return { KULE_OIDC_FILE: file, SOFT_SECRET: softClient.secret };
+}
+
+let people = 0;
+
+/** Somebody whom nobody has heard of yet. */
+export function newSoftPerson(): SoftPerson {
+  people += 1;
+  const sub = `person-${people}-${Math.random().toString(36).slice(2)}`;
+  return { sub, email: `${sub}@soft.example`, email_verified: true, name: `Soft Person ${people}` };
+}
+
+type Begin = { readonly path: string; readonly body: object };
+
+/** Begins, goes to the provider and comes back: what the API is to be told. */
+export async function answerOf(
+  caller: ApiCaller,
+  provider: SoftProvider,
+  person: SoftPerson,
+  begin: Begin = { path: "/auth/oidc/authorization", body: { provider: "soft" } },
+  twist: OidcTwist = {},
+): Promise<{ flow: string; response: string }> {
+  const begun = await caller.post(begin.path, begin.body);
+  if (begun.status !== 200) throw new Error(`${begun.status} ${JSON.stringify(begun.body)}`);
+  return { flow: begun.body.flow, response: provider.answer(begun.body.authorization_url, person, twist) };
+}
+
+/** The same for what a session asks about its own person. */
+export const ownAnswer = (
+  caller: ApiCaller,
+  provider: SoftProvider,
+  person: SoftPerson,
+  purpose: "link" | "prove",
+  twist: OidcTwist = {},
+) =>
+  answerOf(
+    caller,
+    provider,
+    person,
+    { path: "/me/identities/authorization", body: { provider: "soft", purpose } },
+    twist,
+  );

@@ -1,0 +1,60 @@
+import type { Hono } from "hono";
+import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
+import { safeReturnPath } from "../../session.ts";
+import { endIdentityLink, endIdentityProof } from "../account/identity-routes.tsx";
+import { enter, visitorsClient } from "./enter.ts";
+import { troubleOf } from "./providers.ts";
+
+/**
+ * Sign-in with a provider. What the API sealed for the way there and back is in a sealed cookie of this browser, so an
+ * answer of somebody else's sign-in opens nothing here.
+ */
+export function providerRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServices): void {
+  const { cookies } = services;
+
+  routes.get("/sign-in/with/:provider", async (context) => {
+    const provider = context.req.param("provider");
+    const invitation = context.req.query("invitation");
+    const returnTo = safeReturnPath(context.req.query("return_to"));
+    // Other pages may lead to the sign-in, and not into the middle of it.
+    if (context.req.header("sec-fetch-site") === "cross-site") return context.redirect("/sign-in", 303);
+    if (context.get("session") !== null) return context.redirect(returnTo, 303);
+    const begun = await visitorsClient(services, context)
+      .POST("/auth/oidc/authorization", {
+        body: { provider, ...(invitation === undefined ? {} : { invitation }) },
+      })
+      .catch(() => null);
+    if (begun?.data === undefined) return toSignIn(context, provider, troubleOf(begun));
+    const { flow, authorization_url: url, expires_at: expiresAt } = begun.data;
+    cookies.clearPending(context);
+    await cookies.writeFlow(context, { flow, expiresAt, provider, of: "login", returnTo });
+    return context.redirect(url, 303);
+  });
+
+  routes.get("/sign-in/with/:provider/callback", async (context) => {
+    const provider = context.req.param("provider");
+    const begun = await cookies.readFlow(context);
+    // No code stays in the address, nor in what the browser remembers: every way from here leads on.
+    if (begun === null || begun.provider !== provider) return toSignIn(context, provider, "provider_failed");
+    const answer = { flow: begun.flow, response: new URL(context.req.url).search.slice(1) || "-" };
+    if (begun.of === "link") return endIdentityLink(services, context, provider, answer);
+    if (begun.of === "prove") return endIdentityProof(services, context, provider, answer);
+    const opened = await visitorsClient(services, context)
+      .POST("/auth/oidc", { body: answer })
+      .catch(() => null);
+    // An answer that does not hold may be another one's: what is begun here may still be ended.
+    if (opened?.data === undefined) return toSignIn(context, provider, troubleOf(opened));
+    cookies.clearFlow(context);
+    if ("sign_in" in opened.data) {
+      const { sign_in: signIn, expires_at: expiresAt, methods } = opened.data;
+      await cookies.writePending(context, { signIn, expiresAt, methods, returnTo: begun.returnTo });
+      return context.redirect("/sign-in/second-factor", 303);
+    }
+    return enter(services, context, opened.data, safeReturnPath(begun.returnTo));
+  });
+}
+
+function toSignIn(context: ConsoleContext, provider: string, why: string): Response {
+  if (context.get("session") !== null) return context.redirect("/servers", 303);
+  return context.redirect(`/sign-in?${new URLSearchParams({ with: provider, why })}`, 303);
+}
