@@ -10,6 +10,8 @@ export type BoundaryCase = {
   readonly time: number;
   /** Whether everything the request does is committed by then. */
   readonly isAfterCommit: boolean;
+  /** Whether what the request has to ask elsewhere was asked by then: what it writes of it is all that is left. */
+  readonly isAfterAsking: boolean;
 };
 
 /** What an undisturbed run of a mutation showed. */
@@ -34,6 +36,7 @@ export function boundaryCases(mutation: MutationCase, points: readonly string[])
     point,
     time: points.slice(0, index + 1).filter((each) => each === point).length,
     isAfterCommit: index >= lastCommit,
+    isAfterAsking: points.includes("written") && index >= points.indexOf("written"),
   }));
 }
 

@@ -9,7 +9,7 @@ const answer = (status: number, isReplay: boolean, text = '{"id":"srv_1"}') => (
 });
 
 const fine: RetriedCase = {
-  each: { isAfterCommit: true, mutation: { operation: "createServer" } },
+  each: { isAfterCommit: true, isAfterAsking: true, mutation: { operation: "createServer" } },
   reference: { changes: ["job + {}"], status: 202, shape: { id: "srv_#" }, points: [] },
   retried: answer(202, true),
   again: answer(202, true),
@@ -37,6 +37,31 @@ describe("a request that was killed and asked again", () => {
   test("is wrong when it replays what was never committed", () => {
     const each = { ...fine.each, isAfterCommit: false };
     expect(judgeRetry({ ...fine, each }).join("\n")).toMatch(/never given/);
+  });
+});
+
+describe("a sign-in at a provider that was killed after the provider was asked", () => {
+  const each = {
+    isAfterCommit: false,
+    isAfterAsking: true,
+    mutation: { operation: "loginWithOidc" },
+  } as const;
+  const trail = 'audit + {"http_status":401}';
+  const nothing = { ...fine, each, retried: answer(401, false), again: null, changes: [trail] };
+
+  test("is right when it comes to nothing", () => {
+    expect(judgeRetry(nothing)).toEqual([]);
+  });
+
+  test("is wrong when something of it is there, or it is done after all", () => {
+    expect(judgeRetry({ ...nothing, changes: [trail, "token + {}"] })).toEqual([
+      "comes to nothing, and leaves token + {}",
+    ]);
+    expect(judgeRetry({ ...nothing, retried: answer(200, false) }).join()).toMatch(/answers 200/);
+  });
+
+  test("is as any other one before that", () => {
+    expect(judgeRetry({ ...nothing, each: { ...each, isAfterAsking: false } })).not.toEqual([]);
   });
 });
 

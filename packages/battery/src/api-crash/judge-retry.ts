@@ -5,7 +5,7 @@ import type { HttpAnswer } from "./killable-api.ts";
 import { masked } from "./row-changes.ts";
 
 export type RetriedCase = {
-  readonly each: Pick<BoundaryCase, "isAfterCommit"> & {
+  readonly each: Pick<BoundaryCase, "isAfterCommit" | "isAfterAsking"> & {
     readonly mutation: Pick<BoundaryCase["mutation"], "operation">;
   };
   readonly reference: Reference;
@@ -36,6 +36,7 @@ const notesTries: ReadonlySet<OperationId> = new Set([
   "changePassword",
   "proveIdentity",
   "confirmTotp",
+  "loginWithOidc",
 ]);
 
 /** A secret that worked works no second time: asked again, these are refused, and the trail says that, too. */
@@ -44,7 +45,19 @@ const usesSecretUp: { readonly [id in OperationId]?: 401 | 422 } = {
   joinOrganisation: 422,
   completeLogin: 401,
   loginWithPasskey: 401,
+  loginWithOidc: 401,
 };
+
+/**
+ * A provider takes a code once, and the flow that it came by is spent before the provider is asked. Cut off after that
+ * these come to nothing: whoever asks again is refused, and begins anew.
+ */
+const asksElsewhere: { readonly [id in OperationId]?: 401 | 422 } = { loginWithOidc: 401, linkIdentity: 422 };
+const spent = "spent_challenge";
+
+export function comesToNothing({ each }: Pick<RetriedCase, "each">): boolean {
+  return asksElsewhere[each.mutation.operation] !== undefined && each.isAfterAsking && !each.isAfterCommit;
+}
 const refusalInTrail = /^audit \+ .*"http_status":(\d+)/;
 
 /** These end the session by which they were asked. */
@@ -52,7 +65,9 @@ const endsSession: ReadonlySet<OperationId> = new Set(["logout", "switchOrganisa
 
 /** Whether a table's rows belong to what the operation does whole or not at all. */
 export function isPartOf(operation: OperationId): (table: string) => boolean {
-  return (table) => !notesTries.has(operation) || table !== triesOfLogin;
+  return (table) =>
+    (!notesTries.has(operation) || table !== triesOfLogin) &&
+    (asksElsewhere[operation] === undefined || table !== spent);
 }
 
 function statusOfRetry(operation: OperationId, isAfterCommit: boolean, reference: number): number {
@@ -66,6 +81,7 @@ export function judgeRetry({ each, reference, retried, again, changes }: Retried
   const { operation } = each.mutation;
   const isTwice = operation === openedAgain && isAfterCommit;
   const expected = isTwice ? [...reference.changes, ...reference.changes].sort() : reference.changes;
+  if (comesToNothing({ each })) return judgeNothing(asksElsewhere[operation], retried, changes);
   const found: string[] = [];
   const refusedWith = isAfterCommit ? usesSecretUp[operation] : undefined;
   const own = changes.filter(
@@ -96,6 +112,21 @@ export function judgeRetry({ each, reference, retried, again, changes }: Retried
     found.push("the third time it does not know the key");
   else if (isReplay && again.text !== retried.text) found.push("two replays of one answer differ");
   return found;
+}
+
+/** Nothing of it is there, before and after it is asked again, but what the trail says of the refusal. */
+function judgeNothing(
+  status: number | undefined,
+  retried: HttpAnswer | null,
+  changes: readonly string[],
+): string[] {
+  const left = changes.filter((line) => refusalInTrail.exec(line)?.[1] !== String(status));
+  return [
+    ...left.map((line) => `comes to nothing, and leaves ${line.slice(0, 400)}`),
+    ...(retried?.status === status
+      ? []
+      : [`asked again, it answers ${retried?.status ?? "nothing"} in place of ${status}`]),
+  ];
 }
 
 /** The answer without what differs from run to run. */

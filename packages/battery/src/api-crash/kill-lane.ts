@@ -7,6 +7,7 @@ import { ApiWorld } from "@kule/api/testing/api-world";
 import { destroyNow } from "@kule/api/testing/proofs/destroy-server";
 import type { MutationCall, MutationCase } from "@kule/api/testing/proofs/mutation-cases";
 import { openTwoOrganisations, type TwoOrganisations } from "@kule/api/testing/proofs/two-organisations";
+import { sharedProviderFile } from "@kule/api/testing/soft-sign-ins";
 import { worldCheck } from "@kule/testing/world-check/world-check";
 import pg from "pg";
 import {
@@ -36,14 +37,21 @@ export type LaneFindings = {
  */
 export class KillLane {
   readonly #main: string;
+  readonly #providers: Readonly<Record<string, string>>;
   readonly #all: TwoOrganisations;
   readonly #owner: pg.Pool;
   readonly #snapshots: SnapshotTaker;
   readonly #findings: LaneFindings;
   readonly #references = new Map<string, Reference>();
 
-  private constructor(main: string, all: TwoOrganisations, findings: LaneFindings) {
+  private constructor(
+    main: string,
+    all: TwoOrganisations,
+    findings: LaneFindings,
+    providers: Readonly<Record<string, string>>,
+  ) {
     this.#main = main;
+    this.#providers = providers;
     this.#all = all;
     this.#findings = findings;
     this.#owner = new pg.Pool({ connectionString: all.world.database.ownerUrl, max: 2 });
@@ -53,7 +61,8 @@ export class KillLane {
 
   static async open(main: string, findings: LaneFindings): Promise<KillLane> {
     const world = await ApiWorld.open({ leaseSeconds: 3600 });
-    return new KillLane(main, await openTwoOrganisations(destroyNow, world), findings);
+    const all = await openTwoOrganisations(destroyNow, world);
+    return new KillLane(main, all, findings, await sharedProviderFile());
   }
 
   async close(): Promise<void> {
@@ -189,7 +198,8 @@ export class KillLane {
   }
 
   #start(battery: Readonly<Record<string, string>>): Promise<KillableApi> {
-    return KillableApi.start(this.#main, this.#all.world.database.apiUrl, battery);
+    const environment = { ...this.#providers, ...battery };
+    return KillableApi.start(this.#main, this.#all.world.database.apiUrl, environment);
   }
 
   #found(mutation: MutationCase, text: string): void {
