@@ -23,10 +23,14 @@ export function standardError(pairs: number): number {
   return Math.sqrt((2 * pairs + 1) / (12 * pairs * pairs));
 }
 
-/** The order within each round changes, so that a drift of the machine hits all alike. */
-export async function separation(calls: TimedCalls, rounds: number): Promise<Separation> {
+/**
+ * The order within each round changes, so that a drift of the machine hits all alike.
+ *
+ * @param warmRounds go before those that count; calls that are slow by what they work out need few
+ */
+export async function separation(calls: TimedCalls, rounds: number, warmRounds = 50): Promise<Separation> {
   const kinds = ["foreign", "absent", "control"] as const;
-  for (let warm = 0; warm < 50; warm += 1) for (const kind of kinds) await calls[kind]();
+  for (let warm = 0; warm < warmRounds; warm += 1) for (const kind of kinds) await calls[kind]();
   const times: { readonly [kind in (typeof kinds)[number]]: number[] } = {
     foreign: [],
     absent: [],

@@ -1,0 +1,115 @@
+import type { Answer, ApiCaller } from "@kule/api/testing/api-caller";
+import type { GuessWorld } from "./guess-world.ts";
+
+/** What the contract promises: so many wrong ones for one e-mail, or one person's second factor, in so long. */
+const failures = 10;
+const windowSeconds = 900;
+const guessesMade = 16;
+
+export type Guessing = {
+  readonly name: string;
+  /** One wrong guess; which of them it is, so that no two are the same. */
+  readonly guess: (number: number) => Promise<Answer>;
+};
+
+/** All ways by which somebody's password, or the code beside it, can be guessed. */
+export async function guessings(guesses: GuessWorld): Promise<readonly Guessing[]> {
+  const { strangers } = guesses;
+  const home = guesses.from("192.0.2.10");
+  const atHome = await guesses.addPerson(home);
+  const at = (number: number): ApiCaller => strangers[number % strangers.length] ?? guesses.stranger;
+  const person = await guesses.addPerson();
+  const careful = await guesses.addCarefulPerson();
+  const signIns: string[] = [];
+  for (let begun = 0; begun < 4; begun += 1) signIns.push(await guesses.signInOf(careful));
+  const invited = await guesses.addPerson();
+  const other = await guesses.world.addOrganisation("other");
+  const invitation = await other.owner.post("/invitations", { email: invited.email, role: "viewer" });
+  const wrong = (number: number) => `wrong password ${number}`;
+  const login = (email: string) => (number: number) =>
+    at(number).post("/auth/login", { email, password: wrong(number) });
+  return [
+    { name: "a password", guess: login(person.email) },
+    { name: "the password of an e-mail that nobody has", guess: login("nobody@example.org") },
+    {
+      name: "a password in other letters of the e-mail",
+      guess: (number) => login(number % 2 === 0 ? person.email : person.email.toUpperCase())(number),
+    },
+    {
+      name: "a password from where its owner has signed in",
+      guess: (number) => home.post("/auth/login", { email: atHome.email, password: wrong(number) }),
+    },
+    {
+      name: "a code, over several sign-ins",
+      guess: (number) =>
+        at(number).post("/auth/second-factor", {
+          sign_in: signIns[number % signIns.length],
+          code: String(number).padStart(6, "0"),
+        }),
+    },
+    {
+      name: "a password by way of an invitation",
+      guess: (number) =>
+        at(number).post("/auth/invitation/accept", {
+          secret: invitation.body.secret,
+          name: "Ada",
+          password: wrong(number),
+        }),
+    },
+    {
+      name: "the password of a session that was left open",
+      guess: (number) =>
+        person.session.put("/me/password", {
+          current_password: wrong(number),
+          new_password: "quite another, longer one",
+        }),
+    },
+    {
+      name: "the proof of a session that was left open",
+      guess: (number) => person.session.post("/me/proof", { password: wrong(number) }),
+    },
+  ];
+}
+
+/** Many guesses at once, at whichever process: no more are looked at than may fail, and the others say when to come back. */
+export async function guessedTooOften(guesses: GuessWorld, { name, guess }: Guessing): Promise<string[]> {
+  await guesses.forgetFailures();
+  const answers = await Promise.all(Array.from({ length: guessesMade }, (_, number) => guess(number)));
+  const refused = answers.filter(({ status }) => status === 429);
+  const looked = answers.length - refused.length;
+  const found: string[] = [];
+  if (looked !== failures)
+    found.push(`of ${answers.length} guesses at ${name} ${looked} were looked at, not ${failures}`);
+  const odd = answers.find(({ status }) => status !== 401 && status !== 422 && status !== 429);
+  if (odd !== undefined) found.push(`a wrong guess at ${name} is answered ${odd.status}`);
+  for (const { headers } of refused) {
+    const wait = Number(headers.get("Retry-After") ?? Number.NaN);
+    if (!(wait > 0 && wait <= windowSeconds))
+      found.push(`a guess too many at ${name} is told to wait ${headers.get("Retry-After")} seconds`);
+  }
+  return [...new Set(found)];
+}
+
+/** Guesses fill a bucket that empties by itself; they change nothing of the account that somebody has guessed at. */
+export async function lockedByGuesses(guesses: GuessWorld): Promise<string[]> {
+  await guesses.forgetFailures();
+  const home = guesses.from("192.0.2.20");
+  const stranger = guesses.from("198.51.100.7");
+  const { email, password, session } = await guesses.addPerson(home);
+  const neighbour = await guesses.addPerson();
+  const login = (by: ApiCaller, given: string, of = email) =>
+    by.post("/auth/login", { email: of, password: given });
+  for (let number = 0; number < guessesMade; number += 1) await login(stranger, `wrong password ${number}`);
+  const found: string[] = [];
+  const works = async (what: string, answer: Promise<Answer>) => {
+    const { status } = await answer;
+    if (status >= 300) found.push(`after guesses at somebody's password ${what} is answered ${status}`);
+  };
+  await works("the session that they have", session.get("/me"));
+  await works("a neighbour's login", login(guesses.stranger, neighbour.password, neighbour.email));
+  await works("their own login, from where they have signed in,", login(home, password));
+  // The oldest of them leave the window first.
+  await guesses.passSeconds(windowSeconds);
+  await works("their own login, a quarter of an hour later,", login(stranger, password));
+  return found;
+}

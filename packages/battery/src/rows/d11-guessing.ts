@@ -1,0 +1,168 @@
+import { guessedTooOften, guessings, lockedByGuesses } from "../guessing/guess-limits.ts";
+import { GuessWorld } from "../guessing/guess-world.ts";
+import { distance, questionsOf, toldByReply, toldByTime } from "../guessing/told-apart.ts";
+import type { Row, RowResult, RowRun } from "../row.ts";
+
+const identity = "apps/api/src/products/identity";
+
+export const row: Row = {
+  id: "D11",
+  title:
+    "Whoever guesses learns neither who is there nor more than ten wrong answers in a quarter of an hour, and locks nobody out for good",
+  minutes: 1.5,
+  alone: true,
+  mutants: [
+    {
+      name: "no-work-for-nobody",
+      removes: "the hash that is worked out for an e-mail that nobody has",
+      patches: [
+        {
+          file: "apps/api/src/platform/passwords.ts",
+          find: 'const match = phc.exec(hash ?? "");',
+          replace: "if (hash === null) return false;\n  const match = phc.exec(hash);",
+        },
+      ],
+      expects: /^a login tells by its time/,
+    },
+    {
+      name: "nobody-is-said",
+      removes: "the one answer to an unknown e-mail and a wrong password",
+      patches: [
+        {
+          file: `${identity}/login.ts`,
+          find: "if (user === null || !isRight) throw wrong();",
+          replace:
+            'if (user === null) throw new Unauthorized("nobody has this e-mail");\n  if (!isRight) throw wrong();',
+        },
+      ],
+      expects: /^a login reads otherwise than what never was/,
+    },
+    {
+      name: "withdrawn-is-said",
+      removes: "the one answer to every secret that opens nothing",
+      patches: [
+        {
+          file: `${identity}/invitation-store.ts`,
+          find: 'if (row === undefined || row.status !== "open") return null;',
+          replace:
+            'if (row === undefined) return null;\n  if (row.status !== "open") throw new Error("it is over");',
+        },
+      ],
+      expects: /invitation that was withdrawn reads otherwise/,
+    },
+    {
+      name: "endless-guesses",
+      removes: "the end of guesses at one e-mail",
+      patches: [
+        {
+          file: `${identity}/login-limit.ts`,
+          find: "(count) => count.failures >= maxFailures",
+          replace: "(count) => count.failures >= maxFailures * 1_000",
+        },
+      ],
+      expects: /of 16 guesses at a password 16 were looked at/,
+    },
+    {
+      name: "counted-afterwards",
+      removes: "the turn that guesses at one e-mail take",
+      patches: [
+        {
+          file: `${identity}/login-limit.ts`,
+          find: "select pg_advisory_xact_lock(hashtextextended(",
+          replace: "select (hashtextextended(",
+        },
+      ],
+      expects: /guesses at .* were looked at, not 10/,
+    },
+    {
+      name: "each-sign-in-anew",
+      removes: "the count of wrong codes by person",
+      patches: [
+        {
+          file: `${identity}/complete-login.ts`,
+          find: "beginAttempt(request, `second",
+          replace: "beginAttempt(request, secret + `second",
+        },
+      ],
+      expects: /guesses at a code, over several sign-ins \d+ were looked at/,
+    },
+    {
+      name: "invitations-not-counted",
+      removes: "the count of passwords that are tried with an invitation",
+      patches: [
+        {
+          file: `${identity}/accept-invitation.ts`,
+          find: "const attempt = await beginLogin(request, invitation.email, known?.id ?? null);",
+          replace: "const attempt = { succeeded: async () => {} };",
+        },
+      ],
+      expects: /guesses at a password by way of an invitation 16 were looked at/,
+    },
+    {
+      name: "addresses-not-counted",
+      removes: "the count of guesses from one address",
+      patches: [
+        {
+          file: `${identity}/login-limit.ts`,
+          find: "const subjects = byAddress === null ? [subject] : [byAddress, subject];",
+          replace: "const subjects = [subject];",
+        },
+      ],
+      expects: /guesses at a password from where its owner has signed in 16 were looked at/,
+    },
+    {
+      name: "locked-out-by-strangers",
+      removes: "the way in from where a person has signed in of late",
+      patches: [
+        {
+          file: `${identity}/login-limit.ts`,
+          find: "&& !(isKnown && count.subject === subject)",
+          replace: "",
+        },
+      ],
+      expects: /their own login, from where they have signed in, is answered 429/,
+    },
+    {
+      name: "locked-for-good",
+      removes: "the end of the time for which failures count",
+      patches: [
+        {
+          file: `${identity}/login-limit.ts`,
+          find: "const windowSeconds = 900;",
+          replace: "const windowSeconds = 900_000_000;",
+        },
+      ],
+      expects: /their own login, a quarter of an hour later, is answered 429/,
+    },
+  ],
+  run: (run) => GuessWorld.use((guesses) => guess(run, guesses)),
+};
+
+async function guess({ scale, progress }: RowRun, guesses: GuessWorld): Promise<RowResult> {
+  const violations: string[] = [];
+  const questions = await questionsOf(guesses);
+  for (const question of questions) violations.push(...(await toldByReply(question)));
+  const ways = await guessings(guesses);
+  for (const way of ways) {
+    violations.push(...(await guessedTooOften(guesses, way)));
+    progress(`guesses at ${way.name}`);
+  }
+  violations.push(...(await lockedByGuesses(guesses)));
+  const areas: number[] = [];
+  for (const question of questions.filter(({ isTimed }) => isTimed)) {
+    const { area, violations: told } = await toldByTime(question, scale);
+    progress(`${question.name}: AUC ${area.toFixed(3)}`);
+    areas.push(area);
+    violations.push(...told);
+  }
+  const furthest = areas.toSorted((one, other) => distance(other) - distance(one))[0] ?? Number.NaN;
+  return {
+    cases: questions.length + ways.length + areas.length + 1,
+    violations,
+    figures: {
+      "ways to guess": ways.length,
+      "answers that tell nothing": questions.length,
+      "AUC furthest from 0.5": furthest.toFixed(3),
+    },
+  };
+}
