@@ -13,7 +13,7 @@ export type Poison = {
   /** Puts it into the queue while no agent works, and answers its id. */
   insert(scene: RegionScene): Promise<string>;
   readonly ends: {
-    readonly status: "failed" | "queued";
+    readonly status: "failed" | "cancelled" | "queued";
     readonly attempt: number;
     readonly code: string | null;
   };
@@ -75,6 +75,23 @@ export const POISONS: readonly Poison[] = [
       return id;
     },
     ends: { status: "queued", attempt: 0, code: null },
+  },
+  {
+    name: "a network's job, when no agent has an edge any more",
+    async insert(scene) {
+      // Agents had one until just now, and the job has waited for another of them to come back with it.
+      await scene.owner.query("update region set has_edge = true where slug = $1", [scene.region]);
+      const { api, name } = await newSubject(scene);
+      const made = await api.post("/networks", { name, region: scene.region });
+      if (made.status !== 201) throw new Error(`${made.status} ${JSON.stringify(made.body)}`);
+      const { rows } = await scene.owner.query<{ id: string }>(
+        `update job set run_at = clock_timestamp() - interval '2 minutes'
+          where resource_id = $1 and kind = 'NetworkApply' returning id`,
+        [made.body.network.id],
+      );
+      return rows[0]?.id ?? "";
+    },
+    ends: { status: "cancelled", attempt: 0, code: "edge_missing" },
   },
   {
     name: "a job whose attempts are used up",

@@ -142,6 +142,9 @@ async function formerHolders(scene: RegionScene, successor: SuccessorState): Pro
   );
   const { rows: servers } = await scene.owner.query<{ row: string }>(
     `select (to_jsonb(s) - '{guest,node,observed_at}'::text[])::text as row from server s where $1
+     union all select to_jsonb(n)::text from network n where $1
+     union all select to_jsonb(b)::text from subnet b where $1
+     union all select to_jsonb(g)::text from gateway g where $1
      union all select to_jsonb(u)::text from usage_event u where $1
      union all select to_jsonb(q)::text from graphile_worker._private_jobs q where key like 'job\\_%' and $1`,
     [successor === "done"],

@@ -1,9 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { EdgeNetwork } from "@kule/edge/edge-network";
 import type { SeenRuleset } from "@kule/edge/observe";
 import { wantedNetworks } from "@kule/testing/world-check/edge-invariants";
-import type { Work } from "../job-kinds/course.ts";
 import { killAtEach } from "../job-kinds/crash-batch.ts";
 import { batchesOf, holdsJob, someOfEachStep, traceCrashPlaces } from "../job-kinds/crash-places.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
@@ -11,15 +9,13 @@ import type { Subject } from "../job-kinds/scene.ts";
 import type { RowResult, RowRun } from "../row.ts";
 import type { EdgeStand } from "./edge-stand.ts";
 import { type NetworkCourse, networkCourses } from "./network-courses.ts";
+import { begunNetworks, untilEdge } from "./region-networks.ts";
 
 const BATCH = 8;
 /** A sample has one place of each step. */
 const SAMPLE_SHARE = 0;
 /** A program with fewer places than this has lost them. */
 const LEAST_PLACES = 8;
-const EDGE_MILLISECONDS = 20_000;
-/** A network is made by up to three jobs, some of them beside each other. */
-const MADE_MILLISECONDS = 120_000;
 /** Where leases are let pass, none is to pass by itself: each command of an edge takes its time on a busy machine. */
 const LEASE_SECONDS = { sample: 30, full: 10 };
 
@@ -42,7 +38,7 @@ export function killAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult
           violations.push(`a network ${course.name} has only ${places.length} crash points`);
         const chosen = run.scale === "full" ? places : someOfEachStep(places, SAMPLE_SHARE, run.random);
         for (const batch of batchesOf(chosen, BATCH)) {
-          const subjects = await begun(scene, course, batch.length);
+          const subjects = await begunNetworks(scene, course, batch.length);
           const before = await rulesOf(stand, subjects);
           const result = await killAtEach(scene, course, batch, subjects, {
             passLeases: run.scale === "sample",
@@ -73,30 +69,6 @@ export function killAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult
 function coursesOf(run: RowRun, stand: EdgeStand): readonly NetworkCourse[] {
   const all = networkCourses(stand);
   return run.scale === "full" ? all : all.slice(0, 1);
-}
-
-/** Networks from which the course begins, made with a healthy agent. */
-async function begun(scene: RegionScene, course: NetworkCourse, count: number): Promise<readonly Subject[]> {
-  const work: Work = (subject, kind) => scene.work(subject, kind, MADE_MILLISECONDS);
-  const agent = scene.world.startAgent({ KULE_AGENT_CONCURRENCY: "8" });
-  try {
-    return await Promise.all(Array.from({ length: count }, () => course.begin(scene, work)));
-  } finally {
-    await agent.end();
-  }
-}
-
-/** Jobs of networks are written once an agent has said that its region has an edge. */
-async function untilEdge(scene: RegionScene): Promise<void> {
-  const agent = scene.world.startAgent();
-  const deadline = performance.now() + EDGE_MILLISECONDS;
-  for (;;) {
-    const { rows } = await scene.owner.query("select 1 from region where has_edge");
-    if (rows.length > 0) return agent.end();
-    if (performance.now() > deadline)
-      throw new Error(`no agent says that there is an edge\n${agent.output()}`);
-    await delay(50);
-  }
 }
 
 type Rules = SeenRuleset["objects"];

@@ -13,6 +13,8 @@ import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { takeSubjects } from "../job-kinds/take-subjects.ts";
 import { stopAtEach } from "../job-kinds/zombie-batch.ts";
+import { stopAtNetworks } from "../network-jobs/stopped-agents.ts";
+import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** Long enough that all agents of a batch come to their places before the first job may be taken over. */
@@ -25,7 +27,7 @@ const LEAST_REFUSED_SHARE = 0.3;
 export const row: Row = {
   id: "A5",
   title: "An agent that sleeps through its lease and comes back has none of its writes accepted.",
-  minutes: 9,
+  minutes: 18,
   mutants: [
     {
       name: "no-epoch-test",
@@ -40,7 +42,11 @@ export const row: Row = {
       expects: /report \d+ under epoch \d+ of \S+ was answered 200/,
     },
   ],
-  run: stopAtServers,
+  run: (run) =>
+    bothParts(
+      () => stopAtServers(run),
+      () => atEdge(run, (stand) => stopAtNetworks(run, stand)),
+    ),
 };
 
 function stopAtServers(run: RowRun): Promise<RowResult> {

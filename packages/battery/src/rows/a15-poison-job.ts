@@ -8,7 +8,9 @@ import { jobRow, POISONS, poisonViolations } from "../job-kinds/poison-jobs.ts";
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import { SCENARIOS } from "../job-kinds/scenarios.ts";
 import { brokenInvariants, latestJob, newSubject, type Subject } from "../job-kinds/scene.ts";
-import type { Row } from "../row.ts";
+import { poisonAtNetworks } from "../network-jobs/poison-networks.ts";
+import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
+import type { Row, RowResult, RowRun } from "../row.ts";
 
 /** Healthy jobs that wait behind the poisonous ones. */
 const NORMAL_JOBS = 6;
@@ -23,7 +25,7 @@ const AFTERWARDS_MILLISECONDS = 1_500;
 export const row: Row = {
   id: "A15",
   title: "A job that cannot be done is seen and given up, and the jobs behind it do not wait.",
-  minutes: 0.7,
+  minutes: 2,
   mutants: [
     {
       name: "capabilities-ignored",
@@ -55,52 +57,71 @@ export const row: Row = {
       ],
       expects: /healthy jobs behind the poisonous ones waited/,
     },
+    {
+      name: "stranded-for-ever",
+      removes: "the end of a network's job that no agent takes for want of an edge",
+      patches: [
+        {
+          file: "apps/api/src/products/networks/edge-gone.ts",
+          find: '.where("region.has_edge", "=", false)',
+          replace: '.where("region.has_edge", "is", null)',
+        },
+      ],
+      expects: /no agent has an edge any more: the job is queued/,
+    },
   ],
   run: (run) =>
-    RegionScene.use({ leaseSeconds: 10 }, async (scene) => {
-      const violations: string[] = [];
-      const { agent: first, seconds: without } = await startSeconds(scene, () => Promise.resolve());
-      await first.end();
-      let worst = 0;
-      let cases = 0;
-      for (let round = 0; round < ROUNDS[run.scale] && violations.length === 0; round += 1) {
-        const ids = new Map<string, string>();
-        const started = await startSeconds(scene, async () => {
-          for (const poison of POISONS) ids.set(poison.name, await poison.insert(scene));
-        });
-        const { agent } = started;
-        const longer = started.seconds - without;
-        worst = Math.max(worst, longer);
-        if (longer >= POLL_SECONDS)
-          violations.push(
-            `healthy jobs behind the poisonous ones waited ${longer.toFixed(1)} s longer than without them`,
-          );
-        for (const poison of violations.length > 0 ? [] : POISONS)
-          violations.push(...(await poisonViolations(scene, poison, ids.get(poison.name) ?? "")));
-        await delay(AFTERWARDS_MILLISECONDS);
-        for (const poison of POISONS) {
-          const job = await jobRow(scene, ids.get(poison.name) ?? "");
-          if (violations.length === 0 && job.attempt !== poison.ends.attempt)
-            violations.push(`${poison.name}: it was tried again after it had been given up`);
-        }
-        await agent.end();
-        cases += POISONS.length;
-        run.progress(`${cases} poisonous jobs, ${violations.length} violations`);
-      }
-      if (violations.length > 0) return { cases, violations };
-      violations.push(...(await oldAgentViolations(scene)));
-      cases += 1;
-      violations.push(...(await brokenInvariants(scene)));
-      return {
-        cases,
-        violations,
-        figures: {
-          "healthy jobs in each round": NORMAL_JOBS,
-          "longest head-of-line delay in s": Number(Math.max(0, worst).toFixed(2)),
-        },
-      };
-    }),
+    bothParts(
+      () => poisonAtServers(run),
+      () => atEdge(run, (stand) => poisonAtNetworks(run, stand)),
+    ),
 };
+
+function poisonAtServers(run: RowRun): Promise<RowResult> {
+  return RegionScene.use({ leaseSeconds: 10 }, async (scene) => {
+    const violations: string[] = [];
+    const { agent: first, seconds: without } = await startSeconds(scene, () => Promise.resolve());
+    await first.end();
+    let worst = 0;
+    let cases = 0;
+    for (let round = 0; round < ROUNDS[run.scale] && violations.length === 0; round += 1) {
+      const ids = new Map<string, string>();
+      const started = await startSeconds(scene, async () => {
+        for (const poison of POISONS) ids.set(poison.name, await poison.insert(scene));
+      });
+      const { agent } = started;
+      const longer = started.seconds - without;
+      worst = Math.max(worst, longer);
+      if (longer >= POLL_SECONDS)
+        violations.push(
+          `healthy jobs behind the poisonous ones waited ${longer.toFixed(1)} s longer than without them`,
+        );
+      for (const poison of violations.length > 0 ? [] : POISONS)
+        violations.push(...(await poisonViolations(scene, poison, ids.get(poison.name) ?? "")));
+      await delay(AFTERWARDS_MILLISECONDS);
+      for (const poison of POISONS) {
+        const job = await jobRow(scene, ids.get(poison.name) ?? "");
+        if (violations.length === 0 && job.attempt !== poison.ends.attempt)
+          violations.push(`${poison.name}: it was tried again after it had been given up`);
+      }
+      await agent.end();
+      cases += POISONS.length;
+      run.progress(`${cases} poisonous jobs, ${violations.length} violations`);
+    }
+    if (violations.length > 0) return { cases, violations };
+    violations.push(...(await oldAgentViolations(scene)));
+    cases += 1;
+    violations.push(...(await brokenInvariants(scene)));
+    return {
+      cases,
+      violations,
+      figures: {
+        "healthy jobs in each round": NORMAL_JOBS,
+        "longest head-of-line delay in s": Number(Math.max(0, worst).toFixed(2)),
+      },
+    };
+  });
+}
 
 /** Seconds from when an agent asks for jobs that have been waiting to the start of the last of the healthy ones. */
 async function startSeconds(

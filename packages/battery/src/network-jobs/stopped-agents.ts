@@ -1,0 +1,107 @@
+import type { EdgeNetwork } from "@kule/edge/edge-network";
+import { type Exchange, HttpFaultProxy } from "@kule/testing/rig/http-fault-proxy";
+import {
+  batchesOf,
+  type CrashPlace,
+  holdsJob,
+  someOfEachStep,
+  traceCrashPlaces,
+} from "../job-kinds/crash-places.ts";
+import { RegionScene } from "../job-kinds/region-scene.ts";
+import { stopAtEach } from "../job-kinds/zombie-batch.ts";
+import type { RowResult, RowRun } from "../row.ts";
+import type { EdgeStand } from "./edge-stand.ts";
+import { type NetworkCourse, networkCourses } from "./network-courses.ts";
+import { begunNetworks, untilEdge } from "./region-networks.ts";
+
+const BATCH = 8;
+/** A sample has one place of each step. */
+const SAMPLE_SHARE = 0;
+/** Each command of an edge takes its time on a busy machine: all of a batch are at their places before the first lease is over. */
+const LEASE_SECONDS = 10;
+/** As of servers: with fewer the row would say nothing about the fence. */
+const LEAST_REFUSED_SHARE = 0.3;
+
+/**
+ * Stops agents at every place of the jobs of networks, between any two of an edge's commands among others, and continues
+ * them when another one has done their job: what they write is refused, and the edge is left as that one has made it. The
+ * successor is always done: nothing but a hypervisor's tasks can be held half-way.
+ */
+export function stopAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
+  const exchanges: Exchange[] = [];
+  return RegionScene.use(
+    { leaseSeconds: LEASE_SECONDS },
+    async (scene) => {
+      const proxy = await HttpFaultProxy.open({
+        target: new URL(scene.world.apiUrl).origin,
+        random: run.random,
+        keepsIdleConnections: true,
+        onExchange: (exchange) => void exchanges.push(exchange),
+      });
+      try {
+        await untilEdge(scene);
+        const violations: string[] = [];
+        const traced = await traceCrashPlaces(scene, coursesOf(run, stand), (course) => course);
+        let [cases, writes, refused] = [0, 0, 0];
+        for (const { course, places } of plan(traced, run)) {
+          const subjects = await begunNetworks(scene, course, places.length);
+          const result = await stopAtEach(scene, {
+            course,
+            places,
+            subjects,
+            successor: "done",
+            leaseSeconds: LEASE_SECONDS,
+            apiOrigin: proxy.origin,
+            exchanges,
+            stateOf: () => stateOfEdge(stand),
+          });
+          cases += places.length;
+          writes += result.writes;
+          refused += result.refused;
+          violations.push(...result.violations.map((text) => `a network ${course.name}: ${text}`));
+          run.progress(`a network ${course.name}: ${cases} agents, ${refused} of ${writes} writes refused`);
+          if (violations.length > 0) break;
+        }
+        if (violations.length === 0 && refused < cases * LEAST_REFUSED_SHARE)
+          violations.push(
+            `only ${refused} writes of ${cases} agents of networks were refused: the fence was hardly tested`,
+          );
+        return {
+          cases,
+          violations,
+          figures: { "stopped at networks": cases, "of their writes refused": refused },
+        };
+      } finally {
+        await proxy.close();
+      }
+    },
+    stand,
+  );
+}
+
+/** A sample has the one that makes all of a network by one job. */
+function coursesOf(run: RowRun, stand: EdgeStand): readonly NetworkCourse[] {
+  const all = networkCourses(stand);
+  return run.scale === "full" ? all : all.slice(0, 1);
+}
+
+/** In full every place of the job that has all steps, and one of each step of the others, which have no other ones. */
+function plan(traced: ReadonlyMap<NetworkCourse, readonly CrashPlace[]>, { scale, random }: RowRun) {
+  return [...traced].flatMap(([course, all], index) => {
+    const places = all.filter(holdsJob);
+    if (places.length === 0) throw new Error(`a network ${course.name} has no crash points`);
+    const some = someOfEachStep(places, SAMPLE_SHARE, random);
+    const chosen = scale === "full" ? (index === 0 ? places : some) : some.slice(0, BATCH);
+    return batchesOf(chosen, BATCH).map((batch) => ({ course, places: batch }));
+  });
+}
+
+/** All that is at the edge, as it is read. */
+async function stateOfEdge({ edge }: EdgeStand): Promise<string> {
+  const networks = [];
+  for (const networkId of (await edge.networks()).toSorted()) {
+    const nothing: EdgeNetwork = { networkId, generation: 1, subnets: [], gateway: null };
+    networks.push([networkId, (await edge.observe(nothing)).seen]);
+  }
+  return JSON.stringify(networks);
+}
