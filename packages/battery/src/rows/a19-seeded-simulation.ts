@@ -145,7 +145,7 @@ export const row: Row = {
       removes: "the end of the removal's mark when a server is kept",
       patches: [
         {
-          file: "packages/programs/src/servers/restore-server/plan.ts",
+          file: "packages/programs/src/servers/existing-server.ts",
           find: "vm.tags.filter((tag) => tag !== REMOVING_TAG)",
           replace: "vm.tags",
         },
