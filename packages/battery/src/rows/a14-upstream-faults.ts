@@ -10,6 +10,7 @@ import { SubjectPool } from "../job-kinds/subject-pool.ts";
 import { type UpstreamCase, upstreamCase } from "../job-kinds/upstream-case.ts";
 import { UPSTREAM_FAULTS } from "../job-kinds/upstream-faults.ts";
 import { faultsAtNetworks } from "../network-jobs/faulty-edge.ts";
+import { lossesAtNetworks } from "../network-jobs/lost-edges.ts";
 import { atEdge, bothParts } from "../network-jobs/without-edge.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
@@ -50,11 +51,63 @@ export const row: Row = {
       ],
       expects: /cannot get their lock.*not_converged/,
     },
+    {
+      name: "lost-networks-not-told",
+      removes: "telling an edge again of networks that it has lost",
+      patches: [
+        {
+          file: "apps/api/src/products/networks/apply-lost.ts",
+          find: 'return applyEach(db, lost, "lost by the edge");',
+          replace: "return lost.length;",
+        },
+      ],
+      expects: /an edge that has lost a network: it was not told of it again/,
+    },
+    {
+      name: "late-reports-believed",
+      removes: "the age of a report that says what an edge has",
+      patches: [
+        {
+          file: "apps/api/src/products/networks/apply-lost.ts",
+          find: "const reportSeconds = 30;",
+          replace: "const reportSeconds = -30;",
+        },
+      ],
+      expects: /told once more for a report from before it was told/,
+    },
+    {
+      name: "stranded-jobs-left",
+      removes: "the end of jobs that no agent takes, since there is no edge",
+      patches: [
+        {
+          file: "apps/api/src/products/networks/edge-gone.ts",
+          find: "if (queued === null || has_edge) return false;",
+          replace: "if (queued === null || has_edge || message.length > 0) return false;",
+        },
+      ],
+      expects: /a region file that has lost its edge: the job that nobody takes is queued/,
+    },
+    {
+      name: "stranded-networks-left",
+      removes: "telling an edge that is back of what was not brought for want of it",
+      patches: [
+        {
+          file: "apps/api/src/products/networks/edge-gone.ts",
+          find: "if (network === null || (await hasOpenJob(tx, organisation_id, id))) return;",
+          replace: "if (network !== null || (await hasOpenJob(tx, organisation_id, id))) return;",
+        },
+      ],
+      expects: /it was not told of again when the edge was back/,
+    },
   ],
   run: (run) =>
     bothParts(
-      () => faultsAtServers(run),
-      () => atEdge(run, (stand) => faultsAtNetworks(run, stand)),
+      () => atEdge(run, (stand) => lossesAtNetworks(run, stand)),
+      () =>
+        bothParts(
+          () => faultsAtServers(run),
+          () => atEdge(run, (stand) => faultsAtNetworks(run, stand)),
+        ),
     ),
 };
 
