@@ -18,7 +18,7 @@ import { type PreflightSettings, preflight } from "./preflight.ts";
 import { ProxmoxHypervisor } from "./proxmox-hypervisor.ts";
 import { virtualRuntime } from "./testing/virtual-runtime.ts";
 import type { DesiredFirewall } from "./vm-firewall.ts";
-import { textOfRule } from "./vm-firewall-rule.ts";
+import { isRuleNote, textOfRule } from "./vm-firewall-rule.ts";
 
 let directory: string;
 let lab: Lab;
@@ -218,7 +218,8 @@ describe("The driver", () => {
         { options: { ...options, enable: true }, ipsets, rules },
         effect(),
       );
-    const listed = async () => (await hypervisor.readFirewall(await present(vmid))).rules;
+    const listed = async () =>
+      (await hypervisor.readFirewall(await present(vmid))).rules.filter((rule) => !isRuleNote(rule));
     const first = [
       rule("fwr_1", { source: "10.0.0.0/24" }),
       rule("fwr_2", { source: "+kule-a", iface: "net0" }),
@@ -271,6 +272,60 @@ describe("The driver", () => {
     await refused("rules", wanted);
     await set(wanted);
     expect((await hypervisor.readFirewall(await present(vmid))).ipsets).toEqual({ own: ["10.0.0.1"] });
+  });
+
+  it("takes no request of long ago for a firewall that is again as it was then", async () => {
+    const vmid = await newVm();
+    const path = { node: "pve1", vmid };
+    const sent: (() => Promise<unknown>)[] = [];
+    const recording = new Proxy(client, {
+      get: (target, key) =>
+        key !== "call"
+          ? Reflect.get(target, key)
+          : (...call: Parameters<typeof client.call>) => {
+              if (!call[0].startsWith("GET")) sent.push(() => target.call(...call));
+              return target.call(...call);
+            },
+    });
+    const { options } = await hypervisor.readFirewall(await present(vmid));
+    const allow = (id: string, dport: string) =>
+      ({ type: "in", action: "ACCEPT", proto: "tcp", dport, comment: id }) as const;
+    const one: DesiredFirewall = {
+      options: { ...options, enable: true },
+      ipsets: {},
+      rules: [allow("fwr_1", "22")],
+    };
+    const two: DesiredFirewall = { ...one, rules: [...one.rules, allow("fwr_2", "80")] };
+    const through = new ProxmoxHypervisor(recording, virtualRuntime());
+    const set = (jobId: string, firewall: DesiredFirewall) =>
+      through.setFirewall(vmid, ownerOf(vmid), firewall, { ...effect(), jobId });
+    await set("job_1", one);
+    sent.length = 0;
+    await set("job_2", two);
+    await set("job_3", one);
+    // Tried again after another job has been there: its name alone would make the rules what they were.
+    await set("job_2", two);
+    await set("job_3", one);
+    const late = [...sent];
+    const live = async () =>
+      (await hypervisor.readFirewall(await present(vmid))).rules.filter(({ isEnabled }) => isEnabled);
+    expect(late.length).toBeGreaterThan(16);
+    for (const [index, firewall] of [one, two].entries()) {
+      await set(`job_${index + 4}`, firewall);
+      const before = await live();
+      expect(before).toHaveLength(firewall.rules.length);
+      for (const again of late) {
+        const outcome = await again().catch((error: unknown) => error);
+        expect(outcome).toBeInstanceOf(Error);
+        expect(await live()).toEqual(before);
+      }
+    }
+    const listed = await client.call("GET /nodes/{node}/qemu/{vmid}/firewall/rules", path, {});
+    expect(listed.map(({ comment }) => comment?.trimEnd())).toEqual([
+      "fwr_1",
+      "fwr_2",
+      "kule:job job_5 turn=6",
+    ]);
   });
 
   it("grows a disk to a size, never by one, and leaves a bigger one alone", async () => {

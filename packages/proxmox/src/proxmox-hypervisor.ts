@@ -47,12 +47,8 @@ import {
   readVmIpset,
   type SeenFirewall,
 } from "./vm-firewall.ts";
-import {
-  afterFirewallChange,
-  type FirewallChange,
-  isRuleChange,
-  nextFirewallChange,
-} from "./vm-firewall-difference.ts";
+import { afterFirewallChange, type FirewallChange, isRuleChange } from "./vm-firewall-difference.ts";
+import { nextNotedChange } from "./vm-firewall-note.ts";
 import { observeVm, processOf } from "./vm-observation.ts";
 
 const CLONE_TIMEOUT_SECONDS = 30 * 60;
@@ -187,7 +183,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     const path = { node, vmid };
     let seen = await readVmFirewall(this.#client, path, effect.signal);
     for (;;) {
-      const change = nextFirewallChange(desired, seen);
+      const change = nextNotedChange(desired, seen, effect.jobId);
       if (change === null) return;
       if (change.do === "remove-address" && !(change.name in seen.ipsetDigests)) {
         const { addresses, digest } = await readVmIpset(this.#client, path, change.name, effect.signal);

@@ -6,7 +6,7 @@
 // changes; then the old rules go from the last to the first.
 
 import { type DesiredFirewall, type FirewallOptions, normalCidr, type SeenFirewall } from "./vm-firewall.ts";
-import { type FirewallRuleText, type SeenRule, textOfRule } from "./vm-firewall-rule.ts";
+import { type FirewallRuleText, isRuleNote, type SeenRule, textOfRule } from "./vm-firewall-rule.ts";
 
 /** One changing call of the firewall, as data, so that a difference can be compared in a test. */
 export type FirewallChange =
@@ -57,8 +57,10 @@ type RuleChange = Extract<
 
 function nextRuleChange(
   desired: Pick<DesiredFirewall, "rules" | "options">,
-  { rules, options }: RulesState,
+  { rules: all, options }: RulesState,
 ): RuleChange | null {
+  const last = all.at(-1);
+  const rules = last !== undefined && isRuleNote(last) ? all.slice(0, -1) : all;
   const wanted = desired.rules.map((rule) => textOfRule(rule));
   const live = rules.flatMap(({ text, isEnabled }, position) => (isEnabled ? [{ text, position }] : []));
   const same = prefixLength(live, wanted);
@@ -73,11 +75,11 @@ function nextRuleChange(
   const differs = (Object.keys(desired.options) as (keyof FirewallOptions)[]).some(
     (key) => desired.options[key] !== options[key],
   );
-  const last = surplus.at(-1);
+  const lowest = surplus.at(-1);
   // Rules of a firewall that is off mean nothing, and are not to mean anything when it is switched on.
-  if (differs && (options.enable || last === undefined))
+  if (differs && (options.enable || lowest === undefined))
     return { do: "set-options", options: desired.options };
-  return last === undefined ? null : { do: "delete-rule", position: last.position };
+  return lowest === undefined ? null : { do: "delete-rule", position: lowest.position };
 }
 
 type Stage = {

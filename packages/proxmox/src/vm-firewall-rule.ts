@@ -2,6 +2,7 @@
 // position, which changes with every rule that comes or goes: a rule is the same when it says the same.
 
 import type { PveBoolean } from "./generated/api.ts";
+import { parseJobNote } from "./job-note.ts";
 import { readBoolean } from "./lenient.ts";
 
 /** What a rule of ours says. `source` and `dest` are one address or block, or `+` and the name of an ipset. */
@@ -39,6 +40,11 @@ export function wordsOfRule(text: string): Readonly<Partial<Record<(typeof KEYS)
   return Object.fromEntries(
     KEYS.flatMap((key, index) => (values[index] == null ? [] : [[key, values[index]]])),
   );
+}
+
+/** Whether the rule says nothing but which job was there: see `vm-firewall-note.ts`. */
+export function isRuleNote({ text, isEnabled }: SeenRule): boolean {
+  return !isEnabled && text !== null && parseJobNote(wordsOfRule(text).comment) !== null;
 }
 
 /** A rule as the hypervisor lists it. */

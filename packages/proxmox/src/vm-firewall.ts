@@ -62,7 +62,7 @@ export function antiSpoofing(
     options: {
       ...DEFAULT_OPTIONS,
       enable: true,
-      policy_in: "ACCEPT",
+      policy_in: "DROP",
       policy_out: "ACCEPT",
       macfilter: true,
       ipfilter: true,

@@ -101,7 +101,7 @@ export function seenFilterOf(payload: {
   const filter = payload.filter ?? { id: "none", is_filtered: false, rules: [] };
   const { rules, digest } = digestOfFilter(filter, payload.interfaces.length);
   return {
-    policy_in: filter.is_filtered ? "DROP" : "ACCEPT",
+    policy_in: "DROP",
     policy_out: "ACCEPT",
     rules,
     rules_digest: digest,

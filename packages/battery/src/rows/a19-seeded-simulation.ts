@@ -194,11 +194,11 @@ export const row: Row = {
       patches: [
         {
           file: "packages/programs/src/firewalls/desired-firewall.ts",
-          find: 'policy_in: filter?.is_filtered === true ? "DROP" : "ACCEPT"',
-          replace: 'policy_in: filter?.is_filtered === true ? "ACCEPT" : "ACCEPT"',
+          find: "const last = filter?.is_filtered === true ? [] : [letAllIn];",
+          replace: "const last = [letAllIn];",
         },
       ],
-      expects: /I3: the VM lets in .*, by default ACCEPT/,
+      expects: /I3: the VM lets in .*in ACCEPT any all, by default DROP/,
     },
     {
       name: "half-a-filter-taken-for-whole",

@@ -121,9 +121,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/programs/src/firewalls/desired-firewall.ts",
-          find: "const rules = [noLinkAddresses, ...(filter?.rules ?? [])].flatMap((rule) => {",
-          replace:
-            "const rules = [noLinkAddresses, ...(filter?.rules ?? [])].filter(({ id }) => id !== noLinkAddresses.id).flatMap((rule) => {",
+          find: "const rules = [noLinkAddresses, ...(filter?.rules ?? []), ...last].flatMap((rule) => {",
+          replace: "const rules = [...(filter?.rules ?? []), ...last].flatMap((rule) => {",
         },
       ],
       expects: /with its address of the link to its neighbour by \S+: came to/,
@@ -148,8 +147,8 @@ export const row: Row = {
       patches: [
         {
           file: "packages/programs/src/firewalls/desired-firewall.ts",
-          find: `policy_in: filter?.is_filtered === true ? "DROP" : "ACCEPT"`,
-          replace: `policy_in: filter?.is_filtered === true ? "ACCEPT" : "ACCEPT"`,
+          find: "const last = filter?.is_filtered === true ? [] : [letAllIn];",
+          replace: "const last = [letAllIn];",
         },
       ],
       expects: /came to .*the intent says no \(.*firewall_default/,

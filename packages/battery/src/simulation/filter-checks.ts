@@ -33,14 +33,14 @@ export function checkFilter(
   const filter = filterOf(model.state, server.id);
   const [first, ...live] = (file?.rules ?? []).filter(({ enable }) => enable === "1");
   const isBare = first?.action !== "DROP" || first.source !== "fe80::/10" || first.iface !== undefined;
-  const said = live.map(({ type, action, proto, dport }) => `${type} ${action} ${proto} ${dport}`);
+  const said = live.map(
+    ({ type, action, proto, dport }) => `${type} ${action} ${proto ?? "any"} ${dport ?? "all"}`,
+  );
   const meant = filter.rules.map(({ ports }) => `in ACCEPT tcp ${ports.join(",")}`);
+  if (!filter.is_filtered) meant.push("in ACCEPT any all");
   const policy = file?.options.policy_in ?? "DROP";
   const isRight =
-    !isBare &&
-    said.join("; ") === meant.join("; ") &&
-    (policy === "DROP") === filter.is_filtered &&
-    file?.options.enable === "1";
+    !isBare && said.join("; ") === meant.join("; ") && policy === "DROP" && file?.options.enable === "1";
   if (isRight) return;
   // No lease can stop a request that is all that time on its way.
   if (witness.lateConfigs.has(vm.vmid)) simulation.counts.lateDrift += 1;

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { DesiredFirewall } from "@kule/proxmox/vm-firewall";
 import type { FirewallRuleText } from "@kule/proxmox/vm-firewall-rule";
+import { letAllIn } from "@kule/rules/firewalls/let-in";
 import { noLinkAddresses } from "@kule/rules/firewalls/link-addresses";
 import { Failed } from "../errors.ts";
 import { addressFilter, type InterfacesPayload, publicIndex } from "../servers/public-interface.ts";
@@ -17,18 +18,15 @@ export function desiredFirewall(payload: FilteredPayload): DesiredFirewall {
   const base = addressFilter(payload);
   const { filter } = payload;
   const ipsets: Record<string, readonly string[]> = { ...base.ipsets };
-  const rules = [noLinkAddresses, ...(filter?.rules ?? [])].flatMap((rule) => {
+  const last = filter?.is_filtered === true ? [] : [letAllIn];
+  const rules = [noLinkAddresses, ...(filter?.rules ?? []), ...last].flatMap((rule) => {
     const peer = rule.addresses === null ? {} : peerOf(rule, ipsets);
     return interfacesOf(rule.side, payload).map((iface) => ruleText(rule, peer, iface));
   });
-  return {
-    options: { ...base.options, policy_in: filter?.is_filtered === true ? "DROP" : "ACCEPT" },
-    ipsets,
-    rules,
-  };
+  return { ...base, ipsets, rules };
 }
 
-type Rule = Filter["rules"][number] | typeof noLinkAddresses;
+type Rule = Filter["rules"][number] | typeof noLinkAddresses | typeof letAllIn;
 type Peer = Pick<FirewallRuleText, "source" | "dest">;
 
 /** Several addresses are a set, named after what is in it: rules that are live never see one that changes. */

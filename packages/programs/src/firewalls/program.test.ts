@@ -122,7 +122,7 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     });
     expect((await apply(payload, wanted)).steps).toEqual([]);
     // A look tells it in the same words as the control plane's.
-    const lines = linesOfFilter(wanted.rules, payload.interfaces.length);
+    const lines = linesOfFilter(wanted, payload.interfaces.length);
     const seen = await firewallOf(vmid);
     expect(seenFilter(seen)).toEqual({
       policy_in: "DROP",

@@ -60,10 +60,12 @@ test("a look tells what a server's VM is, what its guest says, and what the regi
       macfilter: true,
       ipfilter: true,
       ipsets: [{ name: "ipfilter-net0", addresses: ["10.20.0.5"] }],
-      policy_in: "ACCEPT",
+      policy_in: "DROP",
       policy_out: "ACCEPT",
-      rules: 1,
-      rules_digest: createHash("sha256").update(linesOfFilter([], 1).join("\n")).digest("hex"),
+      rules: 2,
+      rules_digest: createHash("sha256")
+        .update(linesOfFilter({ is_filtered: false, rules: [] }, 1).join("\n"))
+        .digest("hex"),
     },
     guest: { agent: true, cloud_init: "done", os: "Simulated Linux", hostname: `web-${vmid}` },
   });

@@ -9,6 +9,7 @@ import { type CallRecord, ProxmoxClient } from "@kule/proxmox/client";
 import { ProxmoxHypervisor } from "@kule/proxmox/proxmox-hypervisor";
 import type { Runtime } from "@kule/proxmox/runtime";
 import { virtualRuntime } from "@kule/proxmox/testing/virtual-runtime";
+import { isRuleNote } from "@kule/proxmox/vm-firewall-rule";
 import type { Host, Job, StepEvent, World } from "../program.ts";
 import type { RegionSettings } from "../region-settings.ts";
 
@@ -178,7 +179,9 @@ export async function endState(region: LabRegion, vmid: number): Promise<unknown
     return { sighting, volumes: volumes.map((volume) => volume.replaceAll(String(vmid), STAND_IN)) };
   const { digest, process: _, config, ...vm } = sighting.vm;
   const { smbios1, vmgenid, digest: again, ...compared } = config;
-  const firewall = await hypervisor.readFirewall(sighting.vm);
+  // Which job has written its rules last is in their note, and in their digest.
+  const { rulesDigest, rules, ...filter } = await hypervisor.readFirewall(sighting.vm);
+  const firewall = { ...filter, rules: rules.filter((rule) => !isRuleNote(rule)) };
   const text = JSON.stringify({
     vm,
     config: compared,

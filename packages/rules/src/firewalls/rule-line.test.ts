@@ -30,15 +30,24 @@ test.each([
   expect(ruleLine({ ...rule, ...change })).not.toBe(ruleLine(rule));
 });
 
+const filter = (rules: Parameters<typeof linesOfFilter>[0]["rules"]) => ({ is_filtered: true, rules });
+
+test("without a firewall everything comes in, but for what is from addresses of the link", () => {
+  expect(linesOfFilter({ is_filtered: false, rules: [] }, 1)).toEqual([
+    "platform_link_addresses in deny any all fe80::/10 all",
+    "platform_no_firewall in allow any all any all",
+  ]);
+});
+
 test("what is about the private side stands for each device there", () => {
   const { device: _, ...about } = rule;
   expect(
     linesOfFilter(
-      [
+      filter([
         { ...about, side: "private" },
         { ...about, side: null },
         { ...about, side: "public" },
-      ],
+      ]),
       2,
     ).map((line) => line.split(" ").at(-1)),
   ).toEqual(["all", "net0", "net1", "all", "net2"]);
@@ -46,7 +55,7 @@ test("what is about the private side stands for each device there", () => {
 
 test("what comes from addresses of the link is refused before any rule is asked", () => {
   const { device: _, ...about } = rule;
-  const [first] = linesOfFilter([{ ...about, side: null }], 1);
+  const [first] = linesOfFilter(filter([{ ...about, side: null }]), 1);
   expect(first).toBe("platform_link_addresses in deny any all fe80::/10 all");
-  expect(linesOfFilter([], 1)).toEqual([first]);
+  expect(linesOfFilter(filter([]), 1)).toEqual([first]);
 });

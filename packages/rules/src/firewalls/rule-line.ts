@@ -1,3 +1,4 @@
+import { letAllIn } from "./let-in.ts";
 import { noLinkAddresses } from "./link-addresses.ts";
 
 /** A rule as a VM has it, in words that do not depend on how its hypervisor writes them. */
@@ -26,15 +27,20 @@ function oneWay(block: string): string {
 }
 
 /**
- * The rules of a server's filter as its VM is to have them, behind the platform's own: what is about the private side stands for each device there.
+ * The rules of a server's filter as its VM is to have them, among the platform's own: what is about the private side stands
+ * for each device there.
  *
  * @param privateDevices how many there are; the public one comes after them
  */
 export function linesOfFilter(
-  rules: readonly (Omit<VmRule, "device"> & { readonly side: "private" | "public" | null })[],
+  filter: {
+    readonly is_filtered: boolean;
+    readonly rules: readonly (Omit<VmRule, "device"> & { readonly side: "private" | "public" | null })[];
+  },
   privateDevices: number,
 ): string[] {
-  return [noLinkAddresses, ...rules].flatMap(({ side, ...rule }) => {
+  const last = filter.is_filtered ? [] : [letAllIn];
+  return [noLinkAddresses, ...filter.rules, ...last].flatMap(({ side, ...rule }) => {
     const inside = Array.from({ length: privateDevices }, (_, index) => `net${index}`);
     const devices = side === null ? [null] : side === "private" ? inside : [`net${privateDevices}`];
     return devices.map((device) => ruleLine({ ...rule, device }));

@@ -20,7 +20,6 @@ export type WantedVm = {
   readonly mayRun: boolean;
   /** What its firewalls make of it; null when it is on its way to something else, or not known. */
   readonly filter: {
-    readonly isFiltered: boolean;
     readonly rules: number;
     readonly digest: string;
   } | null;
@@ -142,8 +141,7 @@ function compareFilter(
   seen: NonNullable<NonNullable<SeenVm["firewall"]>["filter"]>,
   note: Note,
 ): void {
-  const policyIn = wanted.isFiltered ? "DROP" : "ACCEPT";
-  if (seen.policyIn !== policyIn) note("firewall policy_in", policyIn, seen.policyIn);
+  if (seen.policyIn !== "DROP") note("firewall policy_in", "DROP", seen.policyIn);
   if (seen.policyOut !== "ACCEPT") note("firewall policy_out", "ACCEPT", seen.policyOut);
   if (seen.digest === wanted.digest) return;
   const others = seen.rules === wanted.rules ? ", others" : "";

@@ -30,23 +30,23 @@ export function filterOf(index: IntentIndex, serverId: string): PayloadFilter {
 export type FilterDigest = { readonly rules: number; readonly digest: string };
 
 export function digestOfFilter(filter: PayloadFilter, privateDevices: number): FilterDigest {
-  const lines = linesOfFilter(filter.rules, privateDevices);
+  const lines = linesOfFilter(filter, privateDevices);
   return { rules: lines.length, digest: createHash("sha256").update(lines.join("\n")).digest("hex") };
 }
 
 export const storedDigest = ({ rules, digest }: FilterDigest): string => `${rules} ${digest}`;
 
-/** What the server's VM is to have of rules and to do with what none is about; null when that is not known for now. */
+/** What the server's VM is to have of rules; null when that is not known for now. */
 export function filterToFind(server: {
   readonly filter_wanted: string;
   readonly filter_applied: string;
   readonly filter_digest: string | null;
-}): (FilterDigest & { readonly isFiltered: boolean }) | null {
+}): FilterDigest | null {
   if (server.filter_wanted !== server.filter_applied) return null;
   if (server.filter_applied === noFilter)
-    return { isFiltered: false, ...digestOfFilter({ id: noFilter, is_filtered: false, rules: [] }, 0) };
+    return digestOfFilter({ id: noFilter, is_filtered: false, rules: [] }, 0);
   const [rules, digest] = server.filter_digest?.split(" ") ?? [];
-  return digest === undefined ? null : { isFiltered: true, rules: Number(rules), digest };
+  return digest === undefined ? null : { rules: Number(rules), digest };
 }
 
 /** The filter's id as a server's row has it; of one that an agent said nothing about it is none: it knows no filters. */

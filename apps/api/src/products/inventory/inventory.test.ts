@@ -298,7 +298,7 @@ test("rules that a hand has changed are told until a job has put them right, and
   };
   expect(await fields({})).toEqual([]);
   expect(await fields({ rules: 0, rules_digest: "0".repeat(64) })).toEqual([
-    { field: "firewall rules", wanted: "1 rule", seen: "0 rules" },
+    { field: "firewall rules", wanted: "2 rules", seen: "0 rules" },
   ]);
 
   const rules = [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }] }];

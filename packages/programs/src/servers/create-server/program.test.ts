@@ -82,7 +82,7 @@ describe("ServerCreate", { timeout: 60_000 }, () => {
     expect(await endState(region, vmid)).toMatchObject({
       vm: { pool: "kule-org_99999" },
       firewall: {
-        options: { enable: true, ipfilter: true, macfilter: true, policy_in: "ACCEPT" },
+        options: { enable: true, ipfilter: true, macfilter: true, policy_in: "DROP" },
         ipsets: { "ipfilter-net0": ["10.20.0.5"] },
       },
     });
