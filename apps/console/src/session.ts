@@ -37,6 +37,8 @@ export type BegunFlow = {
   readonly provider: string;
   readonly of: "login" | "link" | "prove";
   readonly returnTo: string;
+  /** The secret of the invitation by which it began. */
+  readonly invitation?: string;
 };
 
 /** Cookies of the console, named and protected as the installation's transport allows. */

@@ -1,7 +1,9 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import type { Answer, ApiCaller } from "@kule/api/testing/api-caller";
+import { answerOf, newSoftPerson, ownAnswer, sharedProvider } from "@kule/api/testing/soft-sign-ins";
 import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
 import { untilReady } from "@kule/testing/child-process";
+import { type OidcTwist, softClient } from "@kule/testing/oidc/soft-provider";
 import pg from "pg";
 import { type CanaryWorld, learnSealingKey, tableSinks } from "./canary-world.ts";
 import { ConsoleVisitor } from "./console-visitor.ts";
@@ -43,7 +45,8 @@ function made(answer: Answer): Answer["body"] {
   return answer.body;
 }
 
-async function people({ api, secrets, region }: CanaryWorld, round: number): Promise<void> {
+async function people(world: CanaryWorld, round: number): Promise<void> {
+  const { api, secrets, region } = world;
   const owner = api.caller(region.organisationToken);
   const email = `ada-${round}@example.org`;
   const { initial_password } = made(await owner.post("/members", { email, name: "Ada", role: "admin" }));
@@ -84,8 +87,37 @@ async function people({ api, secrets, region }: CanaryWorld, round: number): Pro
   made(await nobody.post("/auth/invitation/accept", { secret, name: "Guest", password: chosen }));
   await nobody.post("/auth/invitation/accept", { secret, name: "Guest", password: chosen });
   made(await admin.get("/invitations"));
+  await byProvider(world, admin, round);
   made(await admin.post("/auth/logout"));
   await admin.get("/me");
+}
+
+/** Somebody links an account at a provider and signs in by it, and every answer that does not hold is tried. */
+async function byProvider({ api, secrets }: CanaryWorld, admin: ApiCaller, round: number): Promise<void> {
+  const provider = await sharedProvider();
+  const person = newSoftPerson();
+  const nobody = api.caller(null);
+  const link = await ownAnswer(admin, provider, person, "link");
+  made(await admin.post("/me/identities", link));
+  const flows = [link.flow];
+  for (const twist of [
+    {},
+    { foreignKey: true },
+    { claims: { nonce: "another" } },
+    { query: { code: "made-up" } },
+    { tokenError: { status: 401, error: "invalid_client" } },
+  ] as OidcTwist[]) {
+    const answer = await answerOf(nobody, provider, person, undefined, twist);
+    flows.push(answer.flow);
+    const opened = await nobody.post("/auth/oidc", answer);
+    await nobody.post("/auth/oidc", answer);
+    if (opened.status === 200)
+      secrets.learnToken(`a session's token by a provider (${round})`, opened.body.token);
+  }
+  for (const [index, flow] of flows.entries()) secrets.learn(`flow ${index} (${round})`, flow);
+  // Codes, verifiers and tokens, as the provider saw them; its client's secret is there from the start.
+  const seen = provider.secrets.filter((each) => each.length >= 8 && each !== softClient.secret);
+  for (const [index, value] of seen.entries()) secrets.learn(`secret ${index} of the provider`, value);
 }
 
 /** Secrets where they do not belong: the caller's mistake, but not one to write down. */

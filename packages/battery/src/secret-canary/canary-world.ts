@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { sharedProviderFile } from "@kule/api/testing/soft-sign-ins";
 import { bundleApps } from "@kule/build/bundle-apps";
 import { activePatches } from "@kule/build/source-patch";
 import { findFreePort } from "@kule/postgres/free-port";
 import { startProcess, type TestProcess, untilReady } from "@kule/testing/child-process";
+import { softClient } from "@kule/testing/oidc/soft-provider";
 import { type RegionWorld, startRegionWorld } from "@kule/testing/region-world";
 import { dumpDatabase } from "../secret-search/database-dump.ts";
 import type { Sink } from "../secret-search/secret-search.ts";
@@ -36,7 +38,7 @@ export async function startCanaryWorld(): Promise<CanaryWorld> {
   const [metricsPort, consolePort] = [await findFreePort(), await findFreePort()];
   const loud = { KULE_LOG_LEVEL: "trace", KULE_CANARY_CONTROL: control };
   const region = await startRegionWorld({
-    apiEnv: { ...loud, KULE_API_METRICS_PORT: String(metricsPort) },
+    apiEnv: { ...loud, KULE_API_METRICS_PORT: String(metricsPort), ...(await sharedProviderFile()) },
     leaseSeconds: 5,
   });
   const secrets = new KnownSecrets();
@@ -74,6 +76,7 @@ export async function startCanaryWorld(): Promise<CanaryWorld> {
       ...environs("agent"),
       "the lab's files",
     ]);
+    secrets.learn("the client's secret at the provider", softClient.secret, environs("api", "worker"));
     secrets.learn("the console's key", consoleSecret, environs("console"));
     const databasePassword = new URL(region.database.apiUrl).password;
     secrets.learn("the database's password", databasePassword, environs("api", "worker"));

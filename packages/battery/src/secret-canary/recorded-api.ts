@@ -7,7 +7,8 @@ export type RecordedAnswer = { readonly what: string; readonly status: number; r
 const showing: readonly (readonly [RegExp, string])[] = [
   [/^POST \/api\/v1\/members$/, "initial_password"],
   [/^POST \/api\/v1\/(regions\/[^/]+\/agent-)?tokens(\/[^/]+\/rotate)?$/, "secret"],
-  [/^POST \/api\/v1\/auth\/login$/, "token"],
+  [/^POST \/api\/v1\/auth\/(login|oidc)$/, "token"],
+  [/^POST \/api\/v1\/(auth\/oidc|me\/identities)\/authorization$/, "flow"],
   [/^POST \/api\/v1\/invitations$/, "secret"],
   [/^POST \/api\/v1\/servers$/, "console_password"],
 ];

@@ -19,6 +19,7 @@ export const systemQueries: readonly string[] = [
   "products/identity/audit-store.ts: operators see the whole audit trail",
   "products/identity/invitation-store.ts: an invitation's secret says itself which organisation it is of",
   "products/identity/invitation-store.ts: the clean-up is of no one organisation",
+  "products/identity/login-limit.ts: a person's sessions are of all of their organisations",
   "products/identity/member-store.ts: a login finds the organisations of its user",
   "products/identity/proof.ts: a session is found by its own id",
   "products/identity/prove-identity.ts: a session is found by its own id",

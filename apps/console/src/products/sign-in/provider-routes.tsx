@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
-import { safeReturnPath } from "../../session.ts";
+import { type BegunFlow, safeReturnPath } from "../../session.ts";
 import { endIdentityLink, endIdentityProof } from "../account/identity-routes.tsx";
 import { enter, visitorsClient } from "./enter.ts";
 import { troubleOf } from "./providers.ts";
@@ -27,7 +27,14 @@ export function providerRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServic
     if (begun?.data === undefined) return toSignIn(context, provider, troubleOf(begun));
     const { flow, authorization_url: url, expires_at: expiresAt } = begun.data;
     cookies.clearPending(context);
-    await cookies.writeFlow(context, { flow, expiresAt, provider, of: "login", returnTo });
+    await cookies.writeFlow(context, {
+      flow,
+      expiresAt,
+      provider,
+      of: "login",
+      returnTo,
+      ...(invitation === undefined ? {} : { invitation }),
+    });
     return context.redirect(url, 303);
   });
 
@@ -45,13 +52,28 @@ export function providerRoutes(routes: Hono<ConsoleEnv>, services: ConsoleServic
     // An answer that does not hold may be another one's: what is begun here may still be ended.
     if (opened?.data === undefined) return toSignIn(context, provider, troubleOf(opened));
     cookies.clearFlow(context);
+    const returnTo = await placeAfter(services, context, begun);
     if ("sign_in" in opened.data) {
       const { sign_in: signIn, expires_at: expiresAt, methods } = opened.data;
-      await cookies.writePending(context, { signIn, expiresAt, methods, returnTo: begun.returnTo });
+      await cookies.writePending(context, { signIn, expiresAt, methods, returnTo });
       return context.redirect("/sign-in/second-factor", 303);
     }
-    return enter(services, context, opened.data, safeReturnPath(begun.returnTo));
+    return enter(services, context, opened.data, returnTo);
   });
+}
+
+/** Who had an account before has not joined by the invitation yet: that is asked on its page. */
+async function placeAfter(
+  services: ConsoleServices,
+  context: ConsoleContext,
+  { invitation, returnTo }: BegunFlow,
+): Promise<string> {
+  if (invitation === undefined) return safeReturnPath(returnTo);
+  const offer = await visitorsClient(services, context)
+    .POST("/auth/invitation", { body: { secret: invitation } })
+    .catch(() => null);
+  if (offer?.data === undefined) return safeReturnPath(returnTo);
+  return `/join?${new URLSearchParams({ invitation })}`;
 }
 
 function toSignIn(context: ConsoleContext, provider: string, why: string): Response {
