@@ -1,4 +1,5 @@
 import type { ServerJobKind } from "@kule/contract/schemas";
+import { run as runInLab } from "@kule/lab/api-client";
 import type { StepEvent } from "@kule/programs/program";
 import { describeJob, endViolations } from "./course.ts";
 import type { LocalScene } from "./local-scene.ts";
@@ -102,6 +103,14 @@ async function removeHalfMade(scene: LocalScene, { server }: Subject): Promise<v
     "select vmid from region_vmid where server_id = $1 and state = 'quarantined'",
     [server],
   );
-  const { control } = scene.lab.lab;
-  for (const { vmid } of rows) if (control.vm(vmid) !== undefined) control.deleteVm(vmid);
+  const { lab } = scene.lab;
+  for (const { vmid } of rows) {
+    if (lab.control.vm(vmid) !== undefined) lab.control.deleteVm(vmid);
+    // What a clone that died had made and no VM names yet.
+    for (const volume of lab.control.volumes(vmid)) {
+      const path = `/nodes/pve1/storage/${volume.split(":")[0]}/content/${encodeURIComponent(volume)}`;
+      const ended = await runInLab(lab, `DELETE ${path}`, { as: "operator" });
+      if (ended !== "OK") throw new Error(`${volume} cannot be removed: ${ended}`);
+    }
+  }
 }
