@@ -100,7 +100,9 @@ export type RegionWorld = {
   /** The same for the worker, which is ready at once; or one more beside it. */
   startWorker(env?: Readonly<Record<string, string>>, beside?: boolean): TestProcess;
   /** The panel, before this world's API; its pages open consoles there. */
-  startPanel(): Promise<{ readonly url: string; readonly process: TestProcess }>;
+  startPanel(
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<{ readonly url: string; readonly process: TestProcess }>;
   /** What was really done to the region. */
   effects(): Effects;
   /** The VMs there are, by id, with the server each is marked for. */
@@ -288,7 +290,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
         worker = work(env);
         return worker;
       },
-      async startPanel() {
+      async startPanel(environment = {}) {
         const [main = ""] = (await bundleApps(["apps/console"])).map(inRoot);
         const url = panelUrl;
         const process = run("panel", [main], {
@@ -296,6 +298,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
           KULE_CONSOLE_PORT: new URL(url).port,
           KULE_CONSOLE_SECRET: "a-secret-of-the-tests-which-is-long-enough",
           KULE_CONSOLE_KEY: consoleKey,
+          ...environment,
         });
         await untilReady(process, async () => ((await fetch(`${url}/healthz`)).ok ? true : undefined));
         return { url, process };

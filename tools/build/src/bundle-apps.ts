@@ -54,6 +54,14 @@ async function buildApp(app: string): Promise<string> {
     await bundleApp(app, patches);
     return outfile;
   }
+  if (patches.length > 0) {
+    // Its own way of building knows no patches: all of it as it is, and then what runs once more.
+    await promisify(execFile)(process.execPath, [script, join(root, dirname(outfile))], {
+      cwd: join(root, app),
+    });
+    await bundleApp(app, patches);
+    return outfile;
+  }
   const stamp = join(root, app, "dist/.inputs");
   const inputs = hashBuildInputs(root, app);
   if (existsSync(join(root, outfile)) && (await readFile(stamp, "utf8").catch(() => "")) === inputs)
@@ -86,11 +94,13 @@ const patching = (patches: readonly SourcePatch[]): Plugin => ({
   },
 });
 
+const isThere = (path: string) => existsSync(join(root, path));
+
 async function bundleApp(app: string, patches: readonly SourcePatch[]): Promise<void> {
   const outfile = join(root, outputOf(app, patches));
   const result = await build({
     absWorkingDir: root,
-    entryPoints: [join(app, "src/main.ts")],
+    entryPoints: [["main.ts", "main.tsx"].map((name) => join(app, "src", name)).find(isThere) ?? app],
     outfile,
     bundle: true,
     write: false,
