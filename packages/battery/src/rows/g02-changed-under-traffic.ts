@@ -29,7 +29,7 @@ export const row: Row = {
       patches: [
         {
           file: difference,
-          find: 'return last === undefined ? null : { do: "delete-rule", position: last.position };',
+          find: 'return lowest === undefined ? null : { do: "delete-rule", position: lowest.position };',
           replace: "return null;",
         },
       ],
@@ -59,7 +59,11 @@ export const row: Row = {
       name: "old-rules-from-the-first",
       removes: "that a firewall's old rules go from the last to the first",
       patches: [
-        { file: difference, find: "const last = surplus.at(-1);", replace: "const last = surplus.at(0);" },
+        {
+          file: difference,
+          find: "const lowest = surplus.at(-1);",
+          replace: "const lowest = surplus.at(0);",
+        },
       ],
       expects: /^the firewall from .*: the stranger's .* came \d+ times, although neither state allows it/,
     },
