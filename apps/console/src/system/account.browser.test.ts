@@ -150,6 +150,41 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     await context.close();
   });
 
+  test("a lost second factor is taken away by an operator, and its person is told", async () => {
+    const lost = await addPerson("lost");
+    const { page, context } = await openPage(browser);
+    page.setDefaultTimeout(40_000);
+    await signInAs(page, url, lost.email, lost.password);
+    await page.waitForURL("**/servers");
+    await openAccount(page);
+    await page.click("#two-factor button");
+    const secret = ((await page.textContent("#totp-secret")) ?? "").replaceAll(" ", "");
+    await page.fill("#field-code", new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+    await send(page, "main .form button[type=submit]");
+    await page.waitForSelector("#recovery-codes");
+
+    const operator = await stack.signIn("operator");
+    await operator.open("/members");
+    const row = `tr:has-text("${lost.email}")`;
+    await operator.page.click(`${row} summary:has-text("Reset second factor")`);
+    expect(await accessibilityProblems(operator.page)).toEqual([]);
+    await takeScreenshots(operator.page, "members-reset-second-factor");
+    await operator.page.click(`${row} form[action$="/second-factor"] button[data-kind=danger]`);
+    await operator.page.waitForSelector(".banner >> text=The second factor is gone");
+    expect(await operator.page.locator(`${row} summary:has-text("Reset second factor")`).count()).toBe(0);
+    await operator.context.close();
+
+    await page.goto(`${url}/servers`);
+    await page.waitForURL("**/sign-in**");
+    await signInAs(page, url, lost.email, lost.password);
+    await page.waitForURL("**/servers");
+    await openAccount(page);
+    await page.waitForSelector(".banner >> text=An operator took your second factor away");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "account-second-factor-reset");
+    await context.close();
+  });
+
   test("sessions end from another one, and the password is changed, in Turkish and without a script", async () => {
     const grace = await addPerson("grace");
     const there = await openPage(browser);
