@@ -100,7 +100,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       await english.open("/networks");
       await page.fill("#field-name", "shop");
       await page.fill("#field-cidr", "10.20.0.0/16");
-      await send(page, "main form[action='/networks'] button[type=submit]");
+      await send(page, "main form.form[action='/networks'] button[type=submit]");
       await page.waitForURL(/\/networks\/net_\w+\?notice=created/);
       network = new URL(page.url()).pathname.split("/").at(-1) ?? "";
       for (const [name, tier, cidr] of [
@@ -175,7 +175,7 @@ describe.skipIf(chromium.missing || wires.missing)(
       await english.open("/firewalls");
       await page.fill("#field-name", "store");
       await page.selectOption("#field-start", "web");
-      await send(page, "main form[action='/firewalls'] button[type=submit]");
+      await send(page, "main form.form[action='/firewalls'] button[type=submit]");
       await page.waitForURL(/\/firewalls\/\w+\?notice=created/);
       await page.selectOption("#attach-target", servers.get("back") ?? "");
       await page.click("#attach-form button[type=submit]");

@@ -1,0 +1,210 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { complaintsBeyond, openBrowser, openPage, signInAs, takeScreenshots } from "../testing/browser.ts";
+import {
+  type PanelStack,
+  type Signed,
+  seesStatus,
+  send,
+  serverIdOf,
+  startPanelStack,
+} from "../testing/panel-stack.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+/** The words that a newcomer of each language sees, where the test waits for one. */
+const english = {
+  name: "english",
+  locale: "en-GB",
+  viewport: { width: 1360, height: 900 },
+  running: "running",
+  resized: "Resize a server",
+};
+const turkish = {
+  ...english,
+  name: "turkish",
+  locale: "tr-TR",
+  viewport: { width: 390, height: 844 },
+  running: "çalışıyor",
+  resized: "Sunucuyu yeniden boyutlandırma",
+};
+
+/** All that somebody does on their first day, by forms and buttons alone, at a desk and on a phone. */
+describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeout: 300_000 }, () => {
+  let stack: PanelStack;
+  beforeAll(async () => {
+    stack = await startPanelStack();
+    await giveAddresses();
+  }, 240_000);
+  afterAll(() => stack?.end());
+
+  /** As an operator does it before anybody comes. */
+  async function giveAddresses(): Promise<void> {
+    const { operator, organisation } = stack.world;
+    const { data: own } = await organisation.GET("/organisation", {});
+    const { data: pool } = await operator.POST("/ip-pools", {
+      body: { region: "lab1", name: "public", gateway: "203.0.113.1", prefix_length: 24 },
+    });
+    const params = { path: { ip_pool_id: pool?.id ?? "" } };
+    await operator.POST("/ip-pools/{ip_pool_id}/ranges", { params, body: { cidr: "203.0.113.0/28" } });
+    const { response } = await operator.POST("/ip-pools/{ip_pool_id}/allocations", {
+      params,
+      body: { organisation_id: own?.id ?? "", count: 2 },
+    });
+    expect(response.status).toBeLessThan(300);
+  }
+
+  /** Nothing of a page is wider than the screen it is on. */
+  async function fits(page: Page): Promise<void> {
+    const { width } = page.viewportSize() ?? { width: 0 };
+    expect(await page.evaluate("document.documentElement.scrollWidth"), page.url()).toBeLessThanOrEqual(
+      width,
+    );
+  }
+
+  for (const [index, words] of [english, turkish].entries())
+    describe(words.name, () => {
+      const colleague = { email: `${words.name}@example.org`, password: `a long one in ${words.name}` };
+      let owner: Signed;
+      let page: Page;
+      let id = "";
+      beforeAll(async () => {
+        owner = await stack.signIn("organisation", { locale: words.locale });
+        page = owner.page;
+        await page.setViewportSize(words.viewport);
+      });
+
+      test("invites a colleague, who joins and sees what there is", async () => {
+        await owner.open("/members");
+        expect(await page.getAttribute("html", "lang")).toBe(words.locale.slice(0, 2));
+        await fits(page);
+        await page.fill("#field-email", colleague.email);
+        await page.selectOption("#invite-role", "viewer");
+        await send(page, ".invite-form button[type=submit]");
+        const link = ((await page.textContent("#shown-once")) ?? "").trim();
+
+        const browser = await openBrowser();
+        try {
+          const other = await openPage(browser, { locale: words.locale });
+          other.page.setDefaultTimeout(40_000);
+          await other.page.setViewportSize(words.viewport);
+          await other.page.goto(link);
+          await fits(other.page);
+          await other.page.fill("#field-name", "Grete Hermann");
+          await other.page.fill("#field-password", colleague.password);
+          await other.page.click("button[data-kind=primary]");
+          await other.page.waitForURL("**/join?done");
+          // It opens once.
+          await other.page.goto(link);
+          expect(await other.page.locator("#field-password").count()).toBe(0);
+          await signInAs(other.page, stack.url, colleague.email, colleague.password);
+          await other.page.waitForURL("**/servers");
+          // A viewer is told why there is no server to be made.
+          expect(await other.page.locator("main a[href='/servers/new']").count()).toBe(0);
+          await other.page.goto(`${stack.url}/members`);
+          await other.page.waitForSelector(`main table >> text=${colleague.email}`);
+          expect(await other.page.locator(".invite-form").count()).toBe(0);
+          expect(complaintsBeyond(other, 404, 422)).toEqual([]);
+        } finally {
+          await browser.close();
+        }
+      });
+
+      test("makes a network, a firewall and a server with a public address", async () => {
+        await owner.open("/networks");
+        await page.fill("#field-name", `net-${words.name}`);
+        await page.fill("#field-cidr", `10.${40 + index}.0.0/16`);
+        await send(page, "main form.form[action='/networks'] button[type=submit]");
+        await page.waitForURL(/\/networks\/net_\w+/);
+        const network = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+        await page.click(`details:has(form[action$='/${network}/subnets']) > summary`);
+        await page.fill(`#field-name-${network}`, "app");
+        await page.check("input[name=tier][value=app]");
+        await page.fill(`#field-cidr-${network}`, `10.${40 + index}.1.0/24`);
+        await send(page, `form[action$='/${network}/subnets'] button[type=submit]`);
+        await fits(page);
+
+        await owner.open("/firewalls");
+        await page.fill("#field-name", `wall-${words.name}`);
+        await send(page, "main form.form[action='/firewalls'] button[type=submit]");
+        await page.waitForURL(/\/firewalls\/fw_\w+/);
+        await fits(page);
+
+        await owner.open("/servers/new");
+        await page.check("[id='image-ubuntu-24.04']");
+        await page.check("#package-s");
+        await page.fill("#field-name", `first-${words.name}`);
+        const { data } = await stack.world.organisation.GET("/networks/{network_id}", {
+          params: { path: { network_id: network } },
+        });
+        await page.selectOption("#field-subnet_id", data?.subnets[0]?.id ?? "none");
+        await page.check("#public_ip");
+        await page.waitForSelector(".summary .ready");
+        await fits(page);
+        await send(page, ".summary button[value=create]");
+        await page.waitForURL(/\/servers\/srv_/);
+        id = serverIdOf(page);
+        expect(await page.textContent("#console-password")).toMatch(/^.{12,}$/);
+        await seesStatus(page, words.running);
+        await page.waitForSelector("#public-ips .address-row >> text=203.0.113.");
+        await fits(page);
+
+        await page.selectOption("#attach-firewall", { label: `wall-${words.name}` });
+        await send(page, "form[action$='/attach-firewall'] button");
+        await page.waitForSelector(`#firewalls .status[data-tone=good]`);
+        const { data: server } = await stack.world.organisation.GET("/servers/{server_id}", {
+          params: { path: { server_id: id } },
+        });
+        expect(server).toMatchObject({
+          status: "running",
+          public_ips: [{ address: expect.stringMatching(/^203\.0\.113\./) }],
+          interfaces: [{ private_ip: expect.stringMatching(new RegExp(`^10\\.${40 + index}\\.1\\.`)) }],
+        });
+        await takeScreenshots(page, `newcomer-${words.name}-server`);
+        await page.setViewportSize(words.viewport);
+      });
+
+      test("opens its console, and resizes it", async () => {
+        await owner.open(`/servers/${id}/console`);
+        await page.waitForSelector("#console-state[data-state=open]", { timeout: 60_000 });
+        await fits(page);
+        await owner.open(`/servers/${id}`);
+        await send(page, "a[href$='/resize']");
+        await page.check("#package-m");
+        await page.waitForSelector("#resize-summary button[value=resize]:enabled");
+        await fits(page);
+        await send(page, "#resize-summary button[value=resize]");
+        await seesStatus(page, words.running);
+        const { data } = await stack.world.organisation.GET("/servers/{server_id}", {
+          params: { path: { server_id: id } },
+        });
+        expect(data).toMatchObject({ package: { slug: "m" }, status: "running" });
+      });
+
+      test("deletes it, thinks better of it, and reads what it has cost and who did what", async () => {
+        await owner.open(`/servers/${id}`);
+        await page.fill("#confirm-name", `first-${words.name}`);
+        await send(page, "#delete button[type=submit]");
+        await page.waitForSelector(".pending time");
+        await fits(page);
+        await page.waitForSelector(".pending form[action$='cancel-deletion'] button:enabled");
+        await send(page, ".pending form[action$='cancel-deletion'] button");
+        await seesStatus(page, words.running);
+
+        await owner.open("/usage");
+        await page.waitForSelector(`main table >> text=first-${words.name}`);
+        await fits(page);
+        await owner.open("/audit");
+        await page.waitForSelector(".audit tbody tr");
+        await fits(page);
+        const trail = await stack.world.organisation.GET("/audit", { params: { query: { limit: 100 } } });
+        const actions = new Set(trail.data?.items.map(({ action }) => action));
+        for (const action of ["member.join", "server.create", "server.resize", "server.delete"])
+          expect(actions).toContain(action);
+        await page.waitForSelector(`.audit tbody >> text="${words.resized}"`);
+        expect(complaintsBeyond(owner, 409, 422)).toEqual([]);
+      });
+    });
+});
