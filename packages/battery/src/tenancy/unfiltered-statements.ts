@@ -44,14 +44,14 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "the check at commit looks at the one server whose rows changed",
   "select region_organisation by region, slug": "operators see which organisations see a region",
   "select server by id in a function": "the check at commit looks at the one server whose rows changed",
-  "select member by created_at, expires_at, id, idle_seconds, is_operator, kind, last_used_at, organisation_id, revoked_at, secs, user_id":
+  "select member by created_at, expires_at, id, identity_id, idle_seconds, is_operator, kind, last_used_at, organisation_id, revoked_at, secs, user_id":
     "a person's sessions are of all of their organisations",
-  "select token by created_at, expires_at, id, idle_seconds, is_operator, kind, last_used_at, organisation_id, revoked_at, secs, user_id":
+  "select token by created_at, expires_at, id, identity_id, idle_seconds, is_operator, kind, last_used_at, organisation_id, revoked_at, secs, user_id":
     "a person's sessions are of all of their organisations",
   "select token by created_at, id, kind, region": "agent and operator tokens are of no organisation",
   "select token by id, kind, organisation_id, revoked_at, user_id":
     "a token says itself which organisation it is of",
-  "select token by id, proven_at, secs": "a session is found by its own id",
+  "select token by id, proven_at, revoked_at, secs": "a session is found by its own id",
   "select token by id, kind, region": "agent and operator tokens are of no organisation",
   "select token by kind, region": "agent and operator tokens are of no organisation",
   "select public_ip by pool_id, region, version in a function":
@@ -78,6 +78,9 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "an agent looks at the servers of all organisations in its region",
   "update console_session by replica_id, state, ticket_expires_at": "the clean-up is of no one organisation",
   "update job by id, v_id in a function": "a claim is of a region",
+  "update token by created_at, expires_at, id, identity_id, idle_seconds, kind, last_used_at, revoked_at, secs, user_id":
+    "a person's sessions are of all of their organisations",
+  "update token by identity_id in a function": "a session forgets the account at a provider that is unlinked",
   "update token by id": "a token that was found by its owner is ended by its id",
   "update token by id, last_used_at": "a token's use is noted by its id",
   "update token by id, revoked_at": "a token that was found by its owner is ended by its id",
