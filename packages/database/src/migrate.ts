@@ -28,10 +28,10 @@ import { reservations } from "./migrations/0031-reservations.ts";
 import { sessions } from "./migrations/0032-sessions.ts";
 import { secondFactor } from "./migrations/0033-second-factor.ts";
 import { passkeys } from "./migrations/0034-passkeys.ts";
-import { identities } from "./migrations/0035-identities.ts";
 import { invitations } from "./migrations/0038-invitations.ts";
 import { auditFilters } from "./migrations/0039-audit-filters.ts";
 import { stuckJobs } from "./migrations/0040-stuck-jobs.ts";
+import { identities } from "./migrations/0041-identities.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -60,10 +60,10 @@ const migrations: Record<string, Migration> = {
   "0032-sessions": step(sessions),
   "0033-second-factor": step(secondFactor),
   "0034-passkeys": step(passkeys),
-  "0035-identities": step(identities),
   "0038-invitations": step(invitations),
   "0039-audit-filters": step(auditFilters),
   "0040-stuck-jobs": step(stuckJobs),
+  "0041-identities": step(identities),
 };
 
 export type MigrateOptions = {
