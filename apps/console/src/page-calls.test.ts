@@ -22,6 +22,8 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   // An operator's calls name the organisation in a header.
   "/organisations": null,
   "/switch-organisation": "switchOrganisation",
+  // What it sends a browser alone can make.
+  "/account/passkeys/new": null,
   "/account/password": "changePassword",
   "/account/proof": "proveIdentity",
   "/account/recovery-codes": "replaceRecoveryCodes",
@@ -147,6 +149,7 @@ async function wrongOf(visitor: Visitor, first: string, seen: Set<string>): Prom
   const wrong: string[] = [];
   await crawl(first, async ({ path }) => {
     const answer = await visitor.get(path);
+    expect(answer.status, path).toBeLessThan(400);
     if (answer.headers.get("content-type")?.startsWith("text/html") !== true) return null;
     const page = await answer.text();
     wrong.push(...wrongIn(path, page, seen));

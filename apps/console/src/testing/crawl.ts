@@ -2,7 +2,7 @@
 export type CrawledPage = { readonly path: string; readonly from: string };
 
 /** Of addresses that differ only in what their query says, such as months or filters, so many are looked at. */
-const mostOfAKind = 4;
+const mostOfAKind = 3;
 
 /**
  * Follows every link of every page from a first one on.

@@ -48,6 +48,10 @@ export function registerAccount(operation: Operation, state: FakeState): void {
     status: 200,
     body: { items: [session(true), session(false)], next_cursor: null },
   }));
+  operation("post", "/me/passkey-options", "beginPasskey", () => ({
+    status: 200,
+    body: { ceremony: fakeId("cer"), options: { challenge: "AAAA" } } satisfies Schemas["PasskeyCeremony"],
+  }));
   operation("post", "/me/totp", "beginTotp", () => ({
     status: 200,
     body: { secret: "JBSWY3DPEHPK3PXP", otpauth_uri: "otpauth://totp/Kule:ada?secret=JBSWY3DPEHPK3PXP" },

@@ -1,0 +1,149 @@
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openBrowser, openPage, signIn, signInAsOperator, takeScreenshots } from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { crawl } from "./testing/crawl.ts";
+import { seedEverything } from "./testing/seed-everything.ts";
+
+let browser: Browser;
+let world: ConsoleWorld;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser?.close());
+beforeEach(async () => {
+  world = await startConsoleWorld({ listen: true });
+  seedEverything(world.api.state);
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+/** Pages that must be among those that are found: without them the crawl would be of something smaller. */
+const landmarks = {
+  owner: [
+    "/servers",
+    "/networks",
+    "/gateways",
+    "/firewalls",
+    "/ssh-keys",
+    "/public-ips",
+    "/jobs",
+    "/usage",
+    "/members",
+    "/tokens",
+    "/audit",
+    "/quotas",
+    "/account/security",
+    "/servers/new",
+    "/search",
+  ],
+  operator: [
+    "/operator",
+    "/operator/drift",
+    "/operator/invariants",
+    "/operator/audit",
+    "/operator/import",
+    "/operator/regions/new",
+    "/organisations",
+    "/ip-pools",
+  ],
+};
+
+describe.each([
+  ["owner", "en-GB"],
+  ["owner", "tr-TR"],
+  ["operator", "en-GB"],
+  ["operator", "tr-TR"],
+] as const)("for an %s whose browser speaks %s", (role, locale) => {
+  test("no link of any page is broken, and no page makes a browser complain, without a script", async () => {
+    const { page, context, complaints } = await openPage(browser, { locale, javaScriptEnabled: false });
+    if (role === "owner") await signIn(page, world.url);
+    else await signInAsOperator(page, world.url);
+    const broken: string[] = [];
+    const otherwise: string[] = [];
+    const found = await crawl(role === "owner" ? "/servers" : "/operator", async ({ path, from }) => {
+      const before = complaints.length;
+      // What a browser saves is no page; it is asked for all the same.
+      if (path.startsWith("/usage/export")) {
+        const file = await context.request.get(world.url + path);
+        if (file.status() >= 400) broken.push(`${file.status()} ${path} (on ${from})`);
+        return null;
+      }
+      const answer = await page.goto(world.url + path, { waitUntil: "load" });
+      const status = answer?.status() ?? 0;
+      if (status === 0 || status >= 400) broken.push(`${status} ${path} (on ${from})`);
+      for (const complaint of complaints.slice(before)) broken.push(`${path}: ${complaint}`);
+      const html = await page.content();
+      if (!html.includes(`lang="${locale.slice(0, 2)}"`)) otherwise.push(path);
+      return html;
+    });
+    expect(broken).toEqual([]);
+    expect(otherwise).toEqual([]);
+    const paths = found.map(({ path }) => path);
+    expect(landmarks[role].filter((path) => !paths.includes(path))).toEqual([]);
+    await context.close();
+  }, 240_000);
+});
+
+const white = "rgb(255, 255, 255)";
+
+test("what is printed is the page's content: no rail, no buttons, nothing that pops up", async () => {
+  const { page, context } = await openPage(browser);
+  await signIn(page, world.url);
+  const [server] = world.api.state.servers;
+  const seen = (selector: string) => page.locator(selector).filter({ visible: true }).count();
+  for (const path of ["/servers", `/servers/${server?.id}`, "/usage", `/servers/${server?.id}/audit`]) {
+    await page.goto(world.url + path);
+    expect(await seen(".rail"), path).toBe(1);
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    for (const selector of [
+      ".rail",
+      "button",
+      ".button",
+      "#toasts",
+      "dialog",
+      ".skip-link",
+      ".selection-bar",
+      ".tabs",
+      "search",
+    ])
+      expect(await seen(selector), `${selector} on ${path}`).toBe(0);
+    expect(await seen("h1"), path).toBe(1);
+    // Paper is white, whatever the screen was.
+    expect(await page.evaluate("getComputedStyle(document.body).backgroundColor"), path).toBe(white);
+    expect(await page.evaluate("getComputedStyle(document.querySelector('h1')).color"), path).not.toBe(white);
+    await takeScreenshots(page, `print${path.replaceAll(/\/[a-z]+_[^/]+|\//g, "-")}`);
+    await page.emulateMedia({ media: "print" });
+    await page.emulateMedia({ media: "screen", colorScheme: null });
+  }
+  await context.close();
+});
+
+test("script and style of the first page are within their budget", async () => {
+  const { page, context } = await openPage(browser);
+  const sizes = new Map<string, { readonly wire: number; readonly raw: number }>();
+  const measured: Promise<void>[] = [];
+  page.on("requestfinished", (request) => {
+    if (!["script", "stylesheet"].includes(request.resourceType())) return;
+    measured.push(
+      (async () => {
+        const { responseBodySize: wire } = await request.sizes();
+        const raw = (await (await request.response())?.body())?.length ?? 0;
+        // From the cache, later, it costs nothing.
+        if (!sizes.has(request.url())) sizes.set(request.url(), { wire, raw });
+      })(),
+    );
+  });
+  await signIn(page, world.url);
+  await page.waitForLoadState("networkidle");
+  await Promise.all(measured);
+  const kinds = [...sizes.keys()].map((url) => url.split(".").at(-1)).sort();
+  expect(kinds).toEqual(["css", "js"]);
+  const sum = (of: "wire" | "raw") => [...sizes.values()].reduce((bytes, size) => bytes + size[of], 0);
+  process.stdout.write(`script and style: ${sum("wire")} bytes on the wire, ${sum("raw")} unpacked\n`);
+  expect(sum("wire")).toBeGreaterThan(0);
+  expect(sum("wire")).toBeLessThan(45_000);
+  await context.close();
+});
