@@ -15,6 +15,10 @@ export type SshEdge = {
 const connectMs = 10_000;
 /** OpenSSH's server has ten sessions for a connection (MaxSessions), and refuses the eleventh. */
 const sessionsAtOnce = 8;
+/** It counts one as taken until it has buried its process, which may be after the command has answered. */
+const refusedPauseMs = 50;
+/** RFC 4254, 5.1: connect failed, which OpenSSH says of the eleventh session, and resource shortage. */
+const noRoom = new Set<unknown>([2, 4]);
 
 /** Runs commands on an edge over one SSH connection, which is made anew when it is lost. */
 export class SshRunner implements Runner {
@@ -71,9 +75,11 @@ export class SshRunner implements Runner {
     return new Promise((resolve, reject) => {
       let open: ClientChannel | null = null;
       let isSettled = false;
+      let again: NodeJS.Timeout | undefined;
       const settle = () => {
         isSettled = true;
         clearTimeout(timer);
+        clearTimeout(again);
         signal?.removeEventListener("abort", aborted);
         client.removeListener("close", lost);
       };
@@ -97,6 +103,11 @@ export class SshRunner implements Runner {
       client.once("close", lost);
       const started = (error: Error | undefined, channel: ClientChannel) => {
         if (isSettled) return channel?.close();
+        // Nothing was started, and the connection is as good as before.
+        if (error !== undefined && "reason" in error && noRoom.has(error.reason)) {
+          again = setTimeout(start, refusedPauseMs);
+          return;
+        }
         if (error !== undefined) return give("could not be started", error);
         open = channel;
         const said = { code: null as number | null, stdout: "", stderr: "" };
@@ -118,12 +129,15 @@ export class SshRunner implements Runner {
         });
         channel.end(command.input ?? "");
       };
-      try {
-        client.exec(line, started);
-      } catch (error) {
-        // It was lost and nobody has been told yet.
-        give("could not be started", error);
-      }
+      const start = () => {
+        try {
+          client.exec(line, started);
+        } catch (error) {
+          // It was lost and nobody has been told yet.
+          give("could not be started", error);
+        }
+      };
+      start();
     });
   }
 
