@@ -10,7 +10,7 @@ export class PanelBrowser {
   }
 
   get(path: string): Promise<Response> {
-    return this.#request(path, {});
+    return this.send(path, {});
   }
 
   /** What the form of a page sends, with some of its fields filled in. */
@@ -37,7 +37,7 @@ export class PanelBrowser {
   }
 
   post(action: string, fields: Readonly<Record<string, string>>): Promise<Response> {
-    return this.#request(action, {
+    return this.send(action, {
       method: "POST",
       body: new URLSearchParams(fields).toString(),
       headers: {
@@ -72,7 +72,8 @@ export class PanelBrowser {
     return response.status === 200;
   }
 
-  async #request(path: string, init: RequestInit): Promise<Response> {
+  /** Any request with the browser's cookies; a forged one too. */
+  async send(path: string, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers);
     if (this.cookies.size > 0)
       headers.set("cookie", [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; "));
