@@ -8,6 +8,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { install } from "./installation.ts";
+import { consoleRow } from "./row-console.ts";
 import { createRow } from "./row-create.ts";
 import { endToEndRow } from "./row-end-to-end.ts";
 import { invariantsRow } from "./row-invariants.ts";
@@ -35,6 +36,7 @@ try {
     ["memory under load", () => memoryUnderLoad(installation, seconds)],
     ["reads", () => readRows(installation, seconds)],
     ["lists", () => listRows(installation, values.full ? [100, 10_000, 1_000_000] : [100, 10_000, 100_000])],
+    ["the panel", () => consoleRow(installation, 10_000)],
     ["creates", () => createRow(installation, seconds)],
     ["claims", () => claimRows(installation, values.full ? 5000 : 1500)],
     ["a claim beside a long queue", () => busyNeighbourRow(installation, 100_000)],
