@@ -8,9 +8,8 @@ export function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined && isIP(mapped) === 4) return mapped;
   if (isIP(address) !== 6) return address;
-  const [head = "", tail] = new URL(`http://[${address.replace(/%.*$/, "")}]/`).hostname
-    .slice(1, -1)
-    .split("::");
+  const [withoutZone] = address.split("%");
+  const [head = "", tail] = new URL(`http://[${withoutZone}]/`).hostname.slice(1, -1).split("::");
   const groups = head === "" ? [] : head.split(":");
   const after = tail === undefined || tail === "" ? [] : tail.split(":");
   const zeros = Array.from({ length: 8 - groups.length - after.length }, () => "0");
