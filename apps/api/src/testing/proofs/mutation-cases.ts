@@ -93,6 +93,11 @@ const again: { readonly [id in OperationId]?: Make } = {
     path: { gateway_id: (await tenant.addGateway()).gateway },
     body: touched(count),
   }),
+  // One that serves others already has a job open or not, by chance, and its generations grow by that.
+  attachGatewaySubnet: async ({ tenant }) => {
+    const { gateway, network } = await tenant.addGateway();
+    return { path: { gateway_id: gateway }, body: { subnet_id: await tenant.addSubnet(network) } };
+  },
   updateServer: async (side, _all, count) => ({
     path: { server_id: (await side.tenant.addServer(inSubnet(side))).id },
     body: touched(count),
