@@ -10,11 +10,13 @@ const ruleWords: Readonly<Record<string, RegExp>> = {
   proto: /^(tcp|udp|icmp|icmpv6)$/,
   dport: /^\d{1,5}(:\d{1,5})?(,\d{1,5}(:\d{1,5})?)*$/,
   source: /^(\+kule-[0-9a-f]{16}|[0-9a-f:.]+(\/\d{1,3})?)$/,
-  comment: /^(fwr_[0-9a-z]+|platform_link_addresses)$/,
+  comment: /^(fwr_[0-9a-z]+|platform_(link_addresses|no_firewall))$/,
   pos: /^\d+$/,
   digest: /^[0-9a-f]+$/,
   ipversion: /^[46]$/,
 };
+
+const jobNote = /^kule:job job_[0-9a-z]+( turn=\d+)?$/;
 
 /** The rules of the target's VM are those that were asked for, one each, and the platform's. */
 export async function vmViolations(
@@ -25,7 +27,11 @@ export async function vmViolations(
   const { vmid } = target;
   const machines = await lab.client.call("GET /cluster/resources", { type: "vm" });
   const node = machines.find((each) => Number(each.vmid) === vmid)?.node ?? "";
-  const rules = await lab.client.call("GET /nodes/{node}/qemu/{vmid}/firewall/rules", { node, vmid });
+  const listed = await lab.client.call("GET /nodes/{node}/qemu/{vmid}/firewall/rules", { node, vmid });
+  // The last one says which job was there: it is never on, and nothing that somebody wrote is in it.
+  const last = listed.at(-1);
+  const isNote = Number(last?.enable ?? 0) === 0 && jobNote.test(String(last?.comment ?? "").trimEnd());
+  const rules = isNote ? listed.slice(0, -1) : listed;
   const sets = await lab.client.call("GET /nodes/{node}/qemu/{vmid}/firewall/ipset", { node, vmid });
   const violations = rules.flatMap((rule) =>
     Object.entries(rule)
