@@ -17,7 +17,9 @@ describe("what rests sealed", () => {
     const vault = createVault([fresh]);
     const sealed = vault?.seal("user_totp usr_1", "swordfish") ?? "";
     expect(() => vault?.open("user_totp usr_2", sealed)).toThrow();
-    const flipped = sealed.slice(0, -1) + (sealed.endsWith("A") ? "B" : "A");
+    // Not the last one, of which some bits mean nothing.
+    const middle = sealed.length - 8;
+    const flipped = sealed.slice(0, middle) + (sealed[middle] === "A" ? "B" : "A") + sealed.slice(middle + 1);
     expect(() => vault?.open("user_totp usr_1", flipped)).toThrow();
     expect(vault?.seal("user_totp usr_1", "swordfish")).not.toBe(sealed);
   });
