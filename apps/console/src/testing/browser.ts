@@ -31,6 +31,12 @@ export type WatchedPage = {
   readonly complaints: string[];
 };
 
+/** Who goes on before a page has turned in skips the turning, which browsers report as if it were a defect. */
+const skippedTurns = new Set([
+  "AbortError: Transition was skipped",
+  "InvalidStateError: Transition was aborted because of invalid state",
+]);
+
 export async function openPage(
   browser: Browser,
   options: {
@@ -47,8 +53,7 @@ export async function openPage(
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
   page.on("pageerror", (error) => {
-    // Who goes on before a page has turned in skips the turning, which browsers report as if it were a defect.
-    if (String(error) !== "AbortError: Transition was skipped") complaints.push(String(error));
+    if (!skippedTurns.has(String(error))) complaints.push(String(error));
   });
   return { page, context, complaints };
 }
