@@ -1,9 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCalls } from "../../layout/api-call-part.tsx";
-import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { EmptyState, FormSeal, PageHead, Pages, Status, type Tone, When } from "../../layout/parts.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { WatchedList } from "./watched-list.tsx";
 
 export type DriftPageProps = {
   readonly view: View;
@@ -29,86 +27,40 @@ const tones = {
 } as const satisfies Record<Schemas["DriftKind"], Tone>;
 
 export function DriftPage(props: DriftPageProps) {
-  const { view, drift, filter, cursor } = props;
+  const { view, drift, regions, filter, cursor } = props;
   const { operator } = view.messages;
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter)) if (value !== "") query.set(name, value);
   return (
-    <Shell view={view} title={operator.drift} section="operator">
-      <OperatorTabs view={view} current="drift" />
-      <PageHead title={operator.drift} lead={operator.driftLead} />
-      <Filters {...props} />
-      <div
-        id="drift-live"
-        class="stack"
-        data-poll=""
-        hx-get={view.path}
-        hx-trigger="every 10s, refresh"
-        hx-select="#drift-live"
-        hx-swap="outerMorph"
-      >
-        {drift.items.length > 0 ? (
-          <DriftTable {...props} />
-        ) : query.size === 0 ? (
-          <EmptyState title={operator.noDrift} hint={operator.noDriftHint} />
-        ) : (
-          <EmptyState title={operator.noDriftMatch} hint={operator.noDriftMatchHint}>
-            <a class="button" href="/operator/drift">
-              {operator.clear}
-            </a>
-          </EmptyState>
-        )}
-        <Pages view={view} base="/operator/drift" query={query} cursor={cursor} next={drift.next_cursor} />
-      </div>
-      <details class="add-inline">
-        <summary>{operator.more}</summary>
-        <dl class="kinds">
-          {driftKinds.map((kind) => (
-            <div>
-              <dt>
-                <Status tone={tones[kind]}>{operator.kinds[kind]}</Status>
-              </dt>
-              <dd>{operator.kindHints[kind]}</dd>
-            </div>
-          ))}
-        </dl>
-      </details>
-      <ApiCalls view={view} calls={[{ operation: "listDrift", query }]} />
-    </Shell>
-  );
-}
-
-function Filters({ view, regions, filter }: DriftPageProps) {
-  const { messages } = view;
-  const { operator } = messages;
-  return (
-    <form class="filters" method="get" action="/operator/drift">
-      <label>
-        <span class="visually-hidden">{messages.common.region}</span>
-        <select name="region">
-          <option value="">{operator.allRegions}</option>
-          {regions.map(({ slug, name }) => (
-            <option value={slug} selected={filter.region === slug}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span class="visually-hidden">{operator.kind}</span>
-        <select name="kind">
-          <option value="">{operator.allKinds}</option>
-          {driftKinds.map((kind) => (
-            <option value={kind} selected={filter.kind === kind}>
-              {operator.kinds[kind]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button type="submit" class="button">
-        {messages.common.apply}
-      </button>
-    </form>
+    <WatchedList
+      view={view}
+      tab="drift"
+      path="/operator/drift"
+      operation="listDrift"
+      text={{
+        title: operator.drift,
+        lead: operator.driftLead,
+        none: operator.noDrift,
+        noneHint: operator.noDriftHint,
+        noMatch: operator.noDriftMatch,
+        noMatchHint: operator.noDriftMatchHint,
+      }}
+      regions={regions}
+      region={filter.region}
+      sorting={{
+        name: "kind",
+        label: operator.kind,
+        any: operator.allKinds,
+        sorts: driftKinds,
+        chosen: filter.kind,
+        names: operator.kinds,
+        hints: operator.kindHints,
+        tones,
+        meanings: operator.more,
+      }}
+      cursor={cursor}
+      next={drift.next_cursor}
+    >
+      {drift.items.length === 0 ? null : <DriftTable {...props} />}
+    </WatchedList>
   );
 }
 

@@ -1,9 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ApiCall } from "../../layout/api-call-part.tsx";
-import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { EmptyState, FormSeal, PageHead, Pages, Status, type Tone, When } from "../../layout/parts.tsx";
-import { Shell } from "../../layout/shell.tsx";
+import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { WatchedList } from "./watched-list.tsx";
 
 export type StuckJobsPageProps = {
   readonly view: View;
@@ -31,92 +29,33 @@ const tones = {
 
 /** Jobs of all organisations that do not go on by themselves. */
 export function StuckJobsPage(props: StuckJobsPageProps) {
-  const { view, jobs, filter, cursor } = props;
-  const { operator, stuckJobs: text } = view.messages;
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter)) if (value !== "") query.set(name, value);
+  const { view, jobs, regions, filter, cursor } = props;
+  const text = view.messages.stuckJobs;
   return (
-    <Shell view={view} title={text.title} section="operator">
-      <OperatorTabs view={view} current="stuckJobs" />
-      <PageHead title={text.title} lead={text.lead} />
-      <Filters {...props} />
-      <div
-        id="stuck-live"
-        class="stack"
-        data-poll=""
-        hx-get={view.path}
-        hx-trigger="every 10s, refresh"
-        hx-select="#stuck-live"
-        hx-swap="outerMorph"
-      >
-        {jobs.items.length > 0 ? (
-          <StuckTable {...props} />
-        ) : query.size === 0 ? (
-          <EmptyState title={text.none} hint={text.noneHint} />
-        ) : (
-          <EmptyState title={text.noMatch} hint={text.noMatchHint}>
-            <a class="button" href="/operator/stuck-jobs">
-              {operator.clear}
-            </a>
-          </EmptyState>
-        )}
-        <Pages
-          view={view}
-          base="/operator/stuck-jobs"
-          query={query}
-          cursor={cursor}
-          next={jobs.next_cursor}
-        />
-      </div>
-      <details class="add-inline">
-        <summary>{text.more}</summary>
-        <dl class="kinds">
-          {stuckReasons.map((reason) => (
-            <div>
-              <dt>
-                <Status tone={tones[reason]}>{text.reasons[reason]}</Status>
-              </dt>
-              <dd>{text.reasonHints[reason]}</dd>
-            </div>
-          ))}
-        </dl>
-      </details>
-      <ApiCall view={view} id="stuck-call" operation="listStuckJobs" query={Object.fromEntries(query)} />
-    </Shell>
-  );
-}
-
-function Filters({ view, regions, filter }: StuckJobsPageProps) {
-  const { messages } = view;
-  const { operator, stuckJobs: text } = messages;
-  return (
-    <form class="filters" method="get" action="/operator/stuck-jobs">
-      <label>
-        <span class="visually-hidden">{messages.common.region}</span>
-        <select name="region">
-          <option value="">{operator.allRegions}</option>
-          {regions.map(({ slug, name }) => (
-            <option value={slug} selected={filter.region === slug}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span class="visually-hidden">{text.reason}</span>
-        <select name="reason">
-          <option value="">{text.allReasons}</option>
-          {stuckReasons.map((reason) => (
-            <option value={reason} selected={filter.reason === reason}>
-              {text.reasons[reason]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button type="submit" class="button">
-        {messages.common.apply}
-      </button>
-    </form>
+    <WatchedList
+      view={view}
+      tab="stuckJobs"
+      path="/operator/stuck-jobs"
+      operation="listStuckJobs"
+      text={text}
+      regions={regions}
+      region={filter.region}
+      sorting={{
+        name: "reason",
+        label: text.reason,
+        any: text.allReasons,
+        sorts: stuckReasons,
+        chosen: filter.reason,
+        names: text.reasons,
+        hints: text.reasonHints,
+        tones,
+        meanings: text.more,
+      }}
+      cursor={cursor}
+      next={jobs.next_cursor}
+    >
+      {jobs.items.length === 0 ? null : <StuckTable {...props} />}
+    </WatchedList>
   );
 }
 
