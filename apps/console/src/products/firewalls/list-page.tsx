@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
-import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
-import { Banner, EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
+import type { ListQuery } from "../../layout/list-query.ts";
+import { NarrowedList } from "../../layout/narrowed-list.tsx";
+import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -31,44 +31,24 @@ export function FirewallsPage(props: FirewallsPageProps) {
   const { messages, session } = view;
   const text = messages.firewalls;
   const mayCreate = session === null || may(session, "firewall:create");
-  const parameters = listParameters(query);
   return (
     <Shell view={view} title={text.title} section="firewalls">
       <PageHead title={text.title} lead={text.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      <ListFilters
+      <NarrowedList
         view={view}
         page="/firewalls"
         list="firewall-list"
         filters={firewallFilters}
         query={query}
         regions={props.regions}
-      />
-      <div
-        id="firewall-list"
-        class="stack"
-        data-poll=""
-        hx-get={parameters.size === 0 ? "/firewalls" : `/firewalls?${parameters}`}
-        hx-trigger="every 8s, refresh"
-        hx-select="#firewall-list"
-        hx-swap="outerMorph"
+        selectorProblem={props.selectorProblem}
+        empty={{ title: text.empty, hint: text.emptyHint }}
+        found={firewalls}
+        isLive
       >
-        <SelectorProblem text={props.selectorProblem} />
-        {firewalls.items.length > 0 ? (
-          <FirewallTable {...props} />
-        ) : isNarrowed(query) ? (
-          <NothingMatches view={view} page="/firewalls" />
-        ) : (
-          <EmptyState title={text.empty} hint={text.emptyHint} />
-        )}
-        <Pages
-          view={view}
-          base="/firewalls"
-          query={parameters}
-          cursor={query.cursor}
-          next={firewalls.next_cursor}
-        />
-      </div>
+        <FirewallTable {...props} />
+      </NarrowedList>
       {mayCreate ? (
         <CreateFirewall {...props} />
       ) : (

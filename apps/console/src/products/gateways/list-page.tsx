@@ -1,8 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
-import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
-import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
-import { Banner, EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
+import type { ListQuery } from "../../layout/list-query.ts";
+import { NarrowedList } from "../../layout/narrowed-list.tsx";
+import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -28,7 +28,6 @@ export function GatewaysPage(props: GatewaysPageProps) {
   const { view, gateways, without, query, banner } = props;
   const { messages, session } = view;
   const text = messages.gateways;
-  const parameters = listParameters(query);
   return (
     <Shell view={view} title={text.title} section="networks">
       <p class="crumbs">
@@ -36,39 +35,20 @@ export function GatewaysPage(props: GatewaysPageProps) {
       </p>
       <PageHead title={text.title} lead={text.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      <ListFilters
+      <NarrowedList
         view={view}
         page="/gateways"
         list="gateway-list"
         filters={gatewayFilters}
         query={query}
         regions={props.regions}
-      />
-      <div
-        id="gateway-list"
-        class="stack"
-        data-poll=""
-        hx-get={parameters.size === 0 ? "/gateways" : `/gateways?${parameters}`}
-        hx-trigger="every 8s, refresh"
-        hx-select="#gateway-list"
-        hx-swap="outerMorph"
+        selectorProblem={props.selectorProblem}
+        empty={{ title: text.empty, hint: text.emptyHint }}
+        found={gateways}
+        isLive
       >
-        <SelectorProblem text={props.selectorProblem} />
-        {gateways.items.length > 0 ? (
-          <GatewayTable {...props} />
-        ) : isNarrowed(query) ? (
-          <NothingMatches view={view} page="/gateways" />
-        ) : (
-          <EmptyState title={text.empty} hint={text.emptyHint} />
-        )}
-        <Pages
-          view={view}
-          base="/gateways"
-          query={parameters}
-          cursor={query.cursor}
-          next={gateways.next_cursor}
-        />
-      </div>
+        <GatewayTable {...props} />
+      </NarrowedList>
       <section class="panel" aria-labelledby="give-title">
         <div class="panel-head">
           <h2 id="give-title">{text.give}</h2>

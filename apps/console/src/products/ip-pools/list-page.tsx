@@ -1,10 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
-import { ListFilters, NothingMatches } from "../../layout/list-filters.tsx";
-import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
+import type { ListQuery } from "../../layout/list-query.ts";
+import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
+import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -31,30 +31,18 @@ export function IpPoolsPage(props: IpPoolsPageProps) {
       <OperatorTabs view={view} current="ipPools" />
       <PageHead title={ipPools.title} lead={ipPools.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      <ListFilters
+      <NarrowedList
         view={view}
         page="/ip-pools"
         list="pool-list"
         filters={poolFilters}
         query={query}
         regions={props.regions}
-      />
-      <div id="pool-list" class="stack">
-        {pools.items.length > 0 ? (
-          <PoolTable {...props} />
-        ) : isNarrowed(query) ? (
-          <NothingMatches view={view} page="/ip-pools" />
-        ) : (
-          <EmptyState title={ipPools.empty} hint={ipPools.emptyHint} />
-        )}
-        <Pages
-          view={view}
-          base="/ip-pools"
-          query={listParameters(query)}
-          cursor={query.cursor}
-          next={pools.next_cursor}
-        />
-      </div>
+        empty={{ title: ipPools.empty, hint: ipPools.emptyHint }}
+        found={pools}
+      >
+        <PoolTable {...props} />
+      </NarrowedList>
       <CreatePool {...props} />
       <ApiCalls
         view={view}

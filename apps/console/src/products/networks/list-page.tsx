@@ -1,7 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
-import { isNarrowed, listParameters } from "../../layout/list-query.ts";
-import { Banner, EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
+import { NarrowedList } from "../../layout/narrowed-list.tsx";
+import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { may } from "../../session.ts";
 import { CreateNetwork, CreateSubnet, type NetworksPageProps as Props } from "./create-forms.tsx";
@@ -21,31 +20,21 @@ export function NetworksPage(props: Props) {
         </a>
       </PageHead>
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      <ListFilters
+      <NarrowedList
         view={view}
         page="/networks"
         list="network-list"
         filters={networkFilters}
         query={query}
         regions={props.regions}
-      />
-      <div id="network-list" class="stack">
-        <SelectorProblem text={props.selectorProblem} />
-        {networks.items.length > 0 ? (
-          networks.items.map((network) => <NetworkPanel {...props} network={network} mayCreate={mayCreate} />)
-        ) : isNarrowed(query) ? (
-          <NothingMatches view={view} page="/networks" />
-        ) : (
-          <EmptyState title={messages.networks.empty} hint={messages.networks.emptyHint} />
-        )}
-        <Pages
-          view={view}
-          base="/networks"
-          query={listParameters(query)}
-          cursor={query.cursor}
-          next={networks.next_cursor}
-        />
-      </div>
+        selectorProblem={props.selectorProblem}
+        empty={{ title: messages.networks.empty, hint: messages.networks.emptyHint }}
+        found={networks}
+      >
+        {networks.items.map((network) => (
+          <NetworkPanel {...props} network={network} mayCreate={mayCreate} />
+        ))}
+      </NarrowedList>
       {mayCreate ? (
         <CreateNetwork {...props} />
       ) : (

@@ -1,9 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
-import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
-import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
-import { Banner, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
+import type { ListQuery } from "../../layout/list-query.ts";
+import { NarrowedList } from "../../layout/narrowed-list.tsx";
+import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -31,46 +31,28 @@ export const publicIpFilters = ["region", "labels"] as const;
 
 export function PublicIpsPage(props: PublicIpsPageProps) {
   const { view, ips, banner, query } = props;
-  const parameters = listParameters(query);
   const { messages, session } = view;
   const mayTake = session === null || may(session, "public_ip:create");
   return (
     <Shell view={view} title={messages.publicIps.title} section="publicIps">
       <PageHead title={messages.publicIps.title} lead={messages.publicIps.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      <ListFilters
+      <NarrowedList
         view={view}
         page="/public-ips"
         list="public-ip-list"
         filters={publicIpFilters}
         query={query}
         regions={props.regions}
-      />
-      <div
-        id="public-ip-list"
-        class="stack"
-        data-poll=""
-        hx-get={parameters.size === 0 ? "/public-ips" : `/public-ips?${parameters}`}
-        hx-trigger="every 8s, refresh"
-        hx-select="#public-ip-list"
-        hx-swap="outerMorph"
+        selectorProblem={props.selectorProblem}
+        empty={{ title: messages.publicIps.empty, hint: messages.publicIps.emptyHint }}
+        found={ips}
+        isLive
       >
-        <SelectorProblem text={props.selectorProblem} />
-        {ips.items.length > 0 ? (
-          ips.items.map((ip) => <PublicIpPanel {...props} ip={ip} />)
-        ) : isNarrowed(query) ? (
-          <NothingMatches view={view} page="/public-ips" />
-        ) : (
-          <EmptyState title={messages.publicIps.empty} hint={messages.publicIps.emptyHint} />
-        )}
-        <Pages
-          view={view}
-          base="/public-ips"
-          query={parameters}
-          cursor={query.cursor}
-          next={ips.next_cursor}
-        />
-      </div>
+        {ips.items.map((ip) => (
+          <PublicIpPanel {...props} ip={ip} />
+        ))}
+      </NarrowedList>
       {mayTake ? (
         <TakePublicIp {...props} />
       ) : (

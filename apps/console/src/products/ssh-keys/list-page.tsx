@@ -3,9 +3,9 @@ import type { CalledOperation } from "../../api-operation.ts";
 import { ApiCall, ApiCalls } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { ListFilters, NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
-import { isNarrowed, type ListQuery, listParameters } from "../../layout/list-query.ts";
-import { Banner, CopyButton, EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
+import type { ListQuery } from "../../layout/list-query.ts";
+import { NarrowedList } from "../../layout/narrowed-list.tsx";
+import { Banner, CopyButton, FormSeal, PageHead, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -34,31 +34,19 @@ export function SshKeysPage(props: Props) {
     <Shell view={view} title={messages.sshKeys.title} section="sshKeys">
       <PageHead title={messages.sshKeys.title} lead={messages.sshKeys.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-      <ListFilters
+      <NarrowedList
         view={view}
         page="/ssh-keys"
         list="key-list"
         filters={keyFilters}
         query={query}
         regions={[]}
-      />
-      <div id="key-list" class="stack">
-        <SelectorProblem text={props.selectorProblem} />
-        {keys.items.length > 0 ? (
-          <KeyTable {...props} />
-        ) : isNarrowed(query) ? (
-          <NothingMatches view={view} page="/ssh-keys" />
-        ) : (
-          <EmptyState title={messages.sshKeys.empty} hint={messages.sshKeys.emptyHint} />
-        )}
-        <Pages
-          view={view}
-          base="/ssh-keys"
-          query={listParameters(query)}
-          cursor={query.cursor}
-          next={keys.next_cursor}
-        />
-      </div>
+        selectorProblem={props.selectorProblem}
+        empty={{ title: messages.sshKeys.empty, hint: messages.sshKeys.emptyHint }}
+        found={keys}
+      >
+        <KeyTable {...props} />
+      </NarrowedList>
       {session !== null && !may(session, "ssh_key:create") ? (
         <p class="hint">{messages.common.notAllowed("ssh_key:create")}</p>
       ) : (

@@ -1,0 +1,57 @@
+import type { Child } from "hono/jsx";
+import { ListFilters, NothingMatches, SelectorProblem } from "./list-filters.tsx";
+import { isNarrowed, type ListFilter, type ListQuery, listParameters } from "./list-query.ts";
+import { EmptyState, Pages } from "./parts.tsx";
+import type { View } from "./view.ts";
+
+/** A product's list: the ways to narrow it, what is found or why nothing is, and the way to the next page. */
+export function NarrowedList(props: {
+  readonly view: View;
+  /** The list's address, and its id in the page. */
+  readonly page: string;
+  readonly list: string;
+  readonly filters: readonly ListFilter[];
+  readonly query: ListQuery;
+  readonly regions: readonly { readonly slug: string; readonly name: string }[];
+  /** What is wrong with the label selector. */
+  readonly selectorProblem?: string | null;
+  /** For somebody who has none yet. */
+  readonly empty: { readonly title: string; readonly hint: string };
+  readonly found: { readonly items: readonly unknown[]; readonly next_cursor: string | null };
+  /** Whether its entries change by themselves, so that it asks again. */
+  readonly isLive?: boolean;
+  readonly children: Child;
+}) {
+  const { view, page, list, query, found, empty } = props;
+  const parameters = listParameters(query);
+  const live = {
+    "data-poll": "",
+    "hx-get": parameters.size === 0 ? page : `${page}?${parameters}`,
+    "hx-trigger": "every 8s, refresh",
+    "hx-select": `#${list}`,
+    "hx-swap": "outerMorph",
+  };
+  return (
+    <>
+      <ListFilters
+        view={view}
+        page={page}
+        list={list}
+        filters={props.filters}
+        query={query}
+        regions={props.regions}
+      />
+      <div id={list} class="stack" {...(props.isLive === true ? live : {})}>
+        <SelectorProblem text={props.selectorProblem ?? null} />
+        {found.items.length > 0 ? (
+          props.children
+        ) : isNarrowed(query) ? (
+          <NothingMatches view={view} page={page} />
+        ) : (
+          <EmptyState title={empty.title} hint={empty.hint} />
+        )}
+        <Pages view={view} base={page} query={parameters} cursor={query.cursor} next={found.next_cursor} />
+      </div>
+    </>
+  );
+}
