@@ -1,22 +1,11 @@
 import { ConsoleWorld } from "@kule/api/testing/console-world";
 import { consoleCases } from "../consoles/ticket-cases.ts";
-import type { Mutant, Row } from "../row.ts";
+import { mutantsIn } from "../mutants-in.ts";
+import type { Row } from "../row.ts";
 
 const rounds = { sample: 1, full: 3 } as const;
 
-const without = (
-  name: string,
-  removes: string,
-  file: string,
-  find: string,
-  replace: string,
-  expects: RegExp,
-): Mutant => ({
-  name,
-  removes,
-  patches: [{ file: `apps/api/src/products/consoles/${file}`, find, replace }],
-  expects,
-});
+const without = mutantsIn("apps/api/src/products/consoles");
 
 export const row: Row = {
   id: "D8",

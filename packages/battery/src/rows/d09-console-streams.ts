@@ -8,7 +8,8 @@ import {
   type StreamCase,
   type StreamFigures,
 } from "../console-streams/streams.ts";
-import type { Mutant, Row } from "../row.ts";
+import { mutantsIn } from "../mutants-in.ts";
+import type { Row } from "../row.ts";
 
 const rounds = { sample: 1, full: 5 } as const;
 
@@ -21,19 +22,7 @@ const cases: readonly StreamCase[] = [
   ...makesWritersWait,
 ];
 
-const without = (
-  name: string,
-  removes: string,
-  file: string,
-  find: string,
-  replace: string,
-  expects: RegExp,
-): Mutant => ({
-  name,
-  removes,
-  patches: [{ file: `apps/api/src/products/consoles/${file}`, find, replace }],
-  expects,
-});
+const without = mutantsIn("apps/api/src/products/consoles");
 
 export const row: Row = {
   id: "D9",

@@ -1,20 +1,9 @@
-import type { Mutant, Row } from "../row.ts";
+import { mutantsIn } from "../mutants-in.ts";
+import type { Row } from "../row.ts";
 import { runSignInCases } from "../sign-in/run-cases.ts";
 import { sessionCases } from "../sign-in/session-cases.ts";
 
-const without = (
-  name: string,
-  removes: string,
-  file: string,
-  find: string,
-  replace: string,
-  expects: RegExp,
-): Mutant => ({
-  name,
-  removes,
-  patches: [{ file: `apps/api/src/products/identity/${file}`, find, replace }],
-  expects,
-});
+const without = mutantsIn("apps/api/src/products/identity");
 
 export const row: Row = {
   id: "D15",
