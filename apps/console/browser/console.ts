@@ -8,7 +8,6 @@ import "./forms.ts";
 import "./menus.ts";
 import "./name-rule.ts";
 import "./palette.ts";
-import "./passkeys.ts";
 import "./polling.ts";
 import "./shortcuts.ts";
 import "./theme.ts";

@@ -17,8 +17,8 @@ const punctuation = "ıŒœ–—‘’“”„•…€™←↑→↓−≥�
 const latinExtended = "ĞğİŞşŠšŽžĀāĒēĪīŌōŪū₺";
 
 /**
- * Builds what browsers load into `directory`: one script for all pages and one for consoles, one stylesheet and two font files, with the hash of their
- * content in their names.
+ * Builds what browsers load into `directory`: a script, a stylesheet and two font files for all pages, and the parts
+ * that only some load (`PagePart` in `src/assets.ts`), with the hash of their content in their names.
  */
 export async function buildAssets(directory: string): Promise<void> {
   const fonts = await mkdtemp(join(tmpdir(), "kule-console-fonts-"));
@@ -27,7 +27,14 @@ export async function buildAssets(directory: string): Promise<void> {
     await mkdir(directory, { recursive: true });
     await build({
       absWorkingDir: root,
-      entryPoints: { console: "browser/console.ts", style: "src/design/console.css" },
+      entryPoints: {
+        console: "browser/console.ts",
+        style: "src/design/console.css",
+        networks: "src/design/part-networks.css",
+        operator: "src/design/part-operator.css",
+        screen: "src/design/part-screen.css",
+        usage: "src/design/part-usage.css",
+      },
       entryNames: "[name]-[hash]",
       assetNames: "[name]-[hash]",
       outdir: directory,
@@ -40,10 +47,10 @@ export async function buildAssets(directory: string): Promise<void> {
       legalComments: "none",
       logLevel: "warning",
     });
-    // Of its own, since most pages have no terminal. A module: noVNC finds out by an await what the browser can decode.
+    // Modules: noVNC finds out by an await what the browser can decode.
     await build({
       absWorkingDir: root,
-      entryPoints: { screen: "browser/console-screen.ts" },
+      entryPoints: { screen: "browser/console-screen.ts", passkeys: "browser/passkeys.ts" },
       entryNames: "[name]-[hash]",
       outdir: directory,
       bundle: true,

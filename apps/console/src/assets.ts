@@ -3,12 +3,18 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Handler } from "hono";
 
+/** What only some pages load beside the script and the stylesheet of all: so that the first page is light. */
+export const pageParts = ["networks", "operator", "passkeys", "screen", "usage"] as const;
+export type PagePart = (typeof pageParts)[number];
+
 /** The script, stylesheet and fonts that browsers load, held in memory. */
 export type Assets = {
   readonly scriptPath: string;
-  /** A module, on the pages of consoles alone: terminal and screen. */
-  readonly screenPath: string;
   readonly stylePath: string;
+  /** A module, a stylesheet, or both. */
+  readonly parts: {
+    readonly [part in PagePart]: { readonly scriptPath: string | null; readonly stylePath: string | null };
+  };
   /** Fetched early so that text does not change its look after it was painted. */
   readonly fontPath: string;
   readonly handler: Handler;
@@ -25,7 +31,7 @@ const types: { readonly [extension: string]: string | undefined } = {
 /**
  * Loads what `scripts/build-assets.ts` made.
  *
- * @throws Error when the directory does not hold a script and a stylesheet
+ * @throws Error when the directory does not hold a script, a stylesheet and all parts
  */
 export function loadAssets(directory: string): Assets {
   const assets = new Map<string, Asset>();
@@ -35,16 +41,32 @@ export function loadAssets(directory: string): Assets {
     const body = readFileSync(join(directory, name));
     assets.set(name, { type, body, gzipped: type.startsWith("text/") ? gzipSync(body) : null });
   }
-  const path = (pattern: RegExp) => {
+  const find = (pattern: RegExp) => {
     const name = [...assets.keys()].find((candidate) => pattern.test(candidate));
-    if (name === undefined) throw new Error(`${directory} holds no file like ${pattern}`);
-    return `/assets/${name}`;
+    return name === undefined ? null : `/assets/${name}`;
+  };
+  const path = (pattern: RegExp) => {
+    const found = find(pattern);
+    if (found === null) throw new Error(`${directory} holds no file like ${pattern}`);
+    return found;
+  };
+  const part = (name: PagePart) => {
+    const scriptPath = find(new RegExp(`^${name}-.+\\.js$`));
+    const stylePath = find(new RegExp(`^${name}-.+\\.css$`));
+    if (scriptPath === null && stylePath === null) throw new Error(`${directory} holds nothing of ${name}`);
+    return { scriptPath, stylePath };
   };
 
   return {
     scriptPath: path(/^console-.+\.js$/),
-    screenPath: path(/^screen-.+\.js$/),
     stylePath: path(/^style-.+\.css$/),
+    parts: {
+      networks: part("networks"),
+      operator: part("operator"),
+      passkeys: part("passkeys"),
+      screen: part("screen"),
+      usage: part("usage"),
+    },
     fontPath: path(/^inter-latin-(?!ext).+\.woff2$/),
     handler: (context) => {
       const asset = assets.get(context.req.param("name") ?? "");

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { openBrowser, openPage, signIn, signInAsOperator, takeScreenshots } from "./testing/browser.ts";
 import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
 import { crawl } from "./testing/crawl.ts";
+import { missedStyles, stylesOfParts } from "./testing/missed-styles.ts";
 import { seedEverything } from "./testing/seed-everything.ts";
 
 let browser: Browser;
@@ -63,6 +64,7 @@ describe.each([
     else await signInAsOperator(page, world.url);
     const broken: string[] = [];
     const otherwise: string[] = [];
+    const parts = await stylesOfParts(browser, world);
     const found = await crawl(role === "owner" ? "/servers" : "/operator", async ({ path, from }) => {
       const before = complaints.length;
       // What a browser saves is no page; it is asked for all the same.
@@ -76,6 +78,7 @@ describe.each([
       if (status === 0 || status >= 400) broken.push(`${status} ${path} (on ${from})`);
       for (const complaint of complaints.slice(before)) broken.push(`${path}: ${complaint}`);
       const html = await page.content();
+      for (const missed of await missedStyles(page, parts)) broken.push(`${path}: does not load ${missed}`);
       if (!html.includes(`lang="${locale.slice(0, 2)}"`)) otherwise.push(path);
       return html;
     });
@@ -145,5 +148,6 @@ test("script and style of the first page are within their budget", async () => {
   process.stdout.write(`script and style: ${sum("wire")} bytes on the wire, ${sum("raw")} unpacked\n`);
   expect(sum("wire")).toBeGreaterThan(0);
   expect(sum("wire")).toBeLessThan(45_000);
+  expect(sum("raw")).toBeLessThan(100_000);
   await context.close();
 });

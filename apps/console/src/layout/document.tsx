@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import type { PagePart } from "../assets.ts";
 import type { View } from "./view.ts";
 
 /** The whole page as text. */
@@ -24,16 +25,17 @@ type Props = {
   readonly view: View;
   readonly title: string;
   readonly class?: string;
-  /** A script that only this page needs, as a module. */
-  readonly module?: string;
+  /** What this page loads beside the script and the stylesheet of all pages. */
+  readonly needs?: readonly PagePart[] | undefined;
   /** Another house's address that the browser goes on to by itself. */
   readonly goOnTo?: string;
   readonly children?: Child;
 };
 
 /** The frame of every page: language, theme, stylesheet and script, and the live region for announcements. */
-export function Document({ view, title, class: className, module, goOnTo, children }: Props) {
+export function Document({ view, title, class: className, needs = [], goOnTo, children }: Props) {
   const { messages, assets, language, theme } = view;
+  const parts = needs.map((part) => assets.parts[part]);
   return (
     <html lang={language} data-theme={theme}>
       <head>
@@ -47,8 +49,13 @@ export function Document({ view, title, class: className, module, goOnTo, childr
         <link rel="icon" type="image/svg+xml" href={favicon} />
         <link rel="preload" href={assets.fontPath} as="font" type="font/woff2" crossorigin="" />
         <link rel="stylesheet" href={assets.stylePath} />
+        {parts.map(({ stylePath }) =>
+          stylePath === null ? null : <link rel="stylesheet" href={stylePath} />,
+        )}
         <script src={assets.scriptPath} defer></script>
-        {module === undefined ? null : <script src={module} type="module"></script>}
+        {parts.map(({ scriptPath }) =>
+          scriptPath === null ? null : <script src={scriptPath} type="module"></script>,
+        )}
       </head>
       <body class={className}>
         {children}

@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import type { PagePart } from "../assets.ts";
 import { formTokenField } from "../csrf.ts";
 import { Dialogs } from "./dialogs.tsx";
 import { Document } from "./document.tsx";
@@ -35,20 +36,35 @@ const sections: readonly {
   { id: "operator", path: "/operator", icon: "regions", operators: true },
 ];
 
+/** What the pages of a section have that no others have. */
+const partsOf: { readonly [section in Section]?: readonly PagePart[] } = {
+  networks: ["networks"],
+  firewalls: ["networks"],
+  operator: ["operator"],
+  usage: ["usage"],
+};
+
 type Props = {
   readonly view: View;
   readonly title: string;
   readonly section?: Section;
+  /** Beyond what all pages of the section load. */
+  readonly needs?: readonly PagePart[];
   readonly children?: Child;
 };
 
 /** A signed-in page: the rail with the products, the account, and the content. */
-export function Shell({ view, title, section, children }: Props) {
+export function Shell({ view, title, section, needs = [], children }: Props) {
   const { messages, session } = view;
   // Whoever acts in no organisation has nothing to find and nothing going on.
   const isSomewhere = session !== null && session.organisation !== null;
   return (
-    <Document view={view} title={title} class="with-rail">
+    <Document
+      view={view}
+      title={title}
+      class="with-rail"
+      needs={[...(section === undefined ? [] : (partsOf[section] ?? [])), ...needs]}
+    >
       <a class="skip-link" href="#content">
         {messages.skipToContent}
       </a>

@@ -20,6 +20,7 @@ export const testSecret = "a secret of the tests, long enough to be one";
 export type ConsoleWorld = {
   readonly api: FakeApi;
   readonly app: Hono<ConsoleEnv>;
+  readonly assets: Assets;
   /** Where browsers find it, when `listen` was asked for. */
   readonly url: string;
   readonly jobStreams: JobStreams;
@@ -45,9 +46,15 @@ function testAssets(): Promise<Assets> {
 }
 
 const noAssets: Assets = {
-  screenPath: "/assets/screen-test.js",
   scriptPath: "/assets/console-test.js",
   stylePath: "/assets/style-test.css",
+  parts: {
+    networks: { scriptPath: null, stylePath: "/assets/networks-test.css" },
+    operator: { scriptPath: null, stylePath: "/assets/operator-test.css" },
+    passkeys: { scriptPath: "/assets/passkeys-test.js", stylePath: null },
+    screen: { scriptPath: "/assets/screen-test.js", stylePath: "/assets/screen-test.css" },
+    usage: { scriptPath: null, stylePath: "/assets/usage-test.css" },
+  },
   fontPath: "/assets/inter-latin-test.woff2",
   handler: (context) => context.notFound(),
 };
@@ -62,6 +69,7 @@ export async function startConsoleWorld(
 ): Promise<ConsoleWorld> {
   const api = await startFakeApi();
   const jobStreams = createJobStreams(50);
+  const assets = options.listen ? await testAssets() : noAssets;
   let log = "";
   const app = createConsole(
     {
@@ -72,7 +80,7 @@ export async function startConsoleWorld(
         trustedProxies: options.trustedProxies ?? 0,
       },
       cookies: createCookies(createSealer(options.secrets ?? [testSecret]), false),
-      assets: options.listen ? await testAssets() : noAssets,
+      assets,
       jobStreams,
     },
     createLog((line) => {
@@ -84,6 +92,7 @@ export async function startConsoleWorld(
   return {
     api,
     app,
+    assets,
     url:
       server === null ? "http://console.test" : `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     jobStreams,

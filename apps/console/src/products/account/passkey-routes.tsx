@@ -75,7 +75,7 @@ async function showNew(context: ConsoleContext, isRefused: boolean) {
   const view = context.get("view");
   const text = view.messages.account;
   const page = (
-    <Shell view={view} title={text.addPasskey}>
+    <Shell view={view} title={text.addPasskey} needs={["passkeys"]}>
       <PageHead title={text.addPasskey} lead={text.addPasskeyLead} />
       {isRefused ? <Banner kind="problem">{text.passkeyFailed}</Banner> : null}
       <section class="panel">

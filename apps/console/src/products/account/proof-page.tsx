@@ -21,7 +21,7 @@ export function ProofPage(props: {
   const { view, by, ceremony, providers, banner } = props;
   const text = view.messages.account;
   return (
-    <Shell view={view} title={text.proofTitle}>
+    <Shell view={view} title={text.proofTitle} needs={["passkeys"]}>
       <PageHead title={text.proofTitle} lead={text.proofLead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
       {ceremony === null ? null : (

@@ -24,7 +24,7 @@ export function ConsolePage({ view, server, type, nonce }: Props) {
       view={view}
       title={`${server.name} · ${texts.title}`}
       class="console-window"
-      module={view.assets.screenPath}
+      needs={["screen"]}
     >
       <header class="console-bar">
         <div class="console-name">

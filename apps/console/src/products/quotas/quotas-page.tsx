@@ -28,7 +28,7 @@ export function QuotasPage({ view, quotas }: { readonly view: View; readonly quo
   const text = messages.quotas;
   const full = quotas.items.filter((quota) => standing(quota) === "full");
   return (
-    <Shell view={view} title={text.title} section="organisation">
+    <Shell view={view} title={text.title} section="organisation" needs={["usage"]}>
       <OrganisationTabs view={view} current="quotas" />
       <PageHead title={text.title} lead={text.lead}>
         <a class="button" href="/usage">

@@ -71,7 +71,7 @@ function PasskeyPage(props: {
   const view = context.get("view");
   const text = view.messages.account;
   return (
-    <SignInCard view={view} title={text.passkeySignIn} lead={text.passkeySignInLead}>
+    <SignInCard view={view} title={text.passkeySignIn} lead={text.passkeySignInLead} needs={["passkeys"]}>
       {problem === null ? null : <Banner kind="problem">{problem}</Banner>}
       {ceremony === null ? null : (
         <PasskeyForm

@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import type { PagePart } from "../../assets.ts";
 import { Document } from "../../layout/document.tsx";
 import { Mark } from "../../layout/mark.tsx";
 import { Preferences } from "../../layout/preferences.tsx";
@@ -9,11 +10,12 @@ export function SignInCard(props: {
   readonly view: View;
   readonly title: string;
   readonly lead: string;
+  readonly needs?: readonly PagePart[];
   readonly children?: Child;
 }) {
-  const { view, title, lead, children } = props;
+  const { view, title, lead, needs, children } = props;
   return (
-    <Document view={view} title={title} class="sign-in">
+    <Document view={view} title={title} class="sign-in" needs={needs}>
       <main id="content">
         <div class="sign-in-card">
           <div class="sign-in-brand">
