@@ -26,7 +26,7 @@ function run(place: HTMLElement, state: HTMLElement): void {
   const type = place.dataset.type === "vnc" ? "vnc" : "serial";
   let screen: Screen | null = null;
   let failures = 0;
-  allowOwnStylesheets(place.dataset.nonce ?? "");
+  allowOwnStylesheets(document.querySelector("script")?.nonce ?? "");
 
   const show = (name: string, text: string, acts: readonly string[] = []) => {
     state.dataset.state = name;

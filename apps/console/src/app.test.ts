@@ -185,13 +185,19 @@ describe("headers", () => {
     const response = await ada.get("/servers");
     const policy = response.headers.get("content-security-policy") ?? "";
     expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("script-src 'self';");
+    const nonce = /script-src 'nonce-([A-Za-z0-9+/]{22}==)'; style-src 'nonce-\1';/.exec(policy)?.[1];
+    expect(nonce).toBeDefined();
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toContain("unsafe");
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     const page = await response.text();
     expect(page).not.toMatch(/<script(?![^>]*src=)/);
+    // As many as there are, and each with what this answer's policy asks for.
+    const loaded = [...page.matchAll(/<script[^>]*>|<link rel="stylesheet"[^>]*>/g)].map(([tag]) => tag);
+    expect(loaded.length).toBeGreaterThanOrEqual(2);
+    expect(loaded.filter((tag) => !tag.includes(`nonce="${nonce}"`))).toEqual([]);
+    expect((await ada.get("/servers")).headers.get("content-security-policy")).not.toContain(nonce);
     expect(page).not.toMatch(/\sstyle=|\son\w+=/);
   });
 

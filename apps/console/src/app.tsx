@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { secureHeaders } from "hono/secure-headers";
+import { NONCE, secureHeaders } from "hono/secure-headers";
 import { SessionEnded } from "./api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "./console-context.ts";
 import { answerFailure, broken, notFound, tooLarge } from "./failures.tsx";
@@ -53,22 +53,21 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   // Outside of the headers of every page, which it widens for one.
   app.use(async (context, next) => {
     await next();
-    const screen = context.get("screen");
+    const origin = context.get("socketOrigin");
     const policy = context.res.headers.get("content-security-policy");
-    if (screen === undefined || policy === null) return;
+    if (origin === undefined || policy === null) return;
     context.header(
       "content-security-policy",
-      policy
-        .replace("connect-src 'self'", `connect-src 'self' ${screen.socketOrigin}`)
-        .replace("style-src 'self'", `style-src 'self' 'nonce-${screen.nonce}'`),
+      policy.replace("connect-src 'self'", `connect-src 'self' ${origin}`),
     );
   });
   app.use(
     secureHeaders({
       contentSecurityPolicy: {
         defaultSrc: ["'none'"],
-        scriptSrc: ["'self'"],
-        styleSrc: ["'self'"],
+        // Not even our own files, except where the page itself names them.
+        scriptSrc: [NONCE],
+        styleSrc: [NONCE],
         fontSrc: ["'self'"],
         imgSrc: ["'self'", "data:"],
         connectSrc: ["'self'"],

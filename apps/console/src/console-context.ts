@@ -22,8 +22,10 @@ export type ConsoleEnv = {
     session: Session | null;
     /** Base of the tokens in this visitor's forms. */
     formSecret: string;
-    /** What a page with a terminal may do beyond all others: connect there, and add stylesheets with this nonce. */
-    screen?: { readonly socketOrigin: string; readonly nonce: string };
+    /** Of this answer alone: what has it, its policy lets run. Set by hono's secureHeaders. */
+    secureHeadersNonce?: string;
+    /** What a page with a terminal may do beyond all others: connect there. */
+    socketOrigin?: string;
     /** Acts as the session's user. */
     api: ApiClient;
     /** The posted fields of a form whose token held. */

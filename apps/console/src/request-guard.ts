@@ -46,6 +46,7 @@ export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
         now: new Date(),
         path: context.req.method === "GET" ? url.pathname + url.search : url.pathname,
         requestId: context.get("requestId"),
+        nonce: context.get("secureHeadersNonce") ?? "",
         apiUrl: settings.apiUrl,
         formSecret,
       }),

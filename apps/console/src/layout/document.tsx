@@ -34,7 +34,7 @@ type Props = {
 
 /** The frame of every page: language, theme, stylesheet and script, and the live region for announcements. */
 export function Document({ view, title, class: className, needs = [], goOnTo, children }: Props) {
-  const { messages, assets, language, theme } = view;
+  const { messages, assets, language, theme, nonce } = view;
   const parts = needs.map((part) => assets.parts[part]);
   return (
     <html lang={language} data-theme={theme}>
@@ -48,13 +48,13 @@ export function Document({ view, title, class: className, needs = [], goOnTo, ch
         {goOnTo === undefined ? null : <meta http-equiv="refresh" content={`0;url=${goOnTo}`} />}
         <link rel="icon" type="image/svg+xml" href={favicon} />
         <link rel="preload" href={assets.fontPath} as="font" type="font/woff2" crossorigin="" />
-        <link rel="stylesheet" href={assets.stylePath} />
+        <link rel="stylesheet" href={assets.stylePath} nonce={nonce} />
         {parts.map(({ stylePath }) =>
-          stylePath === null ? null : <link rel="stylesheet" href={stylePath} />,
+          stylePath === null ? null : <link rel="stylesheet" href={stylePath} nonce={nonce} />,
         )}
-        <script src={assets.scriptPath} defer></script>
+        <script src={assets.scriptPath} defer nonce={nonce}></script>
         {parts.map(({ scriptPath }) =>
-          scriptPath === null ? null : <script src={scriptPath} type="module"></script>,
+          scriptPath === null ? null : <script src={scriptPath} type="module" nonce={nonce}></script>,
         )}
       </head>
       <body class={className}>

@@ -19,6 +19,8 @@ export type View = {
   /** Path and query of this page, to come back to. */
   readonly path: string;
   readonly requestId: string;
+  /** What a script or stylesheet of this page has to carry to be let in. */
+  readonly nonce: string;
   /** The API's root as users reach it, for the calls shown on pages. */
   readonly apiUrl: string;
   /** A fresh token for a form. */

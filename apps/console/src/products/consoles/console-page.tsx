@@ -8,24 +8,17 @@ type Props = {
   readonly view: View;
   readonly server: Pick<Schemas["Server"], "id" | "name" | "console">;
   readonly type: ConsoleType;
-  /** Of the stylesheets that the terminal makes for itself. */
-  readonly nonce: string;
 };
 
 /** A console: a bar with its acts and what the connection is doing in words, and the rest of the window is the machine's. */
-export function ConsolePage({ view, server, type, nonce }: Props) {
+export function ConsolePage({ view, server, type }: Props) {
   const { messages } = view;
   const texts = messages.consoles;
   const { acts } = texts;
   const other = type === "serial" ? "vnc" : "serial";
   const data = JSON.stringify({ states: texts.states, reasons: texts.reasons });
   return (
-    <Document
-      view={view}
-      title={`${server.name} · ${texts.title}`}
-      class="console-window"
-      needs={["screen"]}
-    >
+    <Document view={view} title={`${server.name} · ${texts.title}`} class="console-window" needs={["screen"]}>
       <header class="console-bar">
         <div class="console-name">
           <a href={`/servers/${server.id}`} title={texts.back}>
@@ -69,7 +62,6 @@ export function ConsolePage({ view, server, type, nonce }: Props) {
         data-ticket={`/servers/${server.id}/console/ticket`}
         data-token={view.formToken()}
         data-texts={data}
-        data-nonce={nonce}
       >
         <noscript>
           <p class="banner">{texts.noScript}</p>

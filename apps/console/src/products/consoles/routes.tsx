@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { attempt, read } from "../../api.ts";
 import type { ConsoleEnv, ConsoleServices } from "../../console-context.ts";
@@ -17,10 +16,9 @@ export function consoleRoutes({ settings }: ConsoleServices): Hono<ConsoleEnv> {
     );
     const wanted = context.req.query("type");
     const type = wanted === "vnc" || wanted === "serial" ? wanted : (server.console.types[0] ?? "vnc");
-    const nonce = randomBytes(16).toString("base64");
-    context.set("screen", { socketOrigin: settings.socketOrigin, nonce });
+    context.set("socketOrigin", settings.socketOrigin);
     const view = context.get("view");
-    return context.html(renderPage(<ConsolePage view={view} server={server} type={type} nonce={nonce} />));
+    return context.html(renderPage(<ConsolePage view={view} server={server} type={type} />));
   });
 
   routes.post("/servers/:id/console/ticket", async (context) => {
