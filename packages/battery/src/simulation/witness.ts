@@ -267,6 +267,21 @@ export class Witness {
       (server.status === "deleting" || server.status === "deleted") &&
       server.purgeAt !== null &&
       server.purgeAt <= clock.now();
+    // A copy of the request that arrived when the VM was being made anew: no lease can stop it, the hypervisor knows
+    // none, and a clone cannot be protected before it is there. Nobody has used it yet, and the job makes it once more,
+    // also when the server is to be removed afterwards.
+    const madeBy = model.state.job(marker.jobId);
+    if (
+      madeBy?.kind === "ServerRebuild" &&
+      !(isOver && isDone(madeBy.status)) &&
+      !this.#wholeAtStart.has(vmid) &&
+      this.#copies.has(vmid)
+    ) {
+      this.#simulation.counts.lateDestroys += 1;
+      this.#destroyed.delete(key);
+      this.#lateDestroys.set(vmid, (this.#lateDestroys.get(vmid) ?? 0) + 1);
+      return;
+    }
     if (isOver) return;
     // A rebuild destroys what another job has made, and never what itself has.
     const rebuilds = model.state.jobs.some(
@@ -277,15 +292,6 @@ export class Witness {
         !isDone(job.status) &&
         job.id !== marker.jobId,
     );
-    // A copy of the request that arrived when the VM was being made anew: no lease can stop it, the hypervisor knows
-    // none, and a clone cannot be protected before it is there. Nobody has used it yet, and the job makes it once more.
-    const madeBy = model.state.job(marker.jobId);
-    if (madeBy?.kind === "ServerRebuild" && !this.#wholeAtStart.has(vmid) && this.#copies.has(vmid)) {
-      this.#simulation.counts.lateDestroys += 1;
-      this.#destroyed.delete(key);
-      this.#lateDestroys.set(vmid, (this.#lateDestroys.get(vmid) ?? 0) + 1);
-      return;
-    }
     if (!rebuilds) note(`I13: VM ${vmid} was destroyed while its server is ${server.status}`);
   }
 }
