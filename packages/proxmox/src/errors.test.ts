@@ -36,6 +36,11 @@ const TEXTS: Row[] = [
   ["unable to create VM 20001: config file already exists", "ProxmoxExists", "permanent"],
   ["unable to create VM 20001 - VM 20001 already exists on node 'pve2'", "ProxmoxExists", "permanent"],
   ["Parameter verification failed.; vmid: VM 20001 already exists", "ProxmoxExists", "permanent", 400],
+  [
+    "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/20001.conf' failed: File exists",
+    "ProxmoxExists",
+    "permanent",
+  ],
   ["VM 20001 already running", "ProxmoxAlready", "permanent"],
   ["VM 20001 not running", "ProxmoxAlready", "permanent"],
   ["you can't convert a template to a template", "ProxmoxAlready", "permanent"],

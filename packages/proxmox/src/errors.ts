@@ -98,6 +98,12 @@ export const ERROR_TEXTS: readonly Row[] = [
     ProxmoxExists,
     "permanent",
   ),
+  // The same of a VM on another node: the call looks at its own node only, and its task stumbles over the other.
+  row(
+    /atomic file '\/etc\/pve\/nodes\/[^'/]{1,63}\/qemu-server\/\d{1,9}\.conf' failed: File exists/,
+    ProxmoxExists,
+    "permanent",
+  ),
   row(
     /Configuration file '[^']*' does not exist|unable to find configuration file for VM \d+/,
     ProxmoxNotFound,

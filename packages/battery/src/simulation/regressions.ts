@@ -39,4 +39,9 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly found: stri
     found: "half a machine that was kept, and then stopped, kept the mark of its removal for ever",
   },
   { seed: 3_010_634_744, found: "the same" },
+  {
+    seed: 2_692_520_307,
+    found:
+      "a create that was asked again, because its clone had arrived late and the VM had moved meanwhile, failed for good",
+  },
 ];
