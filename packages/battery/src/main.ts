@@ -1,14 +1,5 @@
-/**
- * The reliability battery: every row at full length, each of its mutants, and docs/reliability.md.
- *
- *   npm run battery                                     all of it, about an hour
- *   npm run battery -- --row A5 --row B1                these rows and their mutants; writes nothing
- *   npm run battery -- --failed                         the rows that docs/reliability.md has not as passed, into it
- *   npm run battery -- --failed --row G1                of those only this one
- *   npm run battery -- --row A5 --seed 7                with this seed
- *   npm run battery -- --row A5 --mutant no-epoch-test  one mutant, and what it makes the row find
- *   npm run battery -- --row A5 --no-mutants --sample   only the row, as short as `npm test` runs it
- */
+// The reliability battery: every row at full length, each of its mutants, and docs/reliability.md.
+
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -32,17 +23,15 @@ import { runTasks, type Task, tasksOf } from "./tasks.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const scoreboardFile = join(root, "docs/reliability.md");
-const { values } = parseArgs({
-  options: {
-    row: { type: "string", multiple: true },
-    failed: { type: "boolean", default: false },
-    seed: { type: "string" },
-    mutant: { type: "string" },
-    "no-mutants": { type: "boolean", default: false },
-    sample: { type: "boolean", default: false },
-    lanes: { type: "string", default: String(availableParallelism() + 1) },
-  },
-});
+const usage = `npm run battery                                     all of it, two hours on two cores
+npm run battery -- --row A5 --row B1                these rows and their mutants; writes nothing
+npm run battery -- --failed                         the rows that docs/reliability.md has not as passed, into it
+npm run battery -- --failed --row G1                of those only this one
+npm run battery -- --row A5 --seed 7                with this seed
+npm run battery -- --row A5 --mutant no-epoch-test  one mutant, and what it makes the row find
+npm run battery -- --row A5 --no-mutants --sample   only the row, as short as \`npm test\` runs it
+npm run battery -- --row A5 --lanes 1               nothing beside it, for figures of time`;
+const values = readOptions();
 const seed = Number(values.seed ?? randomInt(2 ** 31));
 const lanes = Number(values.lanes);
 if (!Number.isSafeInteger(seed) || seed < 0) fail("--seed is a whole number from 0 up");
@@ -76,6 +65,28 @@ try {
   await broker.stop();
 }
 process.exit();
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        help: { type: "boolean", default: false },
+        row: { type: "string", multiple: true },
+        failed: { type: "boolean", default: false },
+        seed: { type: "string" },
+        mutant: { type: "string" },
+        "no-mutants": { type: "boolean", default: false },
+        sample: { type: "boolean", default: false },
+        lanes: { type: "string", default: String(availableParallelism() + 1) },
+      },
+    });
+    if (!values.help) return values;
+    console.log(usage);
+    process.exit();
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+  }
+}
 
 function report(reports: readonly RowReport[]): void {
   const isWhole = values.mutant === undefined && !values["no-mutants"] && !values.sample;

@@ -1,10 +1,5 @@
-/**
- * The speed table: what Kule does beside the least that could do the same, in one run on one machine.
- *
- *   npm run bench            a few minutes
- *   npm run bench -- --full  longer, and lists of a million servers
- *   npm run bench -- --only reads --only claims
- */
+// The speed table: what Kule does beside the least that could do the same, in one run on one machine.
+
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { install } from "./installation.ts";
@@ -18,10 +13,29 @@ import { memoryAtRest, memoryUnderLoad } from "./row-memory.ts";
 import { listRows, readRows } from "./row-reads.ts";
 import { type Row, renderTable } from "./table.ts";
 
-const { values } = parseArgs({
-  options: { full: { type: "boolean", default: false }, only: { type: "string", multiple: true } },
-});
+const usage = `npm run bench                                a few minutes
+npm run bench -- --full                      longer, and lists of a million servers
+npm run bench -- --only reads --only claims  these rows`;
+const values = readOptions();
 const seconds = values.full ? 15 : 6;
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        help: { type: "boolean", default: false },
+        full: { type: "boolean", default: false },
+        only: { type: "string", multiple: true },
+      },
+    });
+    if (!values.help) return values;
+    process.stdout.write(`${usage}\n`);
+    process.exit();
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${usage}\n`);
+    process.exit(2);
+  }
+}
 
 const progress = (text: string) =>
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
