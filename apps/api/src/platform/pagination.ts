@@ -20,15 +20,25 @@ export type Page<Row> = { readonly rows: Row[]; readonly nextCursor: string | nu
 /** What the list operations have in their query. */
 type PagingQuery = { readonly limit?: number; readonly cursor?: string };
 
+const kindOf = { created_at: "time", name: "text", address: "address" } as const;
+type Sort = keyof typeof kindOf | `-${keyof typeof kindOf}`;
+
 /** Newest first, as most lists are. */
 export function newestFirst(list: string, query: PagingQuery, table: string): Paging {
+  return inOrder(list, query, table);
+}
+
+/** In the order that was asked for, newest first if none was. */
+export function inOrder(list: string, query: PagingQuery & { readonly sort?: Sort }, table: string): Paging {
+  const { sort = "-created_at" } = query;
+  const column = sort.replace("-", "") as keyof typeof kindOf;
   return {
     list,
     limit: query.limit ?? 50,
     cursor: query.cursor,
-    direction: "desc",
+    direction: sort.startsWith("-") ? "desc" : "asc",
     keys: [
-      { column: `${table}.created_at`, kind: "time" },
+      { column: `${table}.${column}`, kind: kindOf[column] },
       { column: `${table}.id`, kind: "text" },
     ],
   };

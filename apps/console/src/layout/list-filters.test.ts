@@ -71,6 +71,26 @@ describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys", "/public-ips
   });
 });
 
+describe.each([
+  ["/networks", "name"],
+  ["/firewalls", "name"],
+  ["/gateways", "name"],
+  ["/ssh-keys", "name"],
+  ["/public-ips", "address"],
+])("%s", (page, key) => {
+  test(`is sorted by ${key}, either way, and says so`, async () => {
+    for (const [sort, sign] of [
+      [key, 1],
+      [`-${key}`, -1],
+    ] as const) {
+      const html = await ada.page(`${page}?sort=${sort}`);
+      expect(Math.sign(html.indexOf(otherOf(page)) - html.indexOf(firstOf(page)))).toBe(sign);
+      expect(html).toMatch(new RegExp(`value="${sort}" selected`));
+    }
+    expect(await ada.page(`${page}?sort=shoe-size`)).toMatch(/value="-created_at" selected/);
+  });
+});
+
 test("a name that is typed with capitals is found, the Turkish ones too; of keys they count", async () => {
   const { networks, sshKeys } = world.api.state;
   Object.assign(networks[0] ?? {}, { name: "iller" });
@@ -89,8 +109,8 @@ test("the next page of a narrowed list is narrowed, too", async () => {
       id: `${network.id.slice(0, -4)}${1000 + index}`,
       name: `many-${index}`,
     });
-  const html = await ada.page("/networks?q=many&region=ist1");
-  expect(html).toMatch(/href="\/networks\?q=many&amp;region=ist1&amp;cursor=20"/);
+  const html = await ada.page("/networks?q=many&region=ist1&sort=name");
+  expect(html).toMatch(/href="\/networks\?q=many&amp;region=ist1&amp;sort=name&amp;cursor=20"/);
 });
 
 test("a network that has a gateway is offered none, whatever the list of gateways is narrowed to", async () => {

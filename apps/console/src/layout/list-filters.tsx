@@ -1,22 +1,23 @@
 import type { Child } from "hono/jsx";
 import { Icon } from "./icons.tsx";
-import type { ListFilter, ListQuery } from "./list-query.ts";
+import type { ListFilter, ListQuery, ListSort } from "./list-query.ts";
 import { EmptyState } from "./parts.tsx";
 import type { View } from "./view.ts";
 
-/** Ways to narrow a list. With a script the list follows each change; without, there is a button. */
+/** Ways to narrow and to sort a list. With a script the list follows each change; without, there is a button. */
 export function ListFilters(props: {
   readonly view: View;
   /** The address of the list, and the part of the page that holds it. */
   readonly page: string;
   readonly list: string;
   readonly filters: readonly ListFilter[];
+  readonly sorts: readonly ListSort[];
   readonly query: ListQuery;
   readonly regions: readonly { readonly slug: string; readonly name: string }[];
   /** What only this list has, between the region and the labels. */
   readonly children?: Child;
 }) {
-  const { view, page, list, filters, query, regions } = props;
+  const { view, page, list, filters, sorts, query, regions } = props;
   const { common, listFilters: text, labels } = view.messages;
   return (
     <search>
@@ -81,6 +82,16 @@ export function ListFilters(props: {
             />
           </label>
         ) : null}
+        <label>
+          <span class="visually-hidden">{text.sortLabel}</span>
+          <select name="sort">
+            {sorts.map((sort) => (
+              <option value={sort} selected={query.sort === sort}>
+                {text.sort[sort]}
+              </option>
+            ))}
+          </select>
+        </label>
         <button type="submit" class="button without-script">
           {common.apply}
         </button>

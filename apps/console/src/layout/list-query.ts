@@ -1,21 +1,32 @@
 import { ApiRefused, conflictOf, type Outcome } from "../api.ts";
 import type { Messages } from "../messages/messages.ts";
 
+/** The orders of a list, its own first; a minus turns one round. */
+export const nameSorts = ["-created_at", "created_at", "name", "-name"] as const;
+/** Of what has no name. */
+export const addressSorts = ["-created_at", "created_at", "address", "-address"] as const;
+export type ListSort = (typeof nameSorts)[number] | (typeof addressSorts)[number];
+
 /** What the address of a list says. */
-export type ListQuery = {
+export type ListQuery<Sort extends ListSort = ListSort> = {
   /** How the names begin. */
   readonly q: string;
   readonly region: string;
   /** A label selector: `role=web,env!=test`. */
   readonly labels: string;
+  readonly sort: Sort;
   readonly cursor: string | undefined;
 };
 
 /** Names are free texts, or host names, which have no capitals. */
 export type ListFilter = "name" | "hostname" | "region" | "labels";
 
-/** Reads the address of a list that can be narrowed in these ways; what makes no sense there is left out. */
-export function readListQuery(address: URLSearchParams, filters: readonly ListFilter[]): ListQuery {
+/** Reads the address of a list that can be narrowed and sorted in these ways; what makes no sense there is left out. */
+export function readListQuery<Sort extends ListSort>(
+  address: URLSearchParams,
+  filters: readonly ListFilter[],
+  sorts: readonly [Sort, ...Sort[]],
+): ListQuery<Sort> {
   const text = (name: string, ...ways: readonly ListFilter[]) =>
     ways.some((way) => filters.includes(way)) ? (address.get(name) ?? "").trim() : "";
   const name = text("q", "name", "hostname");
@@ -24,6 +35,7 @@ export function readListQuery(address: URLSearchParams, filters: readonly ListFi
     q: filters.includes("hostname") ? name.replaceAll("İ", "i").toLowerCase() : name,
     region: text("region", "region"),
     labels: text("labels", "labels"),
+    sort: sorts.find((sort) => sort === address.get("sort")) ?? sorts[0],
     cursor: address.get("cursor") || undefined,
   };
 }
@@ -35,6 +47,7 @@ export function listParameters(query: ListQuery): URLSearchParams {
     const value = query[name];
     if (value !== undefined && value !== "") parameters.set(name, value);
   }
+  if (query.sort !== "-created_at") parameters.set("sort", query.sort);
   return parameters;
 }
 
@@ -43,13 +56,14 @@ export function isNarrowed({ q, region, labels }: ListQuery): boolean {
 }
 
 /** The query as the API takes it. */
-export function askedList(query: ListQuery, limit: number) {
-  const { q, region, labels, cursor } = query;
+export function askedList<Sort extends ListSort>(query: ListQuery<Sort>, limit: number) {
+  const { q, region, labels, sort, cursor } = query;
   return {
     limit,
     ...(q === "" ? {} : { q }),
     ...(region === "" ? {} : { region }),
     ...(labels === "" ? {} : { label_selector: labels }),
+    ...(sort === "-created_at" ? {} : { sort }),
     ...(cursor === undefined ? {} : { cursor }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { ListFilters, NothingMatches, SelectorProblem } from "./list-filters.tsx";
-import { isNarrowed, type ListFilter, type ListQuery, listParameters } from "./list-query.ts";
+import { isNarrowed, type ListFilter, type ListQuery, type ListSort, listParameters } from "./list-query.ts";
 import { EmptyState, Pages } from "./parts.tsx";
 import type { View } from "./view.ts";
 
@@ -11,6 +11,7 @@ export function NarrowedList(props: {
   readonly page: string;
   readonly list: string;
   readonly filters: readonly ListFilter[];
+  readonly sorts: readonly ListSort[];
   readonly query: ListQuery;
   readonly regions: readonly { readonly slug: string; readonly name: string }[];
   /** What is wrong with the label selector. */
@@ -38,6 +39,7 @@ export function NarrowedList(props: {
         page={page}
         list={list}
         filters={props.filters}
+        sorts={props.sorts}
         query={query}
         regions={props.regions}
       />

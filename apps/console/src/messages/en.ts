@@ -182,13 +182,6 @@ export const en = {
     count: (count: number, more: boolean) =>
       `${count} ${count === 1 ? "server" : "servers"}${more ? " on this page" : ""}`,
     allStatuses: "Every status",
-    sort: {
-      created_at: "Oldest first",
-      "-created_at": "Newest first",
-      name: "Name A–Z",
-      "-name": "Name Z–A",
-    },
-    sortLabel: "Order",
     image: "Image",
     package: "Package",
     address: "Private address",
@@ -345,6 +338,15 @@ export const en = {
     },
   },
   listFilters: {
+    sort: {
+      created_at: "Oldest first",
+      "-created_at": "Newest first",
+      name: "Name A–Z",
+      "-name": "Name Z–A",
+      address: "Address ascending",
+      "-address": "Address descending",
+    },
+    sortLabel: "Order",
     searchPlaceholder: "Name begins with",
     allRegions: "All regions",
     noMatch: "Nothing matches",

@@ -21,9 +21,19 @@ type Narrowable = {
   readonly name?: string;
   readonly region?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  readonly created_at?: string;
+  readonly address?: string;
 };
 
-/** As `page`, of those that the query means by the beginning of their name, their region and their labels. */
+/** In the order that the query asks for; as they stand if it asks for none. */
+function inOrder(items: readonly Narrowable[], sort: string | null): readonly Narrowable[] {
+  if (sort === null) return items;
+  const key = sort.replace("-", "") as "name" | "created_at" | "address";
+  const sorted = items.toSorted((a, b) => ((a[key] ?? "") < (b[key] ?? "") ? -1 : 1));
+  return sort.startsWith("-") ? sorted.reverse() : sorted;
+}
+
+/** As `page`, of those that the query means by the beginning of their name, their region and their labels, in its order. */
 export function narrowedPage(items: readonly Narrowable[], query: URLSearchParams, fail: Fail): Answer {
   const selector = query.get("label_selector") ?? "";
   const parsed = parseLabelSelector(selector);
@@ -39,5 +49,5 @@ export function narrowedPage(items: readonly Narrowable[], query: URLSearchParam
       (!query.has("region") || region === query.get("region")) &&
       (selector === "" || selectorMatches(parsed.terms, labels)),
   );
-  return page(meant, query);
+  return page(inOrder(meant, query.get("sort")), query);
 }

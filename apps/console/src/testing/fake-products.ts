@@ -39,15 +39,15 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerUsage(operation, state, app, calls);
 }
 
+/** Newest first. */
+const byAge = (a: { readonly created_at: string }, b: { readonly created_at: string }) =>
+  a.created_at < b.created_at ? 1 : -1;
+
 function registerServers(operation: Operation, state: FakeState): void {
   operation("get", "/servers", "listServers", ({ query, fail }) => {
     const statuses = query.getAll("status");
-    const sort = query.get("sort") ?? "-created_at";
-    const key = sort.endsWith("name") ? "name" : "created_at";
-    const sorted = state.servers
-      .filter((server) => statuses.length === 0 || statuses.includes(server.status))
-      .toSorted((a, b) => (a[key] < b[key] ? -1 : 1));
-    return narrowedPage(sort.startsWith("-") ? sorted.reverse() : sorted, query, fail);
+    const meant = state.servers.filter((server) => statuses.length === 0 || statuses.includes(server.status));
+    return narrowedPage(query.has("sort") ? meant : meant.toSorted(byAge), query, fail);
   });
 
   operation<Schemas["ServerCreate"]>("post", "/servers", "createServer", ({ body, query, fail, token }) => {

@@ -5903,6 +5903,8 @@ export interface components {
         Search: string;
         /** @description Order; a minus turns it round */
         Sort: "created_at" | "-created_at" | "name" | "-name";
+        /** @description Order; a minus turns it round */
+        SortByAddress: "created_at" | "-created_at" | "address" | "-address";
         /**
          * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
          * @example role=web,tier!=test
@@ -8455,6 +8457,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Order; a minus turns it round */
+                sort?: components["parameters"]["Sort"];
             };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
@@ -8673,6 +8677,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Order; a minus turns it round */
+                sort?: components["parameters"]["Sort"];
             };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
@@ -9439,6 +9445,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Order; a minus turns it round */
+                sort?: components["parameters"]["Sort"];
             };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
@@ -10147,6 +10155,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Order; a minus turns it round */
+                sort?: components["parameters"]["Sort"];
             };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */
@@ -10594,6 +10604,8 @@ export interface operations {
                 name?: components["parameters"]["NameFilter"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
+                /** @description Order; a minus turns it round */
+                sort?: components["parameters"]["Sort"];
             };
             header?: never;
             path?: never;
@@ -11049,6 +11061,8 @@ export interface operations {
                  * @example role=web,tier!=test
                  */
                 label_selector?: components["parameters"]["LabelSelector"];
+                /** @description Order; a minus turns it round */
+                sort?: components["parameters"]["SortByAddress"];
             };
             header?: {
                 /** @description For operators only, the organisation to act in; the audit trail records it */

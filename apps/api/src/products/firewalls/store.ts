@@ -3,7 +3,7 @@ import type { DB } from "@kule/database/generated/rows";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
-import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 
 export type FirewallRow = Selectable<DB["firewall"]>;
 
@@ -84,7 +84,7 @@ export function listFirewalls(
   if (query.region !== undefined) rows = rows.where("firewall.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "firewall.labels"));
-  return fetchPage(rows, newestFirst("firewalls", query, "firewall"));
+  return fetchPage(rows, inOrder("firewalls", query, "firewall"));
 }
 
 export async function findFirewall(

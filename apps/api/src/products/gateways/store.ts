@@ -3,7 +3,7 @@ import type { DB } from "@kule/database/generated/rows";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
-import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 
 export type GatewayRow = Selectable<DB["gateway"]>;
 
@@ -90,7 +90,7 @@ export function listGateways(
   if (query.region !== undefined) rows = rows.where("gateway.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "gateway.labels"));
-  return fetchPage(rows, newestFirst("gateways", query, "gateway"));
+  return fetchPage(rows, inOrder("gateways", query, "gateway"));
 }
 
 /** The gateway of a network; null: it has none. */

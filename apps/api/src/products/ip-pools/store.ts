@@ -2,7 +2,7 @@ import type { RequestQuery } from "@kule/contract/schemas";
 import type { IpPool, IpPoolRange } from "@kule/database/generated/rows";
 import { type Insertable, type Selectable, sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
-import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { fetchPage, inOrder, newestFirst, type Page } from "../../platform/pagination.ts";
 
 export type IpPoolRow = Selectable<IpPool>;
 
@@ -47,7 +47,7 @@ export function listIpPools(db: Database, query: RequestQuery<"listIpPools">): P
   let rows = details(db);
   if (query.name !== undefined) rows = rows.where("ip_pool.name", "=", query.name);
   if (query.region !== undefined) rows = rows.where("ip_pool.region", "=", query.region);
-  return fetchPage(rows, newestFirst("ip-pools", query, "ip_pool"));
+  return fetchPage(rows, inOrder("ip-pools", query, "ip_pool"));
 }
 
 /** The pool's row under its lock, which everything that changes what is in it or whose it is queues for. */

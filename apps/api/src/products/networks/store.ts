@@ -4,7 +4,7 @@ import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { lockOpenJobs } from "../../platform/jobs.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
-import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 import { type AddressUse, addressState, countStates } from "./address-state.ts";
 
 export type NetworkRow = Selectable<Network>;
@@ -54,7 +54,7 @@ export function listNetworks(
   if (query.region !== undefined) rows = rows.where("network.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "network.labels"));
-  return fetchPage(rows, newestFirst("networks", query, "network"));
+  return fetchPage(rows, inOrder("networks", query, "network"));
 }
 
 export async function findNetwork(

@@ -5,7 +5,7 @@ import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
-import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 
 export type PublicIpRow = Selectable<PublicIp>;
 
@@ -113,7 +113,7 @@ export function listPublicIps(
   if (query.region !== undefined) rows = rows.where("public_ip.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "public_ip.labels"));
-  return fetchPage(rows, newestFirst("public-ips", query, "public_ip"));
+  return fetchPage(rows, inOrder("public-ips", query, "public_ip"));
 }
 
 /** The row under its lock, with what the rules must know. The rows of its servers are locked first, if at all. */

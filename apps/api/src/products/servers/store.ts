@@ -3,7 +3,7 @@ import type { DB } from "@kule/database/generated/rows";
 import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
-import { fetchPage, type Page, type Paging } from "../../platform/pagination.ts";
+import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 import { sightingsToTell } from "../inventory/drift-notes.ts";
 
 export type ServerRow = Selectable<DB["server"]>;
@@ -159,22 +159,7 @@ export function listServers(
   if (query.status !== undefined) rows = rows.where("server.status", "in", query.status);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "server.labels"));
-  return fetchPage(rows, pagingOf(query));
-}
-
-function pagingOf(query: RequestQuery<"listServers">): Paging {
-  const sort = query.sort ?? "-created_at";
-  const column = sort.replace("-", "");
-  return {
-    list: "servers",
-    limit: query.limit ?? 50,
-    cursor: query.cursor,
-    direction: sort.startsWith("-") ? "desc" : "asc",
-    keys: [
-      { column: `server.${column}`, kind: column === "name" ? "text" : "time" },
-      { column: "server.id", kind: "text" },
-    ],
-  };
+  return fetchPage(rows, inOrder("servers", query, "server"));
 }
 
 /** The key that secrets for the region are sealed to; null when its agent has not told one. */

@@ -3,7 +3,7 @@ import type { SshKey } from "@kule/database/generated/rows";
 import { type Insertable, type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
-import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
 
 export type SshKeyRow = Selectable<SshKey>;
 
@@ -43,7 +43,7 @@ export function listSshKeys(
   if (query.q !== undefined) rows = rows.where("name", "^@", query.q);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "ssh_key.labels"));
-  return fetchPage(rows, newestFirst("ssh-keys", query, "ssh_key"));
+  return fetchPage(rows, inOrder("ssh-keys", query, "ssh_key"));
 }
 
 /** Those of the ids that are keys of this organisation. */

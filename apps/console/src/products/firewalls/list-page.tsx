@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import type { ListQuery } from "../../layout/list-query.ts";
+import { type ListQuery, nameSorts } from "../../layout/list-query.ts";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -40,6 +40,7 @@ export function FirewallsPage(props: FirewallsPageProps) {
         page="/firewalls"
         list="firewall-list"
         filters={firewallFilters}
+        sorts={nameSorts}
         query={query}
         regions={props.regions}
         selectorProblem={props.selectorProblem}

@@ -4,7 +4,7 @@ import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
+import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
@@ -155,7 +155,7 @@ async function showList(
 ) {
   const api = context.get("api");
   const view = context.get("view");
-  const query = readListQuery(new URL(context.req.url).searchParams, firewallFilters);
+  const query = readListQuery(new URL(context.req.url).searchParams, firewallFilters, nameSorts);
   const all = { params: { query: { limit: 200 } } };
   const [listed, catalog, servers, networks] = await Promise.all([
     attempt(api.GET("/firewalls", { params: { query: askedList(query, 50) } })),

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
-import type { ListQuery } from "../../layout/list-query.ts";
+import { type ListQuery, nameSorts } from "../../layout/list-query.ts";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -40,6 +40,7 @@ export function GatewaysPage(props: GatewaysPageProps) {
         page="/gateways"
         list="gateway-list"
         filters={gatewayFilters}
+        sorts={nameSorts}
         query={query}
         regions={props.regions}
         selectorProblem={props.selectorProblem}

@@ -3,7 +3,7 @@ import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
+import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import type { RefusedForm } from "../../refused-form.ts";
@@ -136,7 +136,7 @@ const answer = answersOf((context) => `/gateways/${context.req.param("id")}`, sh
 async function showList(context: ConsoleContext, banner: PageBanner) {
   const api = context.get("api");
   const view = context.get("view");
-  const query = readListQuery(new URL(context.req.url).searchParams, gatewayFilters);
+  const query = readListQuery(new URL(context.req.url).searchParams, gatewayFilters, nameSorts);
   const [listed, all, networks, catalog] = await Promise.all([
     attempt(api.GET("/gateways", { params: { query: askedList(query, 50) } })),
     // Whichever are shown: a network has one gateway at most.

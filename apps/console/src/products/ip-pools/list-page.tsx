@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
-import type { ListQuery } from "../../layout/list-query.ts";
+import { type ListQuery, nameSorts } from "../../layout/list-query.ts";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
@@ -36,6 +36,7 @@ export function IpPoolsPage(props: IpPoolsPageProps) {
         page="/ip-pools"
         list="pool-list"
         filters={poolFilters}
+        sorts={nameSorts}
         query={query}
         regions={props.regions}
         empty={{ title: ipPools.empty, hint: ipPools.emptyHint }}

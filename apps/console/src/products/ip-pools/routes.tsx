@@ -3,7 +3,7 @@ import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { askedList, readListQuery } from "../../layout/list-query.ts";
+import { askedList, nameSorts, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
@@ -171,7 +171,7 @@ async function showList(
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");
-  const query = readListQuery(new URL(context.req.url).searchParams, poolFilters);
+  const query = readListQuery(new URL(context.req.url).searchParams, poolFilters, nameSorts);
   const [pools, regions] = await Promise.all([
     read(api.GET("/ip-pools", { params: { query: askedList(query, 50) } })),
     read(api.GET("/regions", { params: { query: { limit: 200 } } })),

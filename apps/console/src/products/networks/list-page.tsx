@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { nameSorts } from "../../layout/list-query.ts";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -25,6 +26,7 @@ export function NetworksPage(props: Props) {
         page="/networks"
         list="network-list"
         filters={networkFilters}
+        sorts={nameSorts}
         query={query}
         regions={props.regions}
         selectorProblem={props.selectorProblem}

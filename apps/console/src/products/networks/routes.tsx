@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { attempt, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
+import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
@@ -55,7 +55,7 @@ async function showNetworks(
 ) {
   const api = context.get("api");
   const view = context.get("view");
-  const query = readListQuery(new URL(context.req.url).searchParams, networkFilters);
+  const query = readListQuery(new URL(context.req.url).searchParams, networkFilters, nameSorts);
   const [listed, catalog] = await Promise.all([
     attempt(api.GET("/networks", { params: { query: askedList(query, 20) } })),
     read(api.GET("/catalog")),

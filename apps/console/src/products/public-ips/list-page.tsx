@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
-import type { ListQuery } from "../../layout/list-query.ts";
+import { addressSorts, type ListQuery } from "../../layout/list-query.ts";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -42,6 +42,7 @@ export function PublicIpsPage(props: PublicIpsPageProps) {
         page="/public-ips"
         list="public-ip-list"
         filters={publicIpFilters}
+        sorts={addressSorts}
         query={query}
         regions={props.regions}
         selectorProblem={props.selectorProblem}

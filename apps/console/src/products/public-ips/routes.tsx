@@ -3,7 +3,7 @@ import { attempt, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
+import { addressSorts, askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
@@ -106,7 +106,7 @@ async function show(
 ) {
   const api = context.get("api");
   const view = context.get("view");
-  const query = readListQuery(new URL(context.req.url).searchParams, publicIpFilters);
+  const query = readListQuery(new URL(context.req.url).searchParams, publicIpFilters, addressSorts);
   const [listed, servers, catalog] = await Promise.all([
     attempt(api.GET("/public-ips", { params: { query: askedList(query, 20) } })),
     read(api.GET("/servers", { params: { query: { limit: 200, status: ["running", "stopped"] } } })),

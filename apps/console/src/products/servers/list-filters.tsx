@@ -1,7 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ListFilters } from "../../layout/list-filters.tsx";
+import { nameSorts } from "../../layout/list-query.ts";
 import type { View } from "../../layout/view.ts";
-import { type ServerListQuery, serverFilters, sorts } from "./list-query.ts";
+import { type ServerListQuery, serverFilters } from "./list-query.ts";
 import { serverStatuses } from "./server-status.ts";
 
 type Props = {
@@ -10,7 +11,7 @@ type Props = {
   readonly regions: readonly Schemas["CatalogRegion"][];
 };
 
-/** What every list has, and status and order. */
+/** What every list has, and status. */
 export function ServerFilters({ view, query, regions }: Props) {
   const { messages } = view;
   return (
@@ -19,6 +20,7 @@ export function ServerFilters({ view, query, regions }: Props) {
       page="/servers"
       list="server-list"
       filters={serverFilters}
+      sorts={nameSorts}
       query={query}
       regions={regions}
     >
@@ -29,16 +31,6 @@ export function ServerFilters({ view, query, regions }: Props) {
           {serverStatuses.map((status) => (
             <option value={status} selected={query.status.includes(status)}>
               {messages.servers.status[status]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span class="visually-hidden">{messages.servers.sortLabel}</span>
-        <select name="sort">
-          {sorts.map((sort) => (
-            <option value={sort} selected={query.sort === sort}>
-              {messages.servers.sort[sort]}
             </option>
           ))}
         </select>

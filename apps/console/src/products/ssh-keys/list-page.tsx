@@ -3,7 +3,7 @@ import type { CalledOperation } from "../../api-operation.ts";
 import { ApiCall, ApiCalls } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import type { ListQuery } from "../../layout/list-query.ts";
+import { type ListQuery, nameSorts } from "../../layout/list-query.ts";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, CopyButton, FormSeal, PageHead, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -39,6 +39,7 @@ export function SshKeysPage(props: Props) {
         page="/ssh-keys"
         list="key-list"
         filters={keyFilters}
+        sorts={nameSorts}
         query={query}
         regions={[]}
         selectorProblem={props.selectorProblem}

@@ -4,7 +4,7 @@ import type { ConsoleEnv } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
-import { askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
+import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refusalOf, refuseForm } from "../../refused-form.ts";
@@ -97,7 +97,7 @@ async function showKeys(
     readonly status: 200 | 409 | 422;
   },
 ) {
-  const query = readListQuery(new URL(context.req.url).searchParams, keyFilters);
+  const query = readListQuery(new URL(context.req.url).searchParams, keyFilters, nameSorts);
   const listed = await attempt(
     context.get("api").GET("/ssh-keys", { params: { query: askedList(query, 50) } }),
   );
