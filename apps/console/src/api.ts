@@ -66,6 +66,32 @@ export function clientFor(
   });
 }
 
+/** Beyond so many no choice is one, and what is named is named by its identifier. */
+const mostOfAList = 2000;
+const pageLength = 200;
+
+/**
+ * A list as a whole, page by page, for what a page must choose from or name. At most 2,000 items of it.
+ *
+ * @throws SessionEnded, ApiAway, ApiRefused
+ */
+export async function readAll<Item>(
+  ask: (page: {
+    readonly limit: number;
+    readonly cursor?: string;
+  }) => Promise<Answer<{ readonly items: Item[]; readonly next_cursor: string | null }>>,
+): Promise<{ readonly items: Item[] }> {
+  const items: Item[] = [];
+  let page: { readonly limit: number; readonly cursor?: string } = { limit: pageLength };
+  while (items.length < mostOfAList) {
+    const { items: next, next_cursor: cursor } = await read(ask(page));
+    items.push(...next);
+    if (cursor === null) break;
+    page = { limit: pageLength, cursor };
+  }
+  return { items };
+}
+
 /**
  * The data of a read.
  *

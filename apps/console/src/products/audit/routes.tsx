@@ -1,7 +1,7 @@
 import type { ApiClient } from "@kule/contract/client";
 import type { RequestQuery } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { clientFor, read } from "../../api.ts";
+import { clientFor, read, readAll } from "../../api.ts";
 import {
   type ConsoleContext,
   type ConsoleEnv,
@@ -53,7 +53,7 @@ async function showTrail(
   const wantsMembers = scope === "organisation" && may(sessionOf(context), "member:read");
   const [entries, members] = await Promise.all([
     trail,
-    wantsMembers ? read(api.GET("/members", { params: { query: { limit: 200 } } })) : { items: [] },
+    wantsMembers ? readAll((page) => api.GET("/members", { params: { query: page } })) : { items: [] },
   ]);
   const problems = asked.ok
     ? noProblems

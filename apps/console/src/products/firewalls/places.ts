@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { read } from "../../api.ts";
+import { readAll } from "../../api.ts";
 import type { ConsoleContext } from "../../console-context.ts";
 import type { View } from "../../layout/view.ts";
 
@@ -12,11 +12,10 @@ export type Places = {
 
 export async function readPlaces(context: ConsoleContext, region: string): Promise<Places> {
   const api = context.get("api");
-  const query = { limit: 200, region };
   const [servers, networks, firewalls] = await Promise.all([
-    read(api.GET("/servers", { params: { query: { ...query, sort: "name" } } })),
-    read(api.GET("/networks", { params: { query } })),
-    read(api.GET("/firewalls", { params: { query } })),
+    readAll((page) => api.GET("/servers", { params: { query: { ...page, region, sort: "name" } } })),
+    readAll((page) => api.GET("/networks", { params: { query: { ...page, region } } })),
+    readAll((page) => api.GET("/firewalls", { params: { query: { ...page, region } } })),
   ]);
   return { servers: servers.items, networks: networks.items, firewalls: firewalls.items };
 }

@@ -1,6 +1,6 @@
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { attempt, read } from "../../api.ts";
+import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
@@ -156,12 +156,11 @@ async function showList(
   const api = context.get("api");
   const view = context.get("view");
   const query = readListQuery(new URL(context.req.url).searchParams, firewallFilters, nameSorts);
-  const all = { params: { query: { limit: 200 } } };
   const [listed, catalog, servers, networks] = await Promise.all([
     attempt(api.GET("/firewalls", { params: { query: askedList(query, 50) } })),
     read(api.GET("/catalog")),
-    read(api.GET("/servers", all)),
-    read(api.GET("/networks", all)),
+    readAll((page) => api.GET("/servers", { params: { query: page } })),
+    readAll((page) => api.GET("/networks", { params: { query: page } })),
   ]);
   const { list: firewalls, selectorProblem } = narrowedList(listed, view.messages);
   return context.html(

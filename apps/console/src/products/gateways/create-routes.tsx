@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { attempt, read } from "../../api.ts";
+import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import type { PageBanner } from "../../page-banner.ts";
@@ -56,7 +56,7 @@ async function show(
   const api = context.get("api");
   const [network, publicIps] = await Promise.all([
     read(api.GET("/networks/{network_id}", { params: { path: { network_id: networkId } } })),
-    read(api.GET("/public-ips", { params: { query: { limit: 200 } } })),
+    readAll((page) => api.GET("/public-ips", { params: { query: page } })),
   ]);
   const free = publicIps.items.filter(
     (ip) => ip.region === network.region && ip.version === 4 && ip.status === "free",

@@ -6,7 +6,7 @@ import type { GatewayPageProps } from "./show-page.tsx";
 export function GatewayCalls({ view, gateway, network, forwards, servers }: GatewayPageProps) {
   const path = { gateway_id: gateway.id };
   const [served] = gateway.subnets;
-  const other = network?.subnets.find(
+  const other = network.subnets.find(
     ({ id, tier }) => tier !== "data" && !gateway.subnets.some(({ subnet_id }) => subnet_id === id),
   );
   const [server] = servers;

@@ -51,6 +51,32 @@ test("a network is given a gateway; data subnets cannot be chosen, and a refusal
   expect(refused).not.toMatch(new RegExp(`value="${subnetId("app")}"[^>]*checked`));
 });
 
+test("whatever number of networks, servers and addresses there is, none is left out of a choice", async () => {
+  const { state } = world.api;
+  const path = seedGateway();
+  const own = network();
+  const [server] = state.servers;
+  if (server === undefined) throw new Error("no server");
+  const many = Array.from({ length: 450 }, (_, index) => String(1000 + index));
+  for (const each of many) {
+    state.servers.push({ ...server, id: server.id.slice(0, -4) + each, name: `zz-${each}` });
+    state.networks.unshift({
+      ...network(),
+      id: network().id.slice(0, -4) + each,
+      name: `net-${each}`,
+      subnets: [],
+    });
+    state.publicIps.push(fakePublicIp(`203.0.113.${each}`, server));
+  }
+  const free = fakePublicIp("203.0.113.44");
+  state.publicIps.push(free);
+  const page = await ada.page(path);
+  for (const each of many) expect(page).toContain(`>zz-${each}`);
+  expect(page).toMatch(new RegExp(`href="/networks/${own.id}"[^>]*>${own.name}`));
+  expect(await ada.page(`/gateways/new?network=${own.id}`)).toContain(free.address);
+  expect(await ada.page("/gateways")).toContain("net-1449");
+});
+
 test("a gateway is given an address that the organisation has, if it is free", async () => {
   const { state } = world.api;
   const free = fakePublicIp("203.0.113.44");

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { attempt, read } from "../../api.ts";
+import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
@@ -140,8 +140,8 @@ async function showList(context: ConsoleContext, banner: PageBanner) {
   const [listed, all, networks, catalog] = await Promise.all([
     attempt(api.GET("/gateways", { params: { query: askedList(query, 50) } })),
     // Whichever are shown: a network has one gateway at most.
-    read(api.GET("/gateways", { params: { query: { limit: 200 } } })),
-    read(api.GET("/networks", { params: { query: { limit: 200 } } })),
+    readAll((page) => api.GET("/gateways", { params: { query: page } })),
+    readAll((page) => api.GET("/networks", { params: { query: page } })),
     read(api.GET("/catalog")),
   ]);
   const { list: gateways, selectorProblem } = narrowedList(listed, view.messages);
@@ -170,19 +170,20 @@ async function showGateway(
   const path = { gateway_id: context.req.param("id") ?? "" };
   const [gateway, forwards] = await Promise.all([
     read(api.GET("/gateways/{gateway_id}", { params: { path } })),
-    read(api.GET("/gateways/{gateway_id}/port-forwards", { params: { path, query: { limit: 200 } } })),
+    readAll((page) => api.GET("/gateways/{gateway_id}/port-forwards", { params: { path, query: page } })),
   ]);
-  const query = { limit: 200, region: gateway.region };
-  const [servers, networks] = await Promise.all([
-    read(api.GET("/servers", { params: { query: { ...query, sort: "name" } } })),
-    read(api.GET("/networks", { params: { query } })),
+  const [servers, network] = await Promise.all([
+    readAll((page) =>
+      api.GET("/servers", { params: { query: { ...page, region: gateway.region, sort: "name" } } }),
+    ),
+    read(api.GET("/networks/{network_id}", { params: { path: { network_id: gateway.network_id } } })),
   ]);
   return context.html(
     renderPage(
       <GatewayPage
         view={context.get("view")}
         gateway={gateway}
-        network={networks.items.find(({ id }) => id === gateway.network_id) ?? null}
+        network={network}
         forwards={forwards.items}
         servers={servers.items}
         form={form}

@@ -10,7 +10,7 @@ export function ServedSubnets(props: GatewayPageProps) {
   const { messages } = view;
   const text = messages.gateways.served;
   const notChangeable = whyNot(props, null);
-  const left = (network?.subnets ?? []).filter(
+  const left = network.subnets.filter(
     ({ id, tier }) => tier !== "data" && !gateway.subnets.some(({ subnet_id }) => subnet_id === id),
   );
   /** A forward's answers leave by the gateway, so its subnet has to stay. */

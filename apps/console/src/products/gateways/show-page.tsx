@@ -17,7 +17,7 @@ import { whyNot } from "./why-not.ts";
 export type GatewayPageProps = {
   readonly view: View;
   readonly gateway: Schemas["Gateway"];
-  readonly network: Schemas["Network"] | null;
+  readonly network: Schemas["Network"];
   readonly forwards: readonly Schemas["PortForward"][];
   /** Of the gateway's region. */
   readonly servers: readonly Schemas["Server"][];
@@ -68,7 +68,7 @@ export function GatewayPage(props: GatewayPageProps) {
             <div>
               <dt>{text.network}</dt>
               <dd>
-                <a href={`/networks/${gateway.network_id}`}>{network?.name ?? gateway.network_id}</a>
+                <a href={`/networks/${gateway.network_id}`}>{network.name}</a>
                 {gateway.job_id === null ? null : (
                   <>
                     {" · "}

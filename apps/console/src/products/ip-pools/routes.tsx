@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { attempt, read } from "../../api.ts";
+import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
@@ -174,7 +174,7 @@ async function showList(
   const query = readListQuery(new URL(context.req.url).searchParams, poolFilters, nameSorts);
   const [pools, regions] = await Promise.all([
     read(api.GET("/ip-pools", { params: { query: askedList(query, 50) } })),
-    read(api.GET("/regions", { params: { query: { limit: 200 } } })),
+    readAll((page) => api.GET("/regions", { params: { query: page } })),
   ]);
   return context.html(
     renderPage(
@@ -204,13 +204,13 @@ async function showPool(
   const [pool, use, ranges, allocations, organisations] = await Promise.all([
     read(api.GET("/ip-pools/{ip_pool_id}", { params: { path } })),
     read(api.GET("/ip-pools/{ip_pool_id}/utilisation", { params: { path } })),
-    read(api.GET("/ip-pools/{ip_pool_id}/ranges", { params: { path, query: { limit: 200 } } })),
+    readAll((page) => api.GET("/ip-pools/{ip_pool_id}/ranges", { params: { path, query: page } })),
     read(
       api.GET("/ip-pools/{ip_pool_id}/allocations", {
         params: { path, query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
       }),
     ),
-    read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
+    readAll((page) => api.GET("/organisations", { params: { query: page } })),
   ]);
   return context.html(
     renderPage(

@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { attempt, read } from "../../api.ts";
+import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
@@ -167,8 +167,8 @@ async function show(
   const path = { network_id: context.req.param("id") ?? "" };
   const [network, subnets, gateways] = await Promise.all([
     read(api.GET("/networks/{network_id}", { params: { path } })),
-    read(api.GET("/networks/{network_id}/subnets", { params: { path, query: { limit: 200 } } })),
-    read(api.GET("/gateways", { params: { query: { limit: 200 } } })),
+    readAll((page) => api.GET("/networks/{network_id}/subnets", { params: { path, query: page } })),
+    readAll((page) => api.GET("/gateways", { params: { query: page } })),
   ]);
   const [places, asked] = await Promise.all([
     readPlaces(context, network.region),

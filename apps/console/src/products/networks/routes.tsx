@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { attempt, read } from "../../api.ts";
+import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
@@ -63,12 +63,10 @@ async function showNetworks(
   const { list: networks, selectorProblem } = narrowedList(listed, view.messages);
   const subnets = await Promise.all(
     networks.items.map(async ({ id }) => {
-      const page = await read(
-        api.GET("/networks/{network_id}/subnets", {
-          params: { path: { network_id: id }, query: { limit: 200 } },
-        }),
+      const { items } = await readAll((page) =>
+        api.GET("/networks/{network_id}/subnets", { params: { path: { network_id: id }, query: page } }),
       );
-      return [id, inAddressOrder(page.items)] as const;
+      return [id, inAddressOrder(items)] as const;
     }),
   );
   return context.html(

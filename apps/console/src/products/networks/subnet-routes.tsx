@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import { attempt, read } from "../../api.ts";
+import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
@@ -82,10 +82,8 @@ async function show(
   const [network, subnet, reservations, addresses] = await Promise.all([
     read(api.GET("/networks/{network_id}", { params: { path: { network_id: path.network_id } } })),
     read(api.GET("/networks/{network_id}/subnets/{subnet_id}", { params: { path } })),
-    read(
-      api.GET("/networks/{network_id}/subnets/{subnet_id}/reservations", {
-        params: { path, query: { limit: 200 } },
-      }),
+    readAll((page) =>
+      api.GET("/networks/{network_id}/subnets/{subnet_id}/reservations", { params: { path, query: page } }),
     ),
     read(
       api.GET("/networks/{network_id}/subnets/{subnet_id}/addresses", {

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { attempt, conflictOf, type Outcome, type Problem, read } from "../../api.ts";
+import { attempt, conflictOf, type Outcome, type Problem, read, readAll } from "../../api.ts";
 import {
   type ConsoleContext,
   type ConsoleEnv,
@@ -81,8 +81,8 @@ async function prepare(context: ConsoleContext, query: URLSearchParams) {
 async function loadChoices(context: ConsoleContext, form: ImportForm): Promise<Choices> {
   const api = context.get("api");
   const [regions, organisations] = await Promise.all([
-    read(api.GET("/regions", { params: { query: { limit: 200 } } })),
-    read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
+    readAll((page) => api.GET("/regions", { params: { query: page } })),
+    readAll((page) => api.GET("/organisations", { params: { query: page } })),
   ]);
   const region = form.region || regions.items[0]?.slug;
   const organisation = chosenOrganisation(context, form, organisations.items);
@@ -98,7 +98,7 @@ async function loadChoices(context: ConsoleContext, form: ImportForm): Promise<C
   const [foreign, catalog, networks] = await Promise.all([
     read(api.GET("/operator/drift", { params: { query: { region, kind: ["foreign"], limit: 100 } } })),
     read(api.GET("/catalog", { params: { header } })),
-    read(api.GET("/networks", { params: { header, query: { limit: 200 } } })),
+    readAll((page) => api.GET("/networks", { params: { header, query: page } })),
   ]);
   return {
     regions: regions.items,

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { attempt, type Outcome, read } from "../../api.ts";
+import { attempt, type Outcome, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
@@ -161,7 +161,7 @@ async function showRegion(
   const [region, tokens, organisations] = await Promise.all([
     read(api.GET("/regions/{region}", { params: { path } })),
     read(api.GET("/regions/{region}/agent-tokens", { params: { path, query: { limit: 50 } } })),
-    read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
+    readAll((page) => api.GET("/organisations", { params: { query: page } })),
   ]);
   return context.html(
     renderPage(

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { attempt, conflictOf, read } from "../../api.ts";
+import { attempt, conflictOf, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
@@ -59,8 +59,8 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
           },
         }),
       ),
-      read(api.GET("/regions", { params: { query: { limit: 200 } } })),
-      read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
+      readAll((page) => api.GET("/regions", { params: { query: page } })),
+      readAll((page) => api.GET("/organisations", { params: { query: page } })),
     ]);
     return context.html(
       renderPage(
@@ -89,7 +89,7 @@ async function showRegions(context: ConsoleContext, banner: PageBanner, status: 
   const [regions, drift, organisations] = await Promise.all([
     read(api.GET("/regions", { params: { query: { limit: 50 } } })),
     read(api.GET("/operator/drift", { params: { query: { limit: 100 } } })),
-    read(api.GET("/organisations", { params: { query: { limit: 200 } } })),
+    readAll((page) => api.GET("/organisations", { params: { query: page } })),
   ]);
   const known = await Promise.all(
     regions.items.map(async (region) => ({

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { read } from "../../api.ts";
+import { read, readAll } from "../../api.ts";
 import type { ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { StuckJobsPage, stuckReasons } from "./stuck-jobs-page.tsx";
@@ -25,7 +25,7 @@ export function stuckJobsRoutes(): Hono<ConsoleEnv> {
           },
         }),
       ),
-      read(api.GET("/regions", { params: { query: { limit: 200 } } })),
+      readAll((page) => api.GET("/regions", { params: { query: page } })),
     ]);
     return context.html(
       renderPage(

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { attempt, type Outcome, read } from "../../api.ts";
+import { attempt, type Outcome, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
@@ -109,7 +109,9 @@ async function show(
   const query = readListQuery(new URL(context.req.url).searchParams, publicIpFilters, addressSorts);
   const [listed, servers, catalog] = await Promise.all([
     attempt(api.GET("/public-ips", { params: { query: askedList(query, 20) } })),
-    read(api.GET("/servers", { params: { query: { limit: 200, status: ["running", "stopped"] } } })),
+    readAll((page) =>
+      api.GET("/servers", { params: { query: { ...page, status: ["running", "stopped"] } } }),
+    ),
     read(api.GET("/catalog")),
   ]);
   const { list: ips, selectorProblem } = narrowedList(listed, view.messages);

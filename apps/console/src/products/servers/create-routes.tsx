@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { attempt, conflictOf, type Outcome, type Problem, read } from "../../api.ts";
+import { attempt, conflictOf, type Outcome, type Problem, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
@@ -174,8 +174,8 @@ function refusedCreate(problem: Problem, messages: Messages): Omit<Extra, "check
 async function loadChoices(api: ApiClient): Promise<{ -readonly [Name in keyof Choices]: Choices[Name] }> {
   const [catalog, sshKeys, networks] = await Promise.all([
     read(api.GET("/catalog")),
-    read(api.GET("/ssh-keys", { params: { query: { limit: 200 } } })),
-    read(api.GET("/networks", { params: { query: { limit: 200 } } })),
+    readAll((page) => api.GET("/ssh-keys", { params: { query: page } })),
+    readAll((page) => api.GET("/networks", { params: { query: page } })),
   ]);
   return { catalog, sshKeys: sshKeys.items, networks: networks.items };
 }

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { attempt, read } from "../../api.ts";
+import { attempt, read, readAll } from "../../api.ts";
 import {
   type ConsoleContext,
   type ConsoleEnv,
@@ -116,11 +116,11 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       await Promise.all([
         read(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } })),
         read(api.GET("/jobs", { params: { query: { resource: id, limit: 10 } } })),
-        read(api.GET("/networks", { params: { query: { limit: 200 } } })),
-        read(api.GET("/ssh-keys", { params: { query: { limit: 200 } } })),
+        readAll((page) => api.GET("/networks", { params: { query: page } })),
+        readAll((page) => api.GET("/ssh-keys", { params: { query: page } })),
         read(api.GET("/catalog")),
-        read(api.GET("/public-ips", { params: { query: { limit: 200 } } })),
-        read(api.GET("/firewalls", { params: { query: { limit: 200 } } })),
+        readAll((page) => api.GET("/public-ips", { params: { query: page } })),
+        readAll((page) => api.GET("/firewalls", { params: { query: page } })),
         read(api.GET("/servers/{server_id}/console-sessions", { params: { path: { server_id: id } } })),
       ]);
     const { consolePassword } = shown;
