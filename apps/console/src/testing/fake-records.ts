@@ -106,6 +106,7 @@ export function fakeServer(
       },
     ],
     public_ips: [],
+    firewall_ids: body.firewall_ids ?? [],
     labels: body.labels ?? {},
     protection: { delete: false, rebuild: false, ...body.protection },
     disk_gb: size.disk_gb,

@@ -2138,6 +2138,8 @@ export interface paths {
          *       subnet there is; an organisation with no network in the region gets both (`created` says so).
          *     * Without `ssh_key_ids` a console password is generated. It is in this answer and nowhere else.
          *     * `public_ip` gives it a public address: the one named, or with `auto` one of those allocated to the organisation.
+         *     * `firewall_ids` attaches firewalls to it in the same transaction, so that it is filtered from its first start on.
+         *       Needs the permission `firewall:update` too.
          *     * Windows images take no SSH keys and need a package of at least 4 GB memory.
          */
         post: operations["createServer"];
@@ -4530,6 +4532,8 @@ export interface components {
                 status: components["schemas"]["PublicIpStatus"];
                 requires_reboot: boolean;
             }[];
+            /** @description Firewalls attached to the server itself, in the order of their attachment; others may mean it by its subnet or labels */
+            firewall_ids: string[];
             labels: components["schemas"]["Labels"];
             protection: components["schemas"]["ServerProtection"];
             /** @description An operator's lock. While it is there every change answers 409 `locked` */
@@ -4647,6 +4651,8 @@ export interface components {
              * @example auto
              */
             public_ip?: string;
+            /** @description Firewalls of the region that are attached to the server itself; others may mean it by its subnet or labels */
+            firewall_ids?: string[];
             labels?: components["schemas"]["Labels"];
             protection?: components["schemas"]["ServerProtectionChange"];
             /**

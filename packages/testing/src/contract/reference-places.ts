@@ -109,6 +109,7 @@ const bodyKinds: { readonly [name: string]: ReferenceKind | null } = {
   subnet_ids: "subnet",
   network_id: "network",
   firewall_id: "firewall",
+  firewall_ids: "firewall",
   server_id: "server",
   public_ip: "public_ip",
   ssh_key_ids: "ssh_key",

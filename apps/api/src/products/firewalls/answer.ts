@@ -6,7 +6,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
 import { attachmentStates } from "./attachment-status.ts";
-import { refreshFilters } from "./refresh.ts";
+import { maxRulesOfServer, refreshFilters } from "./refresh.ts";
 import { type FirewallDetails, findFirewall } from "./store.ts";
 import { viewFirewall } from "./view.ts";
 
@@ -16,9 +16,6 @@ async function writtenFirewall(tx: Tx, organisationId: string, id: string): Prom
   if (row === null) throw new Error("a firewall that was just written could not be found");
   return viewFirewall(row, await attachmentStates(tx, organisationId, [row]));
 }
-
-/** Each is a call or more, and a pass of every packet. */
-const maxRulesOfServer = 500;
 
 /**
  * Has the servers told of what has changed, and answers with the first of the jobs.

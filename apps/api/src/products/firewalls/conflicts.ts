@@ -29,11 +29,12 @@ export function tooManyFirewalls(region: string, limit: number): Conflict {
   );
 }
 
-export function tooManyRulesOfServer(serverId: string, limit: number): Conflict {
+/** @param serverId null of a server that is not there yet */
+export function tooManyRulesOfServer(serverId: string | null, limit: number): Conflict {
   return conflict(
     "quota_exceeded",
     "server_has_room",
-    `the firewalls of server ${serverId} would have more than ${limit} rules together`,
+    `the firewalls of ${serverId === null ? "the server" : `server ${serverId}`} would have more than ${limit} rules together`,
     { resource: serverId, fix: "remove rules, or attach fewer firewalls to it" },
   );
 }

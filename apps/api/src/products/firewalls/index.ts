@@ -7,6 +7,7 @@ export {
   renderWholeFilter,
 } from "./filter.ts";
 export { loadIntent } from "./intent.ts";
+export { attachToNewServer, firewallsOfNewServerErrors, lockForNewServer } from "./new-server.ts";
 export { askForRefresh } from "./refresh.ts";
 export { leaveFilter, retryFilter, settleFilter } from "./settle.ts";
 export { usedByFirewall } from "./use.ts";

@@ -9,6 +9,9 @@ import { filterOf, storedFilterId, unknownFilter } from "./filter.ts";
 import { loadIntent } from "./intent.ts";
 import { hasAttachments } from "./store.ts";
 
+/** Each is a call or more, and a pass of every packet. */
+export const maxRulesOfServer = 500;
+
 export type Asker = { readonly requestedBy: Schemas["Actor"]; readonly requestId: string };
 
 /**
@@ -69,7 +72,7 @@ export async function refreshFilters(
   return jobs;
 }
 
-async function wantFilter(
+export async function wantFilter(
   tx: Tx,
   organisationId: string,
   serverId: string,

@@ -8,6 +8,7 @@ import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { attachToNewServer, lockForNewServer } from "../firewalls/index.ts";
 import { placeServer } from "../inventory/index.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
 import { askedBy, type DefaultNetwork, ensureDefaultNetwork, hasDefaultNetwork } from "../networks/index.ts";
@@ -85,6 +86,8 @@ async function write(request: Request, tx: Tx, placement: PlacedServer): Promise
   const serverId = newId("srv");
   // The name first: of many who want it, all but one wait here, before they hold anything that others want.
   await insertServer(request, tx, serverId, placement);
+  // Before the subnet: whoever changes a firewall holds it when they come for a subnet that it is to name.
+  await lockForNewServer(tx, organisationId, placement.firewallIds, region.slug);
   const created =
     placement.subnet === null
       ? await ensureDefaultNetwork(tx, organisationId, region.slug, askedBy(request))
@@ -92,6 +95,12 @@ async function write(request: Request, tx: Tx, placement: PlacedServer): Promise
   await insertInterface(request, tx, serverId, placement, created);
   if (placement.publicIp !== null)
     await giveToNewServer(tx, organisationId, { id: serverId, region: region.slug }, placement.publicIp);
+  // Last of what it has: the rules are about its addresses.
+  await attachToNewServer(
+    tx,
+    { id: serverId, organisation_id: organisationId, region: region.slug },
+    placement.firewallIds,
+  );
   const password = await writePassword(request, tx, serverId, placement);
   const job = await queueJob(tx, {
     kind: "ServerCreate",

@@ -5,8 +5,10 @@ import { findPackage, packages, type ServerPackage } from "@kule/rules/catalog/p
 import { formatAddress, parseAddress, parseCidr, subnetAddresses } from "@kule/rules/networks/cidr";
 import { serverNameProblem } from "@kule/rules/servers/naming";
 import type { ApiRequest } from "../../platform/api-request.ts";
+import { requirePermissions } from "../../platform/authorise.ts";
 import { fieldError } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
+import { firewallsOfNewServerErrors } from "../firewalls/index.ts";
 import { findPublicIp } from "../public-ips/store.ts";
 import { findSshKeys } from "../ssh-keys/index.ts";
 import { findSubnets, findVisibleRegions, type RegionRow, type SubnetRow } from "./surroundings.ts";
@@ -24,6 +26,7 @@ export type Placement = {
   readonly subnet: SubnetRow | null;
   /** "auto", or the id of one of the organisation's; null for none. */
   readonly publicIp: string | null;
+  readonly firewallIds: readonly string[];
 };
 
 /** The findings of `check`, for the transaction that follows. */
@@ -41,6 +44,9 @@ export async function checkCreateServer(
   request: ApiRequest<"createServer">,
   body: Body,
 ): Promise<readonly FieldError[]> {
+  // Attaching changes the firewall.
+  if (body.firewall_ids !== undefined && body.firewall_ids.length > 0)
+    requirePermissions(request, ["firewall:update"]);
   const { errors, placement } = await checkPlace(request, body);
   if (placement !== null) placements.set(request, placement);
   return errors;
@@ -64,10 +70,16 @@ export async function checkPlace(
   const sshPublicKeys = await checkSshKeys(request, body, image, refuse);
   const subnet = await checkSubnet(request, body, region, refuse);
   await checkPublicIp(request, body, region, refuse);
+  const { db, organisationId } = request;
+  const firewallIds = body.firewall_ids ?? [];
+  errors.push(...(await firewallsOfNewServerErrors(db, organisationId, firewallIds, region?.slug ?? null)));
   if (errors.length > 0 || region === null || image === null || plan === null || subnet === null)
     return { errors, placement: null };
   const publicIp = body.public_ip ?? null;
-  return { errors, placement: { region, image, plan, sshPublicKeys, subnet: subnet.row, publicIp } };
+  return {
+    errors,
+    placement: { region, image, plan, sshPublicKeys, subnet: subnet.row, publicIp, firewallIds },
+  };
 }
 
 export type Refuse = (pointer: string, code: FieldError["code"], message: string) => void;

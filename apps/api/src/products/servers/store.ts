@@ -54,6 +54,8 @@ export type PublicIpOfServer = {
 /** A server with all that its view needs. */
 export type ServerDetails = ServerRow & {
   readonly public_ips: readonly PublicIpOfServer[];
+  /** Attached to the server itself. */
+  readonly firewall_ids: readonly string[];
   readonly interfaces: readonly InterfaceRow[];
   readonly drift: DriftOfServer | null;
   readonly ages: Ages;
@@ -79,6 +81,11 @@ const publicIps = sql<PublicIpOfServer[]>`coalesce((
     from public_ip i
    where i.organisation_id = server.organisation_id
      and (i.server_id = server.id or i.held_by = server.id and i.server_id is null)), '[]'::json)`;
+
+const firewallIds = sql<string[]>`coalesce((
+  select array_agg(a.firewall_id order by a.created_at, a.id)
+    from firewall_attachment a
+   where a.organisation_id = server.organisation_id and a.server_id = server.id), '{}')`;
 
 const drift = sql<DriftOfServer | null>`(
   select json_build_object('kind', drift.kind, 'since', drift.first_seen_at, 'differences', drift.differences)
@@ -115,6 +122,7 @@ function serverDetails(db: Database | Tx, organisationId: string) {
     .select([
       interfaces.as("interfaces"),
       publicIps.as("public_ips"),
+      firewallIds.as("firewall_ids"),
       "open_job.id as job_id",
       "open_job.kind as job_kind",
       "open_job.action as job_action",

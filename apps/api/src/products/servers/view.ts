@@ -41,6 +41,7 @@ export function viewServer(row: ServerDetails): Schemas["Server"] {
       status: publicIpStatus({ serverId: ip.server_id, heldBy: ip.held_by, isApplied: ip.is_applied }),
       requires_reboot: ip.requires_reboot,
     })),
+    firewall_ids: [...row.firewall_ids],
     labels: row.labels as Record<string, string>,
     protection: { delete: row.protect_delete, rebuild: row.protect_rebuild },
     locked: viewLock(row),

@@ -88,7 +88,7 @@ async function regionIds(all: TwoOrganisations, region: string, operation: Opera
 /** What the places of a body mean, where the schema cannot tell. */
 export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
   const { a, b } = pools.all;
-  const id = (kind: "ssh_key" | "subnet" | "network" | "server") =>
+  const id = (kind: "ssh_key" | "subnet" | "network" | "server" | "firewall") =>
     fc.oneof(
       { weight: 4, arbitrary: fc.constant(a.standing[kind]) },
       { weight: 1, arbitrary: fc.constantFrom(b.standing[kind], a.removed[kind], newId("srv")) },
@@ -140,6 +140,7 @@ export function bodyMeaning(operation: OperationId, pools: FuzzPools): Meaning {
     "createServer /region": region,
     "createServer /ssh_key_ids/*": id("ssh_key"),
     "createServer /subnet_id": id("subnet"),
+    "createServer /firewall_ids/*": id("firewall"),
     "createServer /private_ip": fc.constantFrom(
       "10.20.0.9",
       "10.20.0.77",

@@ -383,8 +383,12 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     }),
   },
   createServer: {
-    body: ({ tenant, standing: { ssh_key, subnet } }) =>
-      tenant.serverBody({ ssh_key_ids: [ssh_key], subnet_id: subnet }),
+    body: async ({ tenant, standing: { ssh_key, subnet } }) =>
+      tenant.serverBody({
+        ssh_key_ids: [ssh_key],
+        subnet_id: subnet,
+        firewall_ids: [await tenant.addFirewall()],
+      }),
   },
   getServer: { path: standing("server") },
   updateServer: { path: standing("server"), body: () => ({ labels: { touched: "yes" } }) },

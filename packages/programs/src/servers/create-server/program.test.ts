@@ -190,12 +190,23 @@ describe("ServerCreate", { timeout: 60_000 }, () => {
     await spread.stop();
   });
 
-  it("survives a crash anywhere, and does nothing twice", async () => {
+  it("survives a crash anywhere, does nothing twice, and has all its rules before its first start", async () => {
+    const rule = (id: string, port: string) => ({
+      ...{ id, direction: "in" as const, action: "allow" as const, protocol: "tcp" as const },
+      ...{ ports: [port], side: null, addresses: ["192.0.2.1", "198.51.100.0/24"] },
+    });
+    const filter = { id: "flt_new", is_filtered: true, rules: [rule("fwr_1", "22"), rule("fwr_2", "443")] };
     const points = await survivesACrashAnywhere(async () => {
       const vmid = newVmid();
       return {
-        run: (at) => create(vmid, quietHost({ crashPoint: at })),
-        state: () => endState(region, vmid),
+        run: (at) => create(vmid, quietHost({ crashPoint: at }), createJob(vmid, { filter })),
+        state: async () => {
+          const ops = region.lab.journal().flatMap((entry) => (entry.vmid === vmid ? [entry.op] : []));
+          const late = ops.slice(ops.indexOf("vm-started")).filter((op) => op.startsWith("firewall-"));
+          expect(late).toEqual([]);
+          expect(ops.filter((op) => op === "firewall-rule-created").length).toBeGreaterThan(2);
+          return endState(region, vmid);
+        },
         effects: async () => region.effects(vmid),
       };
     });
