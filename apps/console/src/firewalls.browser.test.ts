@@ -40,6 +40,73 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
     expect(world.api.defects).toEqual([]);
   });
 
+  for (const [language, locale, width] of [
+    ["English", "en-GB", 1360],
+    ["Turkish", "tr-TR", 390],
+  ] as const)
+    test(`one is chosen for a server before there is one, in ${language}`, async () => {
+      const { state } = world.api;
+      await watched.context.close();
+      watched = await openPage(browser, { locale });
+      page = watched.page;
+      page.setDefaultTimeout(25_000);
+      await page.setViewportSize({ width, height: 844 });
+      await signIn(page, world.url);
+      await page.goto(`${world.url}/servers/new`);
+      // Without any it says what one is for, and leads there.
+      expect(await page.getAttribute("#firewalls .hint a", "href")).toBe("/firewalls");
+      expect(await accessibilityProblems(page)).toEqual([]);
+      const web = fakeFirewall({
+        name: "web",
+        description: "What the shop lets in",
+        rules: [{ protocol: "tcp", ports: ["443"], peers: [{ any: true }] }],
+      });
+      const away = fakeFirewall({ name: "away", region: "ank1" });
+      state.firewalls.push(web, away);
+      await page.goto(`${world.url}/servers/new`);
+      await page.fill("input[name=name]", "walled");
+      await page.waitForSelector("#check-result .ready");
+      expect(await page.locator("#firewalls input[type=checkbox]").count()).toBe(1);
+      await page.check(`#firewall-${web.id}`);
+      await page.waitForSelector("#create-summary dd >> text=web");
+      await page.waitForSelector("#check-result .ready");
+      expect(await page.textContent("#create-call")).toContain(web.id);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await takeScreenshots(page, `create-firewalls-${language}`);
+      await page.setViewportSize({ width, height: 844 });
+      // Another region has others.
+      await page.check("#region-ank1");
+      await page.waitForSelector(`#firewall-${away.id}`);
+      expect(await page.locator("#create-summary dd >> text=web").count()).toBe(0);
+      await page.check("#region-ist1");
+      await page.check(`#firewall-${web.id}`);
+      await page.waitForSelector("#create-summary dd >> text=web");
+      await page.waitForSelector("#check-result .ready");
+      await page.click("#create-summary button[value=create]");
+      await page.waitForURL(/\/servers\/srv_/);
+      expect(state.servers.find(({ name }) => name === "walled")?.firewall_ids).toEqual([web.id]);
+      await page.waitForSelector(`#firewalls a[href='/firewalls/${web.id}']`);
+      expect(watched.complaints).toEqual([]);
+    });
+
+  test("a firewall that goes while a server is being filled in is said to be gone beside the choice", async () => {
+    const { state } = world.api;
+    const web = fakeFirewall({ name: "web" });
+    state.firewalls.push(web);
+    await signIn(page, world.url);
+    await page.goto(`${world.url}/servers/new`);
+    await page.fill("input[name=name]", "walled");
+    await page.check(`#firewall-${web.id}`);
+    await page.waitForSelector("#create-summary dd >> text=web");
+    await page.waitForSelector("#check-result .ready");
+    state.firewalls.length = 0;
+    await page.click("#create-summary button[value=create]");
+    await page.waitForSelector("#firewalls #firewall_ids-problem");
+    expect(await page.inputValue("input[name=name]")).toBe("walled");
+    expect(complaintsBeyond(watched, 422)).toEqual([]);
+  });
+
   /** A firewall with something of everything in it. */
   function seedFirewall(): string {
     const { state } = world.api;

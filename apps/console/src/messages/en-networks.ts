@@ -141,6 +141,11 @@ export const networkingEn = {
       appliedNone: "No server could be told: each has a job under way, or is on its way somewhere.",
       deleted: "The firewall is deleted.",
     } as Readonly<Record<string, string>>,
+    ofNewServer: {
+      hint: "Those chosen filter the server from its first start on, beside those of its subnet or labels. A server without a firewall lets in whatever reaches it.",
+      none: "There is no firewall in this region yet. It says what a server lets in, and can be attached later as well.",
+      noneChosen: "none of its own",
+    },
     ofServer: {
       title: "Firewalls",
       none: "No firewall: whatever reaches this server is let in.",

@@ -144,6 +144,11 @@ export const networkingTr = {
       appliedNone: "Hiçbir sunucuya bildirilemedi: her birinin süren bir işi var ya da bir yere gidiyor.",
       deleted: "Güvenlik duvarı silindi.",
     },
+    ofNewServer: {
+      hint: "Seçilenler, alt ağının ya da etiketlerinin getirdikleriyle birlikte sunucuyu ilk açılışından itibaren süzer. Duvarı olmayan bir sunucu kendisine ulaşan her şeyi içeri alır.",
+      none: "Bu bölgede henüz güvenlik duvarı yok. Duvar, bir sunucunun neyi içeri alacağını söyler; sonradan da bağlanabilir.",
+      noneChosen: "kendine ait yok",
+    },
     ofServer: {
       title: "Güvenlik duvarları",
       none: "Duvar yok: bu sunucuya ulaşan her şey içeri alınır.",

@@ -4,7 +4,7 @@ import { streamSSE } from "hono/streaming";
 import type { Operation } from "./fake-api.ts";
 import { registerAudit } from "./fake-audit.ts";
 import { registerConsoleSessions } from "./fake-consoles.ts";
-import { registerFirewalls } from "./fake-firewalls.ts";
+import { fakeAttachment, registerFirewalls } from "./fake-firewalls.ts";
 import { registerGateways } from "./fake-gateways.ts";
 import { registerIpPools } from "./fake-ip-pools.ts";
 import { registerNetworks } from "./fake-networks.ts";
@@ -84,6 +84,8 @@ function registerServers(operation: Operation, state: FakeState): void {
     const job = fakeJob("ServerCreate", server.id, state.userOf(token).name);
     server.job_id = job.id;
     state.servers.push(server);
+    for (const firewall of state.firewalls.filter(({ id }) => server.firewall_ids.includes(id)))
+      firewall.attachments.push(fakeAttachment(state, { server_id: server.id }));
     state.jobs.unshift(job);
     const password = server.ssh_key_ids.length === 0 ? { console_password: "Galata-7f3k-Kule-92xm" } : {};
     return {
@@ -195,6 +197,12 @@ function wrongFields(state: FakeState, body: Schemas["ServerCreate"]): Schemas["
     add("package", "os_plan_mismatch", `${image.name} needs a bigger package`);
   if (body.subnet_id !== undefined && !state.subnets.some(({ id }) => id === body.subnet_id))
     add("subnet_id", "not_found", "no such subnet");
+  for (const [index, id] of (body.firewall_ids ?? []).entries()) {
+    const there = state.firewalls.find((each) => each.id === id);
+    if (there === undefined) add(`firewall_ids/${index}`, "not_found", "no such firewall");
+    else if (there.region !== (body.region ?? "ist1"))
+      add(`firewall_ids/${index}`, "conflicts_with", `is not in region ${body.region}`);
+  }
   if (/^\d+$/.test(body.name)) add("name", "invalid_format", "must have at least one letter");
   return errors;
 }

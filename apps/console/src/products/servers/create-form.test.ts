@@ -10,6 +10,7 @@ import {
   readCreateForm,
   takesSshKeys,
   toCreateBody,
+  withFirewallsOfRegion,
 } from "./create-form.ts";
 
 const fresh = freshCreateForm(fakeCatalog, "key-1");
@@ -48,6 +49,7 @@ test("every further choice reaches the body", () => {
     name: "db-1",
     subnetId: "sub_1",
     privateIp: "10.0.1.9",
+    firewallIds: ["fw_1"],
     start: false,
     protect: true,
   };
@@ -55,6 +57,7 @@ test("every further choice reaches the body", () => {
   expect(body).toMatchObject({
     subnet_id: "sub_1",
     private_ip: "10.0.1.9",
+    firewall_ids: ["fw_1"],
     start: false,
     protection: { delete: true },
   });
@@ -91,6 +94,20 @@ test("while one chooses, what does not fit gives way to the nearest that does", 
   expect(fitted(fakeCatalog, { ...fresh, image: "debian-13", region: "ank1" }).image).toBe("debian-13");
 });
 
+test("a firewall is chosen once, and gives way with its region", () => {
+  const form = readCreateForm(
+    new URLSearchParams("region=ist1&firewall_ids=fw_a&firewall_ids=fw_a&firewall_ids=fw_b&firewall_ids="),
+  );
+  expect(form.firewallIds).toEqual(["fw_a", "fw_b"]);
+  const firewalls = [
+    { id: "fw_a", region: "ist1" },
+    { id: "fw_b", region: "ank1" },
+  ];
+  expect(withFirewallsOfRegion(form, firewalls).firewallIds).toEqual(["fw_a"]);
+  // One that is gone is said to be, when it is sent.
+  expect(withFirewallsOfRegion(form, []).firewallIds).toEqual(["fw_a", "fw_b"]);
+});
+
 test("what was sent is read as it was sent, gaps and all", () => {
   const form = readCreateForm(new URLSearchParams("name=web-1&image=windows-2025"));
   expect(form).toMatchObject({ image: "windows-2025", package: "", region: "" });
@@ -99,6 +116,7 @@ test("what was sent is read as it was sent, gaps and all", () => {
 test.each([
   ["/name", "name"],
   ["/ssh_key_ids/1", "ssh_key_ids"],
+  ["/firewall_ids/0", "firewall_ids"],
   ["/protection/delete", "protect"],
   ["/labels/a", null],
   ["/", null],

@@ -15,6 +15,8 @@ export type CreateForm = {
   readonly privateIp: string;
   /** A public IPv4 address of those allocated to the organisation. */
   readonly publicIp: boolean;
+  /** Attached to the server itself from its first start on. */
+  readonly firewallIds: readonly string[];
   readonly start: boolean;
   readonly protect: boolean;
   readonly newKeyName: string;
@@ -36,6 +38,7 @@ export function readCreateForm(fields: URLSearchParams): CreateForm {
     subnetId: text("subnet_id"),
     privateIp: text("private_ip"),
     publicIp: fields.has("public_ip"),
+    firewallIds: [...new Set(fields.getAll("firewall_ids").filter((id) => id !== ""))],
     start: fields.has("start"),
     protect: fields.has("protect"),
     newKeyName: text("new_key_name"),
@@ -55,6 +58,7 @@ export function freshCreateForm(catalog: Catalog, idempotencyKey: string): Creat
     subnetId: "",
     privateIp: "",
     publicIp: false,
+    firewallIds: [],
     start: true,
     protect: false,
     newKeyName: "",
@@ -79,6 +83,15 @@ export function fitted(catalog: Catalog, form: CreateForm): CreateForm {
   const fitting = catalog.packages.filter(({ slug }) => image?.packages_allowed.includes(slug));
   const size = fitting.find(({ slug }) => slug === form.package) ?? fitting[0];
   return { ...form, region, image: image?.slug ?? "", package: size?.slug ?? "" };
+}
+
+/** The form while a person chooses, without firewalls of another region than the one that is chosen now. */
+export function withFirewallsOfRegion(
+  form: CreateForm,
+  firewalls: readonly Pick<Schemas["Firewall"], "id" | "region">[],
+): CreateForm {
+  const elsewhere = firewalls.filter(({ region }) => region !== form.region).map(({ id }) => id);
+  return { ...form, firewallIds: form.firewallIds.filter((id) => !elsewhere.includes(id)) };
 }
 
 export type PackageOffer = {
@@ -120,6 +133,7 @@ export function toCreateBody(catalog: Catalog, form: CreateForm): CreateServerBo
     ...(form.subnetId !== "" ? { subnet_id: form.subnetId } : {}),
     ...(form.privateIp !== "" ? { private_ip: form.privateIp } : {}),
     ...(form.publicIp ? { public_ip: "auto" } : {}),
+    ...(form.firewallIds.length > 0 ? { firewall_ids: [...form.firewallIds] } : {}),
     start: form.start,
     ...(form.protect ? { protection: { delete: true } } : {}),
   };
@@ -134,6 +148,7 @@ const fields = [
   "subnet_id",
   "private_ip",
   "public_ip",
+  "firewall_ids",
   "start",
 ] as const;
 

@@ -5,6 +5,7 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { Check } from "./check-outcome.tsx";
 import { AccessChoice, AdvancedChoice, NameChoice, NetworkChoice } from "./create-details.tsx";
+import { FirewallChoice } from "./create-firewalls.tsx";
 import type { CreateForm } from "./create-form.ts";
 import { ImageChoice, PackageChoice, RegionChoice } from "./create-offers.tsx";
 import { CreateSummary } from "./create-summary.tsx";
@@ -15,6 +16,7 @@ export type CreatePageProps = {
   readonly catalog: Schemas["Catalog"];
   readonly sshKeys: readonly Schemas["SshKey"][];
   readonly networks: readonly Schemas["Network"][];
+  readonly firewalls: readonly Schemas["Firewall"][];
   readonly problems: FieldProblems;
   /** What is wrong with the whole of it. */
   readonly banner: { readonly kind: "problem" | "warning"; readonly text: string } | null;
@@ -75,6 +77,7 @@ export function CreatePage(props: CreatePageProps) {
           <PackageChoice {...props} />
           <AccessChoice {...props} />
           <NetworkChoice {...props} />
+          <FirewallChoice {...props} />
           <AdvancedChoice {...props} />
         </div>
         <CreateSummary {...props} />

@@ -17,10 +17,11 @@ import {
   freshCreateForm,
   readCreateForm,
   toCreateBody,
+  withFirewallsOfRegion,
 } from "./create-form.ts";
 import { CreatePage, type CreatePageProps } from "./create-page.tsx";
 
-type Choices = Pick<CreatePageProps, "catalog" | "sshKeys" | "networks">;
+type Choices = Pick<CreatePageProps, "catalog" | "sshKeys" | "networks" | "firewalls">;
 type Banner = CreatePageProps["banner"];
 
 /** `/servers/new`: the form, its live check, and the act itself. */
@@ -35,7 +36,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     const fresh = freshCreateForm(choices.catalog, crypto.randomUUID());
     // An address may carry choices: links into the form, and the way back after a session ended.
     const form = query.has("name")
-      ? fitted(choices.catalog, { ...readCreateForm(query), idempotencyKey: fresh.idempotencyKey })
+      ? fittedForm(choices, { ...readCreateForm(query), idempotencyKey: fresh.idempotencyKey })
       : fresh;
     return show(context, choices, form, { check: await dryRun(context, choices, form) });
   });
@@ -43,7 +44,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
   // What the page asks while a person fills it in.
   routes.post("/preview", async (context) => {
     const choices = await loadChoices(context.get("api"));
-    const form = fitted(choices.catalog, readCreateForm(context.get("form")));
+    const form = fittedForm(choices, readCreateForm(context.get("form")));
     return show(context, choices, form, { check: await dryRun(context, choices, form) });
   });
 
@@ -60,7 +61,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
       form = { ...form, newKeyName: "", newKeyText: "", sshKeyIds: [...form.sshKeyIds, added.data.id] };
     }
     if (intent !== "create") {
-      form = fitted(choices.catalog, form);
+      form = fittedForm(choices, form);
       return show(context, choices, form, { check: await dryRun(context, choices, form) });
     }
 
@@ -87,6 +88,9 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
 
   return routes;
 }
+
+const fittedForm = ({ catalog, firewalls }: Choices, form: CreateForm): CreateForm =>
+  withFirewallsOfRegion(fitted(catalog, form), firewalls);
 
 function create(api: ApiClient, catalog: Schemas["Catalog"], form: CreateForm) {
   return attempt(
@@ -172,12 +176,13 @@ function refusedCreate(problem: Problem, messages: Messages): Omit<Extra, "check
 }
 
 async function loadChoices(api: ApiClient): Promise<{ -readonly [Name in keyof Choices]: Choices[Name] }> {
-  const [catalog, sshKeys, networks] = await Promise.all([
+  const [catalog, sshKeys, networks, firewalls] = await Promise.all([
     read(api.GET("/catalog")),
     readAll((page) => api.GET("/ssh-keys", { params: { query: page } })),
     readAll((page) => api.GET("/networks", { params: { query: page } })),
+    readAll((page) => api.GET("/firewalls", { params: { query: page } })),
   ]);
-  return { catalog, sshKeys: sshKeys.items, networks: networks.items };
+  return { catalog, sshKeys: sshKeys.items, networks: networks.items, firewalls: firewalls.items };
 }
 
 function show(context: ConsoleContext, choices: Choices, form: CreateForm, extra: Extra) {

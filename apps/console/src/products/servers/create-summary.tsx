@@ -1,5 +1,6 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { CheckOutcome } from "./check-outcome.tsx";
+import { ChosenFirewalls } from "./create-firewalls.tsx";
 import { takesSshKeys, toCreateBody } from "./create-form.ts";
 import type { CreatePageProps } from "./create-page.tsx";
 
@@ -38,6 +39,7 @@ export function CreateSummary(props: CreatePageProps) {
           <dt>{messages.create.access}</dt>
           <dd>{keys === 0 ? messages.create.password : messages.create.keys(keys)}</dd>
         </div>
+        <ChosenFirewalls {...props} />
       </dl>
       <div class="check-result" id="check-result" aria-live="polite">
         <CheckOutcome view={view} check={props.check} unchecked={messages.create.unchecked} />
