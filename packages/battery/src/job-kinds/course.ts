@@ -1,6 +1,7 @@
 import type { JobKind, ServerJobKind } from "@kule/contract/schemas";
 import { parseMarker } from "@kule/proxmox/marker";
 import type { ObservedVm } from "@kule/testing/world-check/region-invariants";
+import { filteredStartViolations } from "./filtered-start.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { type JobEndRow, type JobScene, latestJob, newSubject, type Subject } from "./scene.ts";
 
@@ -62,6 +63,7 @@ export async function endViolations(
   const vms = await scene.vms();
   const there = powerOf(vms, subject);
   if (there !== vm) found.push(`${what} has succeeded and the VM is ${there}, not ${vm}`);
+  if (kind === "ServerCreate") found.push(...(await filteredStartViolations(scene, subject)));
   if (vm === "absent") found.push(...(await remains(scene, subject)).map((text) => `${what}: ${text}`));
   return found;
 }

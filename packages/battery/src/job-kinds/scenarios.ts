@@ -41,6 +41,7 @@ export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
         region: scene.region,
         image: scene.image,
         package: "s",
+        firewall_ids: [(await firewallOf(scene, subject)).id],
       });
       subject.server = accepted(answer).server.id;
     },
@@ -139,7 +140,7 @@ export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
   },
   FirewallApply: {
     after: "ServerCreate",
-    cause: (scene, subject) => filter(scene, subject),
+    cause: (scene, subject) => changeRules(scene, subject),
     succeeded: { status: "running", vm: "running" },
     failed: { status: "running", reason: "firewall_failed" },
   },
@@ -204,28 +205,33 @@ export async function resetPassword({ api, server }: Subject, when: "now" | "nex
   accepted(await owner.post(`/servers/${server}/password-reset`, { when }));
 }
 
-/** A firewall of the subject's own, attached to its server; one that is there gets another rule. */
-async function filter({ region }: JobScene, { api, server, name }: Subject): Promise<void> {
-  const rule = (port: number) => ({
-    protocol: "tcp",
-    ports: [String(port)],
-    peers: [{ cidr: "192.0.2.0/24" }, { any: true }],
-  });
+const ruleOf = (port: number) => ({
+  protocol: "tcp",
+  ports: [String(port)],
+  peers: [{ cidr: "192.0.2.0/24" }, { any: true }],
+});
+
+/** The subject's own firewall, which is made when it has none. */
+async function firewallOf(
+  { region }: JobScene,
+  { api, name }: Subject,
+): Promise<{ readonly id: string; readonly generation: number; readonly rules: readonly { id: string }[] }> {
   const [there] = (await api.get("/firewalls")).body.items;
-  if (there !== undefined) {
-    const rules = [
-      rule(20_000 + there.generation),
-      ...there.rules.map(({ id: _, ...each }: { id: string }) => each),
-    ];
-    accepted(await api.put(`/firewalls/${there.id}/rules`, { rules: rules.slice(0, 4) }));
-    return;
-  }
+  if (there !== undefined) return there;
   const made = await api.post("/firewalls", {
     name,
     region,
-    rules: [rule(22), { ...rule(80), action: "deny", direction: "out" }],
+    rules: [ruleOf(22), { ...ruleOf(80), action: "deny", direction: "out" }],
   });
-  accepted(await api.post(`/firewalls/${made.body.firewall.id}/attachments`, { server_id: server }));
+  if (made.status !== 201) throw new Error(`${made.status} ${JSON.stringify(made.body)}`);
+  return made.body.firewall;
+}
+
+/** The firewall that the server was made with gets another rule. */
+async function changeRules(scene: JobScene, subject: Subject): Promise<void> {
+  const there = await firewallOf(scene, subject);
+  const rules = [ruleOf(20_000 + there.generation), ...there.rules.map(({ id: _, ...each }) => each)];
+  accepted(await subject.api.put(`/firewalls/${there.id}/rules`, { rules: rules.slice(0, 4) }));
 }
 
 /** To the larger of the two packages that it does not have, so that a server can be resized again and again. */

@@ -62,6 +62,20 @@ export const row: Row = {
       expects: /is (running|queued) in attempt/,
     },
     {
+      name: "started-unfiltered",
+      removes: "the order in which a new VM gets its rules and is started",
+      patches: [
+        {
+          file: "packages/programs/src/servers/create-server/plan.ts",
+          find: `  return steps;
+}`,
+          replace: `  return steps.toSorted((one, other) => Number(one.do === "firewall") - Number(other.do === "firewall"));
+}`,
+        },
+      ],
+      expects: /was started with \d+ of its \d+ rules/,
+    },
+    {
       name: "rules-one-by-one",
       removes: "the one transaction in which an edge's rules are replaced",
       patches: [
