@@ -2,6 +2,7 @@ import { mutantsIn } from "../mutants-in.ts";
 import type { Row } from "../row.ts";
 import { runSignInCases } from "../sign-in/run-cases.ts";
 import { sessionCases } from "../sign-in/session-cases.ts";
+import { SignInWorld } from "../sign-in/sign-in-world.ts";
 
 const without = mutantsIn("apps/api/src/products/identity");
 
@@ -92,5 +93,5 @@ export const row: Row = {
       /worth what its maker may not give/,
     ),
   ],
-  run: (row) => runSignInCases(sessionCases, row),
+  run: (row) => runSignInCases(SignInWorld.open, sessionCases, row),
 };

@@ -1,3 +1,4 @@
+import type { Settings } from "@kule/api/platform/settings";
 import { ApiCaller } from "@kule/api/testing/api-caller";
 import { ApiWorld, type Replica, type TestOrganisation } from "@kule/api/testing/api-world";
 import { Authenticator } from "@kule/api/testing/authenticator";
@@ -22,10 +23,15 @@ export class SignInWorld {
     this.replicas = replicas;
   }
 
-  static async open(): Promise<SignInWorld> {
-    const world = await ApiWorld.open();
-    const second = await world.addReplica();
+  static async open(settings: Partial<Settings> = {}): Promise<SignInWorld> {
+    const world = await ApiWorld.open(settings);
+    const second = await world.addReplica(settings);
     return new SignInWorld(world, await world.addOrganisation("acme"), [world.replica, second]);
+  }
+
+  /** For what no call does, such as letting time go by. */
+  get ownerUrl(): string {
+    return this.#world.database.ownerUrl;
   }
 
   close(): Promise<void> {
