@@ -32,6 +32,7 @@ import { invitations } from "./migrations/0038-invitations.ts";
 import { auditFilters } from "./migrations/0039-audit-filters.ts";
 import { stuckJobs } from "./migrations/0040-stuck-jobs.ts";
 import { identities } from "./migrations/0041-identities.ts";
+import { memberQuota } from "./migrations/0042-member-quota.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -64,6 +65,7 @@ const migrations: Record<string, Migration> = {
   "0039-audit-filters": step(auditFilters),
   "0040-stuck-jobs": step(stuckJobs),
   "0041-identities": step(identities),
+  "0042-member-quota": step(memberQuota),
 };
 
 export type MigrateOptions = {

@@ -24,6 +24,8 @@ export const identitiesEn = {
         `Addresses like yours do not sign in with ${label} here. Use another account there.`,
       invited: (label: string) =>
         `You do not belong to an organisation here yet. Open the link of your invitation and choose ${label} there.`,
+      organisation_has_room: () =>
+        "The organisation that people join here has no place left. Ask somebody of it to make room, or an operator.",
       not_yet_an_account: (label: string) =>
         `There is an account with your e-mail address already. Sign in to it as before, then link ${label} under “Account and security”.`,
       identity_is_free: (label: string) => `This account at ${label} is linked already.`,

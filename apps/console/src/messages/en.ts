@@ -584,6 +584,7 @@ export const en = {
       firewalls: "Firewalls",
       firewall_rules: "Firewall rules",
       gateways: "Gateways",
+      members: "Members and invitations",
     },
   },
   segments: {

@@ -25,6 +25,8 @@ export const identitiesTr: typeof identitiesEn = {
         `Sizinki gibi adresler burada ${label} ile giriş yapamaz. Oradaki başka bir hesabı kullanın.`,
       invited: (label) =>
         `Burada henüz bir kuruluşa bağlı değilsiniz. Davetinizin bağlantısını açıp orada ${label} seçeneğini kullanın.`,
+      organisation_has_room: () =>
+        "Buradan katılınan kuruluşta boş yer kalmadı. Kuruluştan birinden yer açmasını ya da bir işletmenden sınırı yükseltmesini isteyin.",
       not_yet_an_account: (label) =>
         `E-posta adresinizle zaten bir hesap var. Önce eskisi gibi giriş yapın, sonra “Hesap ve güvenlik” altında ${label} hesabını bağlayın.`,
       identity_is_free: (label) => `Bu ${label} hesabı zaten bağlı.`,

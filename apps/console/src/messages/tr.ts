@@ -589,6 +589,7 @@ export const tr = {
       firewalls: "Güvenlik duvarları",
       firewall_rules: "Güvenlik duvarı kuralları",
       gateways: "Ağ geçitleri",
+      members: "Üyeler ve davetler",
     },
   },
   segments: {

@@ -25,6 +25,7 @@ export const QUOTAS: readonly QuotaName[] = [
   "firewalls",
   "firewall_rules",
   "gateways",
+  "members",
 ];
 
 /** How much the organisation has. A server on its way out keeps its place and its disk, and gives up the rest. */
@@ -48,6 +49,7 @@ export function usedBy(state: ModelState, side: Side): { readonly [name in Quota
     firewalls: 0,
     firewall_rules: 0,
     gateways: 0,
+    members: live(state.members),
   };
 }
 

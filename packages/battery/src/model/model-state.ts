@@ -172,7 +172,8 @@ export type QuotaName =
   | "public_ips"
   | "firewalls"
   | "firewall_rules"
-  | "gateways";
+  | "gateways"
+  | "members";
 export type Amounts = { readonly [name in QuotaName]?: number };
 
 export type ModelState = {

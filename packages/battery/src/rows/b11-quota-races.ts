@@ -1,4 +1,4 @@
-import type { Answer } from "@kule/api/testing/api-caller";
+import { type Answer, ApiCaller } from "@kule/api/testing/api-caller";
 import { ServerWorld } from "@kule/api/testing/server-world";
 import { sweepRemovalBuffers } from "@kule/api/worker/expire-removal-buffer";
 import { answerText, tally } from "../races/answer-text.ts";
@@ -59,6 +59,18 @@ export const row: Row = {
       expects: /of \d+ vcpu: \d+ were accepted and not/,
     },
     {
+      name: "invited-have-no-place",
+      removes: "open invitations from what counts as members",
+      patches: [
+        {
+          file: "apps/api/src/products/quotas/used.ts",
+          find: "return members + (await countOpenInvitations(db, organisationId));",
+          replace: "return members + 0 * (await countOpenInvitations(db, organisationId));",
+        },
+      ],
+      expects: /places of \d+: \d+ were accepted and not 1/,
+    },
+    {
       name: "cancel-without-quota",
       removes: "the second look at the quotas when a server is taken out of the removal buffer",
       patches: [
@@ -95,10 +107,11 @@ export const row: Row = {
         requests += atOnce;
         run.progress(`round ${round} of ${rounds}`);
       }
+      violations.push(...(await placesRace(world, second, run.scale === "full" ? 4 : 1)));
       violations.push(...(await bufferCounts(world)));
       violations.push(...(await cancelsRace(world)));
       violations.push(...(await worldViolations(world.world.database.ownerUrl, "at the end")));
-      return { cases: rounds + 4, violations, figures: { "creates at once": atOnce, requests } };
+      return { cases: rounds + 5, violations, figures: { "creates at once": atOnce, requests } };
     } finally {
       await world.close();
     }
@@ -143,6 +156,55 @@ async function raceForRoom(
   const tried = (await owner.post("/servers?dry_run=true", body())).body;
   if (tried.blockers?.[0]?.code !== "quota_exceeded")
     violations.push(`${what}: a dry run does not name the full quota`);
+  return violations;
+}
+
+/**
+ * Of fifty who are added or invited at one below the limit of members one is; those who accept the invitations that
+ * there are take no place, so that at no time more are there than may be.
+ */
+async function placesRace(
+  world: ServerWorld,
+  second: ServerWorld["world"]["app"],
+  rounds: number,
+): Promise<string[]> {
+  const violations: string[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    const { id, owner } = await world.world.addOrganisation(`places-${round}`);
+    const email = (who: string) => `${who}-${round}@places.example`;
+    const invite = (who: string, by = owner) =>
+      by.post("/invitations", { email: email(who), role: "viewer" });
+    const invited = (await invite("early")).body;
+    await limit(world, id, "members", 2);
+    const [answers, joined] = await Promise.all([
+      Promise.all(
+        Array.from({ length: atOnce }, (_, index) =>
+          untilNotBusy(() => {
+            const by = index % 2 === 0 ? owner : owner.at(second);
+            return index % 4 < 2
+              ? invite(`late-${index}`, by)
+              : by.post("/members", { email: email(`late-${index}`), name: "Late", role: "viewer" });
+          }),
+        ),
+      ),
+      untilNotBusy(() =>
+        new ApiCaller(world.world.app, null).post("/auth/invitation/accept", {
+          secret: invited.secret,
+          name: "Early",
+          password: "a long password of the battery",
+        }),
+      ),
+    ]);
+    const what = `places of ${round}`;
+    const odd = answers.filter((answer) => !/^(201|409 quota_exceeded)$/.test(answerText(answer)));
+    if (odd.length > 0) violations.push(`${what}: answers that nothing explains: ${tally(odd)}`);
+    const accepted = answers.filter(({ status }) => status === 201).length;
+    if (accepted !== 1) violations.push(`${what}: ${accepted} were accepted and not 1`);
+    if (joined.status !== 200) violations.push(`${what}: who was invited before got ${answerText(joined)}`);
+    const { items } = (await owner.get("/quotas")).body;
+    const { used } = items.find(({ name }: { name: string }) => name === "members");
+    if (used !== 2) violations.push(`${what}: ${used} of 2 places are taken`);
+  }
   return violations;
 }
 
@@ -207,7 +269,12 @@ async function cancelsRace(world: ServerWorld): Promise<string[]> {
   return violations;
 }
 
-async function limit(world: ServerWorld, organisationId: string, quota: Quota, most: number): Promise<void> {
+async function limit(
+  world: ServerWorld,
+  organisationId: string,
+  quota: Quota | "members",
+  most: number,
+): Promise<void> {
   const answer = await world.world.operator.put(`/organisations/${organisationId}/quotas`, {
     limits: { [quota]: most },
   });

@@ -3372,7 +3372,7 @@ export interface components {
             servers?: components["schemas"]["ServerLimit"];
         };
         /** @enum {string} */
-        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules" | "gateways";
+        QuotaName: "servers" | "vcpu" | "memory_mb" | "disk_gb" | "networks" | "subnets" | "ssh_keys" | "public_ips" | "firewalls" | "firewall_rules" | "gateways" | "members";
         /** @description Most of it; null is no limit */
         QuotaLimit: number | null;
         Quota: {
@@ -3402,6 +3402,7 @@ export interface components {
                 firewalls?: components["schemas"]["QuotaLimit"];
                 firewall_rules?: components["schemas"]["QuotaLimit"];
                 gateways?: components["schemas"]["QuotaLimit"];
+                members?: components["schemas"]["QuotaLimit"];
             };
         };
         Member: {

@@ -385,6 +385,7 @@ export interface Organisation {
   gateway_limit: number | null;
   generation: Generated<number>;
   id: string;
+  member_limit: number | null;
   memory_mb_limit: number | null;
   name: string;
   network_limit: number | null;

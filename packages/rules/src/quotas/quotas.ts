@@ -21,6 +21,7 @@ const words: { readonly [name in QuotaName]: string } = {
   firewalls: "firewalls",
   firewall_rules: "firewall rules",
   gateways: "gateways",
+  members: "members and open invitations",
 };
 
 /** What makes room without an operator. */
@@ -36,6 +37,7 @@ const waysOut: { readonly [name in QuotaName]: string } = {
   firewalls: "delete a firewall that is not needed",
   firewall_rules: "remove rules that are not needed",
   gateways: "delete a gateway, which counts until the region's edge has let go of it",
+  members: "remove a member, or withdraw an invitation",
 };
 
 /** Every quota that has no room for what is asked. Taking less than nothing needs no room, however full it is. */

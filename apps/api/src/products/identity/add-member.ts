@@ -8,6 +8,7 @@ import { newId } from "../../platform/ids.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { generatePassword, hashPassword } from "../../platform/passwords.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
+import { takeQuota } from "../quotas/index.ts";
 import { findMember, findMemberOfUser, findUserByEmail, insertMember, insertUser } from "./member-store.ts";
 import { lockOrganisation } from "./organisation-store.ts";
 import { requireRoleWithinReach, requireStillWithinReach } from "./privilege.ts";
@@ -54,6 +55,7 @@ async function add(
   const existing = await findMemberOfUser(tx, organisationId, user.id);
   if (existing !== null) throw alreadyMember(existing.id);
 
+  await takeQuota(tx, organisationId, { members: 1 });
   const id = newId("mem");
   await insertMember(tx, { id, organisation_id: organisationId, user_id: user.id, role: body.role }).catch(
     (error: unknown) => {

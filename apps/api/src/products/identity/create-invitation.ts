@@ -3,6 +3,7 @@ import type { Tx } from "../../platform/database.ts";
 import { conflict } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { takeQuota } from "../quotas/index.ts";
 import { mintInvitation } from "./invitation-secret.ts";
 import { findInvitation, findOpenInvitation, insertInvitation } from "./invitation-store.ts";
 import { findMemberByEmail } from "./member-store.ts";
@@ -32,6 +33,7 @@ export async function createInvitation(request: ApiRequest<"createInvitation">, 
       fix: `withdraw it for a new one: DELETE /invitations/${open.id}`,
     });
 
+  await takeQuota(tx, organisationId, { members: 1 });
   const { id, secret, hash } = mintInvitation();
   await insertInvitation(
     tx,

@@ -129,6 +129,19 @@ export async function findOpenInvitation(
   return row ?? null;
 }
 
+export async function countOpenInvitations(
+  connection: Database | Tx,
+  organisationId: string,
+): Promise<number> {
+  const { rows } = await connection
+    .selectFrom("invitation")
+    .select(sql<number>`count(*)::integer`.as("rows"))
+    .where("organisation_id", "=", organisationId)
+    .where(sql<boolean>`${status} = 'open'`)
+    .executeTakeFirstOrThrow();
+  return rows;
+}
+
 /** Of the organisation's open invitations those that `which` is about; returns their ids. */
 async function revokeOpen(
   tx: Tx,

@@ -52,7 +52,8 @@ export function organisationOf(invitation: OfferedInvitation) {
 }
 
 /**
- * Makes a member of the person, once: of two who use the secret at the same time one finds the invitation accepted.
+ * Makes a member of the person, once: of two who use the secret at the same time one finds the invitation accepted. The
+ * invitation has held a place among those that the quota `members` allows, so joining takes none.
  *
  * @param overFault what is thrown when the invitation is not open any more
  * @throws Invalid then, unless said otherwise

@@ -3,7 +3,12 @@ import { type Conflict, conflict } from "../../platform/errors.ts";
 import type { OidcProvider } from "../../platform/oidc-file.ts";
 
 /** Why somebody whom the provider knows does not get in. */
-export type NotLetIn = OidcDefect | "invited" | "not_yet_an_account" | "identity_is_free";
+export type NotLetIn =
+  | OidcDefect
+  | "invited"
+  | "organisation_has_room"
+  | "not_yet_an_account"
+  | "identity_is_free";
 
 const texts: { readonly [why in NotLetIn]: (label: string) => readonly [message: string, fix: string] } = {
   email_verified: (label) => [
@@ -17,6 +22,10 @@ const texts: { readonly [why in NotLetIn]: (label: string) => readonly [message:
   invited: () => [
     "you do not belong to an organisation yet",
     "open the link of an invitation to your e-mail address",
+  ],
+  organisation_has_room: () => [
+    "the organisation that people join here has no place left",
+    "ask somebody of it to make room, or an operator to raise its limit",
   ],
   not_yet_an_account: (label) => [
     "there is an account with your e-mail address already, and it is not linked",

@@ -6,6 +6,7 @@ import { newId } from "../../platform/ids.ts";
 import { mutation } from "../../platform/mutation.ts";
 import type { Reply } from "../../platform/reply.ts";
 import { storableText } from "../../platform/storable-text.ts";
+import { quotaRefusals } from "../quotas/index.ts";
 import { insertIdentity } from "./identity-store.ts";
 import { findOffered } from "./invitation-store.ts";
 import { actInOrganisationOf, join } from "./join.ts";
@@ -93,6 +94,9 @@ async function welcomeOf(
     organisation,
     enter: async (tx, userId) => {
       await lockOrganisation(tx, organisation.id);
+      // How much the organisation has is nothing for somebody who does not belong to it.
+      if ((await quotaRefusals(tx, organisation.id, { members: 1 })).length > 0)
+        throw notLetIn("organisation_has_room", provider);
       const member = newId("mem");
       await insertMember(tx, { id: member, organisation_id: organisation.id, user_id: userId, role });
       return { member, details: { role } };

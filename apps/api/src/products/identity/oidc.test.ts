@@ -407,6 +407,28 @@ describe("a person", () => {
     expect(moved.body.precondition.name).toBe("email_domain_allowed");
   });
 
+  test("of an allowed domain stays outside while the organisation has no place left, and is told no figures", async () => {
+    const go = (who: SoftPerson) =>
+      answerOf(nobody(), soft, who, begin("staff")).then((answer) => nobody().post("/auth/oidc", answer));
+    const limit = async (members: number | null) =>
+      expect(
+        (await world.operator.put(`/organisations/${acme.id}/quotas`, { limits: { members } })).status,
+      ).toBe(200);
+    const person = newSoftPerson();
+    await limit(0);
+    try {
+      const refused = await go(person);
+      expect([refused.status, refused.body.code]).toEqual([409, "sign_in_refused"]);
+      expect(refused.body.precondition.name).toBe("organisation_has_room");
+      expect(JSON.stringify(refused.body)).not.toMatch(/quota|"used"|"limit":/);
+      const { rows } = await database.query("select 1 from app_user where email = $1", [person.email]);
+      expect(rows).toEqual([]);
+    } finally {
+      await limit(null);
+    }
+    expect((await go(person)).status).toBe(200);
+  });
+
   test("who belongs to no organisation any more has no session", async () => {
     const { person, memberId } = await addLinked();
     await acme.owner.delete(`/members/${memberId}`);

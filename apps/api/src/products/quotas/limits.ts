@@ -18,6 +18,7 @@ export const limitColumns: { readonly [name in QuotaName]: LimitColumn } = {
   firewalls: "firewall_limit",
   firewall_rules: "firewall_rule_limit",
   gateways: "gateway_limit",
+  members: "member_limit",
 };
 
 const columns = quotaNames.map((name) => limitColumns[name]);

@@ -9,6 +9,7 @@ import {
 } from "@kule/rules/quotas/quotas";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
+import { countOpenInvitations } from "../identity/invitation-store.ts";
 
 export type QuotaUse = {
   readonly used: QuotaAmounts;
@@ -38,6 +39,7 @@ export async function countUse(
         ? { firewall_rules: await count(db, "firewall_rule", organisationId) }
         : {}),
       ...(wants("gateways") ? { gateways: await count(db, "gateway", organisationId) } : {}),
+      ...(wants("members") ? { members: await countPlaces(db, organisationId) } : {}),
     },
     reserved: servers.reserved,
   };
@@ -91,9 +93,15 @@ export function quotaOfPackage(slug: string): QuotaAmounts {
   return serverQuota(found);
 }
 
+/** Whoever is invited has a place already: accepting takes none. */
+async function countPlaces(db: Database | Tx, organisationId: string): Promise<number> {
+  const members = await count(db, "member", organisationId);
+  return members + (await countOpenInvitations(db, organisationId));
+}
+
 async function count(
   db: Database | Tx,
-  table: "network" | "subnet" | "ssh_key" | "public_ip" | "firewall" | "firewall_rule" | "gateway",
+  table: "network" | "subnet" | "ssh_key" | "public_ip" | "firewall" | "firewall_rule" | "gateway" | "member",
   organisationId: string,
 ): Promise<number> {
   const { rows } = await db

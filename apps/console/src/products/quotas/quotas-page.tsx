@@ -20,6 +20,8 @@ const places: Readonly<Partial<Record<Quota["name"], string>>> = {
   public_ips: "/public-ips",
   firewalls: "/firewalls",
   firewall_rules: "/firewalls",
+  gateways: "/gateways",
+  members: "/members",
 };
 
 /** How far each quota is used, and what one does about it. */
