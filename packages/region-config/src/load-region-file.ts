@@ -1,17 +1,24 @@
 import { dirname, resolve } from "node:path";
+import schema from "../schema/region.schema.json" with { type: "json" };
+import { checkedDocument } from "./checked-document.ts";
 import { certificateProblem, crossFindings, parseRange } from "./cross-checks.ts";
+import { nothing, Reading } from "./reading.ts";
 import type { Edge, HypervisorTls, RegionDocument, RegionFile } from "./region-file.ts";
-import { RegionFileError, type RegionFileFinding } from "./region-file-error.ts";
-import { nameOf, schemaFindings } from "./schema-findings.ts";
-import { Secret } from "./secret.ts";
-import {
-  type Environment,
-  type Resolved,
-  secretFromEnvironment,
-  secretFromFile,
-  textOf,
-} from "./secret-references.ts";
-import { type KeyPath, YamlSource } from "./yaml-source.ts";
+import { RegionFileError } from "./region-file-error.ts";
+import { schemaCheck } from "./schema-findings.ts";
+import type { Secret } from "./secret.ts";
+import { type Environment, textOf } from "./secret-references.ts";
+import type { KeyPath } from "./yaml-source.ts";
+
+const check = schemaCheck({
+  schema,
+  guide: "docs/region-file.md",
+  name: "the region file",
+  words: {
+    not: { message: "token_env and token_file exclude each other", fix: "remove one of the two" },
+    never: { message: "has no meaning with transport: local", fix: "remove it, or write transport: ssh" },
+  },
+});
 
 /** Where the agent's token is when the file does not say. */
 export const AGENT_TOKEN_VARIABLE = "KULE_AGENT_TOKEN";
@@ -34,43 +41,16 @@ export function loadRegionFile(path: string, environment: Environment): RegionFi
 
 /** The same for a text that is already there; `path` names it in messages and anchors its relative paths. */
 export function parseRegionFile(text: string, path: string, environment: Environment): RegionFile {
-  const source = new YamlSource(text);
-  if (source.findings.length > 0) throw new RegionFileError(path, source.findings);
-  const value = valueIn(source, path);
-  if (value === null || value === undefined)
-    throw new RegionFileError(path, [
-      {
-        line: 1,
-        column: 1,
-        key: "",
-        message: "the file is empty",
-        fix: "start from docs/region.example.yaml",
-      },
-    ]);
-  const wrong = schemaFindings(value, source);
-  if (wrong.length > 0) throw new RegionFileError(path, inOrder(wrong));
-
-  const document = value as RegionDocument;
-  const reading = new Reading(source, dirname(resolve(path)), environment);
+  const { document: checked, source } = checkedDocument(text, path, check, "docs/region.example.yaml");
+  const document = checked as RegionDocument;
+  const reading = new RegionReading(source, dirname(resolve(path)), environment);
   for (const { path: at, message, fix } of crossFindings(document)) reading.find(at, message, fix);
   const file = regionFile(document, resolve(path), reading);
-  if (reading.findings.length > 0) throw new RegionFileError(path, inOrder(reading.findings));
+  reading.refuse(path);
   return file;
 }
 
-function valueIn(source: YamlSource, path: string): unknown {
-  try {
-    return source.toValue();
-  } catch (error) {
-    // Aliases that multiply beyond any honest use; the library refuses to expand them.
-    if (!(error instanceof ReferenceError)) throw error;
-    throw new RegionFileError(path, [
-      { line: 1, column: 1, key: "", message: "has too many aliases", fix: "write the values out" },
-    ]);
-  }
-}
-
-function regionFile(document: RegionDocument, path: string, reading: Reading): RegionFile {
+function regionFile(document: RegionDocument, path: string, reading: RegionReading): RegionFile {
   const { hypervisor, storage, network, agent } = document;
   const controlPlane =
     typeof document.control_plane === "string" ? { url: document.control_plane } : document.control_plane;
@@ -124,7 +104,7 @@ function regionFile(document: RegionDocument, path: string, reading: Reading): R
   };
 }
 
-function edgeOf(edge: NonNullable<RegionDocument["edge"]>, reading: Reading): Edge {
+function edgeOf(edge: NonNullable<RegionDocument["edge"]>, reading: RegionReading): Edge {
   const common = { kind: edge.kind, uplink: edge.uplink, trunk: edge.trunk };
   if (edge.transport === "local") return { ...common, transport: "local" };
   const key = reading.secret(["edge"], "key", edge, {
@@ -149,27 +129,7 @@ type SecretKind = {
   readonly expected: string;
 };
 
-/** What is read while a document becomes a RegionFile; collects what goes wrong instead of stopping at the first. */
-class Reading {
-  readonly findings: RegionFileFinding[] = [];
-  readonly #source: YamlSource;
-  readonly #folder: string;
-  readonly #environment: Environment;
-
-  constructor(source: YamlSource, folder: string, environment: Environment) {
-    this.#source = source;
-    this.#folder = folder;
-    this.#environment = environment;
-  }
-
-  find(path: KeyPath, message: string, fix: string): void {
-    this.findings.push({ ...this.#source.placeOfValue(path), key: nameOf(path), message, fix });
-  }
-
-  fullPath(path: string): string {
-    return resolve(this.#folder, path);
-  }
-
+class RegionReading extends Reading {
   /** The secret that `<name>_env` or `<name>_file` refers to. */
   secret(section: KeyPath, name: "token" | "key", keys: object, kind: SecretKind): Secret {
     const references = keys as Readonly<Record<string, string | undefined>>;
@@ -181,22 +141,11 @@ class Reading {
         : references[`${name}_env`] === undefined
           ? section
           : [...section, `${name}_env`];
-    const found: Resolved<Secret> =
-      file === undefined
-        ? secretFromEnvironment(variable ?? "", this.#environment)
-        : secretFromFile(file, this.#folder);
-    if ("message" in found) {
-      this.find(path, found.message, found.fix);
-      // The file is going to be refused; this only stands where the secret would.
-      return new Secret("", "nowhere");
-    }
-    if (!kind.shape.test(found.value.reveal()))
-      this.find(
-        path,
-        `the ${found.value.source} does not hold ${kind.expected}`,
-        "set it to the whole value",
-      );
-    return found.value;
+    const found = this.referredSecret(path, file === undefined ? { variable: variable ?? "" } : { file });
+    if (found === null) return nothing;
+    if (!kind.shape.test(found.reveal()))
+      this.find(path, `the ${found.source} does not hold ${kind.expected}`, "set it to the whole value");
+    return found;
   }
 
   tls(tls: RegionDocument["hypervisor"]["tls"]): HypervisorTls {
@@ -214,10 +163,4 @@ class Reading {
       this.find(path, `${full} ${problem}`, "copy /etc/pve/pve-root-ca.pem from a node, or use fingerprints");
     return { ca: text.value };
   }
-}
-
-function inOrder(findings: readonly RegionFileFinding[]): RegionFileFinding[] {
-  return findings.toSorted(
-    (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
-  );
 }

@@ -1,4 +1,4 @@
-/** One thing that is wrong with a region file, and what to do about it. Never quotes a secret. */
+/** One thing that is wrong with a region file, or another file of operators, and what to do about it. Never quotes a secret. */
 export type RegionFileFinding = {
   /** From 1; null when the file could not be read at all. */
   readonly line: number | null;
@@ -9,7 +9,7 @@ export type RegionFileFinding = {
   readonly fix: string;
 };
 
-/** The region file cannot be used. `message` lists every finding the way compilers do: file:line:column. */
+/** The file cannot be used. `message` lists every finding the way compilers do: file:line:column. */
 export class RegionFileError extends Error {
   readonly path: string;
   readonly findings: readonly RegionFileFinding[];
@@ -19,6 +19,16 @@ export class RegionFileError extends Error {
     this.name = "RegionFileError";
     this.path = path;
     this.findings = findings;
+  }
+
+  /** With the findings from the top of the file to its end. */
+  static inOrder(path: string, findings: readonly RegionFileFinding[]): RegionFileError {
+    return new RegionFileError(
+      path,
+      findings.toSorted(
+        (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
+      ),
+    );
   }
 }
 

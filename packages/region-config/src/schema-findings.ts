@@ -1,5 +1,4 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
-import schema from "../schema/region.schema.json" with { type: "json" };
 import { nearestName } from "./nearest-name.ts";
 import type { RegionFileFinding } from "./region-file-error.ts";
 import type { KeyPath, YamlSource } from "./yaml-source.ts";
@@ -14,39 +13,58 @@ const ajv = new Ajv2020({
   allowUnionTypes: true,
 });
 ajv.addVocabulary(["x-fix"]);
-const validate = ajv.compile(schema);
 
-/** Checks against the published schema and fills in its defaults; every finding with its place and a fix. */
-export function schemaFindings(document: unknown, source: YamlSource): RegionFileFinding[] {
-  if (validate(document)) return [];
-  const findings = new Map<string, RegionFileFinding>();
-  for (const error of validate.errors ?? []) {
-    const found = describe(error);
-    if (found === null) continue;
-    const place = found.atKey ? source.placeOfKey(found.path) : source.placeOfValue(found.path);
-    const key = nameOf(found.path);
-    const identity = `${key} ${found.message}`;
-    if (!findings.has(identity))
-      findings.set(identity, { ...place, key, message: found.message, fix: found.fix });
-  }
-  return [...findings.values()];
+/** A JSON Schema whose `x-fix` say what to write, and the rest of what messages about a document of it need. */
+export type DocumentSchema = {
+  readonly schema: { readonly $defs?: Readonly<Record<string, object>> };
+  /** Where the keys are explained. */
+  readonly guide: string;
+  /** As in "secrets are not written into …". */
+  readonly name: string;
+  /** What a `not` and a `false` in the schema stand for. */
+  readonly words?: {
+    readonly not?: Wording;
+    readonly never?: Wording;
+  };
+};
+type Wording = { readonly message: string; readonly fix: string };
+
+export type SchemaCheck = (document: unknown, source: YamlSource) => RegionFileFinding[];
+
+/** Checks documents against the schema and fills in its defaults; every finding with its place and a fix. */
+export function schemaCheck(about: DocumentSchema): SchemaCheck {
+  const validate = ajv.compile(about.schema);
+  return (document, source) => {
+    if (validate(document)) return [];
+    const findings = new Map<string, RegionFileFinding>();
+    for (const error of validate.errors ?? []) {
+      const found = describe(error, about);
+      if (found === null) continue;
+      const place = found.atKey ? source.placeOfKey(found.path) : source.placeOfValue(found.path);
+      const key = nameOf(found.path);
+      const identity = `${key} ${found.message}`;
+      if (!findings.has(identity))
+        findings.set(identity, { ...place, key, message: found.message, fix: found.fix });
+    }
+    return [...findings.values()];
+  };
 }
 
 type Described = { path: KeyPath; atKey: boolean; message: string; fix: string };
 
-function describe(error: ErrorObject): Described | null {
+function describe(error: ErrorObject, about: DocumentSchema): Described | null {
   const { keyword, params, schemaPath } = error;
   const path = pathOf(error.instancePath);
   const parent = (error.parentSchema ?? {}) as Subschema;
-  const fix = parent["x-fix"] ?? "see docs/region-file.md";
+  const fix = parent["x-fix"] ?? `see ${about.guide}`;
   const here = (message: string, ownFix = fix): Described => ({ path, atKey: false, message, fix: ownFix });
   switch (keyword) {
     case "additionalProperties":
-      return unknownKey([...path, String(params.additionalProperty)], parent);
+      return unknownKey([...path, String(params.additionalProperty)], parent, about);
     case "required": {
       if (/\/oneOf\/|\/not\//.test(schemaPath)) return null;
       const name = String(params.missingProperty);
-      return here(`the key ${name} is missing`, fixOf(parent, name) ?? `add ${name}`);
+      return here(`the key ${name} is missing`, fixOf(parent, name, about) ?? `add ${name}`);
     }
     case "oneOf": {
       const names = (parent.oneOf ?? []).flatMap((branch) => branch.required ?? []);
@@ -58,15 +76,12 @@ function describe(error: ErrorObject): Described | null {
           : `remove ${names[0]} or ${names[1]}`,
       );
     }
-    case "not":
-      return here("token_env and token_file exclude each other", "remove one of the two");
+    case "not": {
+      const { message, fix: way } = about.words?.not ?? { message: "is not allowed so", fix };
+      return here(message, way);
+    }
     case "false schema":
-      return {
-        path,
-        atKey: true,
-        message: "has no meaning with transport: local",
-        fix: "remove it, or write transport: ssh",
-      };
+      return { path, atKey: true, ...(about.words?.never ?? { message: "has no meaning here", fix }) };
     case "type":
       return here(`must be ${kindOf(params.type)}, is ${kindOfValue(error.data)}`);
     case "enum":
@@ -118,7 +133,7 @@ type Subschema = {
 
 const LITERAL_SECRET = /token|password|passwd|secret|^key$|private_key/i;
 
-function unknownKey(path: KeyPath, parent: Subschema): Described {
+function unknownKey(path: KeyPath, parent: Subschema, about: DocumentSchema): Described {
   const name = path.at(-1) ?? "";
   const known = Object.keys(parent.properties ?? {});
   const reference = known.find((each) => each.endsWith("_env"));
@@ -127,7 +142,7 @@ function unknownKey(path: KeyPath, parent: Subschema): Described {
   if (LITERAL_SECRET.test(name) && reference !== undefined && !/_(env|file)$/.test(name))
     return {
       ...at,
-      message: "secrets are not written into the region file",
+      message: `secrets are not written into ${about.name}`,
       fix: `put the secret into an environment variable and write ${reference}: NAME_OF_THE_VARIABLE`,
     };
   return {
@@ -137,10 +152,12 @@ function unknownKey(path: KeyPath, parent: Subschema): Described {
   };
 }
 
-function fixOf(parent: Subschema, name: string): string | undefined {
+function fixOf(parent: Subschema, name: string, { schema }: DocumentSchema): string | undefined {
   const property = (parent.properties?.[name] ?? {}) as { "x-fix"?: string; $ref?: string };
-  const named = property.$ref?.split("/").at(-1) as keyof typeof schema.$defs | undefined;
-  const fix = property["x-fix"] ?? (named === undefined ? undefined : schema.$defs[named]["x-fix"]);
+  const named = property.$ref?.split("/").at(-1);
+  const fix =
+    property["x-fix"] ??
+    (named === undefined ? undefined : (schema.$defs?.[named] as Subschema | undefined)?.["x-fix"]);
   return fix === undefined ? undefined : `add ${name}: ${fix}`;
 }
 

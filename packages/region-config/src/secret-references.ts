@@ -11,7 +11,7 @@ export function secretFromEnvironment(name: string, environment: Environment): R
   if (text === "")
     return {
       message: `the environment variable ${name} is ${environment[name] === undefined ? "not set" : "empty"}`,
-      fix: `set ${name}, for instance in the EnvironmentFile of the agent's unit`,
+      fix: `set ${name}, for instance in the EnvironmentFile of its unit`,
     };
   return { value: new Secret(text, `environment variable ${name}`) };
 }
@@ -38,7 +38,10 @@ export function textOf(full: string): Resolved<string> {
     if (code === "ENOENT")
       return { message: `there is no file ${full}`, fix: "correct the path, or put the file there" };
     if (code === "EACCES")
-      return { message: `${full} may not be read`, fix: "give the agent's user permission to read it" };
+      return {
+        message: `${full} may not be read`,
+        fix: "give the user that it runs as permission to read it",
+      };
     if (code === "EISDIR")
       return { message: `${full} is a folder`, fix: "write the path of the file inside it" };
     return { message: `${full} cannot be read (${String(code ?? error)})`, fix: "check the path" };

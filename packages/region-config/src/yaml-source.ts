@@ -75,7 +75,7 @@ const sentenceOf = (message: string) => message.split("\n")[0]?.replace(/[.:]$/,
 
 function yamlFix(code: string): string {
   if (code === "DUPLICATE_KEY") return "remove one of the two";
-  if (code === "MULTIPLE_DOCS") return "keep one region in a file; remove the line ---";
+  if (code === "MULTIPLE_DOCS") return "keep one document in a file; remove the line ---";
   if (code === "TAB_AS_INDENT") return "indent with spaces, never with tabs";
   return "check the indentation, and quotes and brackets that are not closed";
 }

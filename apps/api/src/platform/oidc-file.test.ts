@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readOidcFile } from "./oidc-file.ts";
-import { BadSettings, readSettings } from "./settings.ts";
+import { readOidcFile, secretVariablesOf } from "./oidc-file.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -49,7 +48,7 @@ describe("the file of the providers", () => {
   });
 
   test("is explained by an example that is right", () => {
-    const example = join(import.meta.dirname, "../../../../docs/oidc.example.yaml");
+    const example = join(import.meta.dirname, "../../../docs/oidc.example.yaml");
     expect(readOidcFile(example, { KULE_OIDC_ACME_SECRET: "swordfish" })).toMatchObject([
       { id: "acme", signUp: { organisation: "acme", role: "viewer" } },
     ]);
@@ -62,24 +61,58 @@ describe("the file of the providers", () => {
     const [acme] = read(text);
     expect(typeof acme === "object" && acme.clientSecret.reveal()).toBe("swordfish");
     chmodSync(secret, 0o644);
-    expect(read(text)).toMatch(/oidc\.yaml:6:5: providers\.0\.client_secret_file: every account/);
+    expect(read(text)).toMatch(/oidc\.yaml:6:25: providers\[0\]\.client_secret_file: every account/);
   });
 
   test.each([
-    ["    label: Acme ID\n", "", "2:5", "label: is missing"],
-    ["label: Acme ID", "lable: Acme ID", "3:5", "lable: is not a key"],
-    ["https://id.acme.example", "http://id.acme.example", "4:5", "unencrypted"],
-    ["https://id.acme.example", "id.acme.example", "4:5", "issuer: is not written"],
-    ["https://id.acme.example", "https://id.acme.example?x=1", "4:5", "is no issuer"],
-    ["client_secret_env: ACME_SECRET", "client_secret: swordfish", "6:5", "client_secret: is not a key"],
-    ["client_secret_env: ACME_SECRET", "client_secret_env: OTHER", "6:5", "OTHER is not set"],
-    ["    email_domains: [acme.example]\n", "", "7:5", "would let everybody in"],
-    ["[acme.example]", "[]", "7:5", "must be a list"],
-    ["[acme.example]", "['*']", "7:5", "must be a list"],
-    ["role: viewer", "role: admin", "8:36", "must be billing or viewer or member"],
-    ["{ amr: [mfa] }", "{}", "9:5", "names neither"],
-    ["id: acme", "id: Acme ID", "2:5", "id: is not written"],
+    [
+      "    label: Acme ID\n",
+      "",
+      "2:5",
+      "the key label is missing\n    fix: add label: write what people call",
+    ],
+    [
+      "label: Acme ID",
+      "labels: Acme ID",
+      "3:5",
+      "labels: is not a key that is known here\n    fix: did you mean label?",
+    ],
+    ["https://id.acme.example", "http://id.acme.example", "4:13", "unencrypted"],
+    ["https://id.acme.example", "id.acme.example", "4:13", "issuer: is not written"],
+    ["https://id.acme.example", "https://id.acme.example?x=1", "4:13", "is no issuer"],
+    [
+      "client_secret_env: ACME_SECRET",
+      "client_secret: swordfish",
+      "6:5",
+      "secrets are not written into this file\n    fix: put the secret into an environment variable and write client_secret_env:",
+    ],
+    ["client_secret_env: ACME_SECRET", "client_secret_env: OTHER", "6:24", "OTHER is not set"],
+    [
+      "    client_secret_env: ACME_SECRET\n",
+      "",
+      "2:5",
+      "exactly one of client_secret_env and client_secret_file",
+    ],
+    ["client_id: kule", "client_secret_file: x\n    client_id: kule", "2:5", "both are there"],
+    ["    email_domains: [acme.example]\n", "", "7:14", "would let everybody in"],
+    ["[acme.example]", "[]", "7:20", "is empty"],
+    ["[acme.example]", "['*']", "7:21", "is not written as it must be"],
+    ["[acme.example]", "acme.example", "7:20", "must be a list, is a text"],
+    ["role: viewer", "role: admin", "8:42", "must be billing or viewer or member"],
+    [", role: viewer", "", "8:14", "the key role is missing"],
+    ["{ organisation: acme, role: viewer }", "anybody", "8:14", "sign_up: is not written"],
+    ["{ amr: [mfa] }", "{}", "9:20", "is empty"],
+    ["{ amr: [mfa] }", "{ amr: [] }", "9:27", "is empty"],
+    ["{ amr: [mfa] }", "{ amrs: [mfa] }", "9:22", "did you mean amr?"],
+    ["id: acme", "id: Acme ID", "2:9", "id: is not written"],
     ["providers:", "provider:", "1:1", "provider: is not a key"],
+    [
+      "providers:",
+      "providers: []\nmore:",
+      "1:12",
+      "is empty\n    fix: write one, or leave KULE_OIDC_FILE unset",
+    ],
+    ["    label: Acme ID", "    label: Acme ID\n    label: Acme", "4:5", "not valid YAML"],
   ])("%s as %s is refused with its place", (from, to, place, text) => {
     const problems = read(change(from, to));
     expect(problems).toMatch(new RegExp(`oidc\\.yaml:${place}: `));
@@ -87,20 +120,24 @@ describe("the file of the providers", () => {
     expect(problems).not.toContain("swordfish");
   });
 
+  test("may be empty, or grow without end, and says so", () => {
+    expect(read("")).toContain("the file is empty\n    fix: start from docs/oidc.example.yaml");
+    const aliases = Array.from(
+      { length: 9 },
+      (_, depth) => `a${depth + 1}: &a${depth + 1} [${`*a${depth}, `.repeat(9)}]`,
+    );
+    expect(read(`a0: &a0 [x]\n${aliases.join("\n")}`)).toContain("has too many aliases");
+  });
+
+  test("names the variables that hold its secrets", () => {
+    read(whole);
+    expect(secretVariablesOf(join(folder, "oidc.yaml"))).toEqual(["ACME_SECRET"]);
+    read(change("client_secret_env: ACME_SECRET", "client_secret_file: acme.secret"));
+    expect(secretVariablesOf(join(folder, "oidc.yaml"))).toEqual([]);
+  });
+
   test("names each provider once", () => {
     const twice = whole + whole.replace("providers:\n", "");
     expect(read(twice)).toContain("is another provider's already");
   });
-});
-
-test("a wrong file, or one without a panel and a key, keeps the API from starting", () => {
-  const path = join(folder, "wrong.yaml");
-  writeFileSync(path, "providers: []");
-  const start = () => readSettings({ KULE_DATABASE_URL: "postgres://x", KULE_OIDC_FILE: path });
-  expect(start).toThrow(BadSettings);
-  for (const text of [/KULE_CONSOLE_ORIGINS/, /KULE_API_SECRET/, /must be a list of providers/])
-    expect(start).toThrow(text);
-  expect(() => readSettings({ KULE_DATABASE_URL: "postgres://x", KULE_OIDC_FILE: "/nowhere" })).toThrow(
-    "there is no file /nowhere",
-  );
 });

@@ -1,23 +1,49 @@
 import { dirname, resolve } from "node:path";
-import { RegionFileError, type RegionFileFinding } from "@kule/region-config/region-file-error";
-import { Secret } from "@kule/region-config/secret";
-import { secretFromEnvironment, secretFromFile, textOf } from "@kule/region-config/secret-references";
-import { type KeyPath, YamlSource } from "@kule/region-config/yaml-source";
-import type { OidcRules } from "@kule/rules/identity/oidc";
-import { type OrganisationRole, organisationRoles } from "@kule/rules/identity/permissions";
+import schema from "../schema/oidc.schema.json" with { type: "json" };
+import { checkedDocument } from "./checked-document.ts";
+import { nothing, Reading } from "./reading.ts";
+import { RegionFileError } from "./region-file-error.ts";
+import { schemaCheck } from "./schema-findings.ts";
+import type { Secret } from "./secret.ts";
+import { type Environment, textOf } from "./secret-references.ts";
+import type { KeyPath } from "./yaml-source.ts";
+
+/** Nobody becomes an admin because a provider says that they exist. */
+type SignUpRole = "billing" | "viewer" | "member";
 
 /** A provider that may vouch for people, as the operators have written it down. */
-export type OidcProvider = OidcRules & {
+export type OidcProvider = {
   readonly id: string;
   readonly label: string;
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret;
+  /** In lower case; null lets every domain in. */
+  readonly emailDomains: readonly string[] | null;
+  /** What in its answer shows that it has asked for a second factor; null: it is never trusted with that. */
+  readonly secondFactor: { readonly acr: readonly string[]; readonly amr: readonly string[] } | null;
   /** Where somebody who is new belongs. Null: whoever is new has to be invited. */
-  readonly signUp: { readonly organisation: string; readonly role: OrganisationRole } | null;
+  readonly signUp: { readonly organisation: string; readonly role: SignUpRole } | null;
 };
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** A provider as the file has it, once the schema has let it pass. */
+type ProviderDocument = {
+  readonly id: string;
+  readonly label: string;
+  readonly issuer: string;
+  readonly client_id: string;
+  readonly client_secret_env?: string;
+  readonly client_secret_file?: string;
+  readonly email_domains?: readonly string[];
+  readonly sign_up?: "invited" | { readonly organisation: string; readonly role: SignUpRole };
+  readonly second_factor?: {
+    readonly acr?: readonly (string | number)[];
+    readonly amr?: readonly (string | number)[];
+  };
+};
+
+const check = schemaCheck({ schema, guide: "docs/sign-in-providers.md", name: "this file" });
+const example = "docs/oidc.example.yaml";
 
 /**
  * Reads the file that KULE_OIDC_FILE names.
@@ -25,189 +51,97 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @returns the providers, or what is wrong with the file, a line for each finding with its place and a fix
  */
 export function readOidcFile(path: string, environment: Environment): readonly OidcProvider[] | string {
-  const text = textOf(path);
-  const nowhere = { line: null, column: null, key: "" };
-  if ("message" in text) return report(path, [{ ...nowhere, message: text.message, fix: text.fix }]);
-  const source = new YamlSource(text.value);
-  if (source.findings.length > 0) return report(path, source.findings);
-  const reading = new Reading(source, dirname(resolve(path)), environment);
-  const providers = reading.providers(source.toValue());
-  return reading.findings.length > 0 ? report(path, reading.findings) : providers;
+  try {
+    return parsed(path, environment);
+  } catch (error) {
+    if (error instanceof RegionFileError) return error.message;
+    throw error;
+  }
 }
 
-const report = (path: string, findings: readonly RegionFileFinding[]) =>
-  new RegionFileError(path, findings).message;
+function parsed(path: string, environment: Environment): OidcProvider[] {
+  const text = textOf(path);
+  if ("message" in text)
+    throw new RegionFileError(path, [
+      { line: null, column: null, key: "", message: text.message, fix: text.fix },
+    ]);
+  const { document, source } = checkedDocument(text.value, path, check, example);
+  const { providers } = document as { readonly providers: readonly ProviderDocument[] };
+  const reading = new Reading(source, dirname(resolve(path)), environment);
+  findTwins(providers, reading);
+  const read = providers.map((each, index) => providerOf(each, ["providers", String(index)], reading));
+  reading.refuse(path);
+  return read;
+}
 
-/** Nobody becomes an admin because a provider says that they exist. */
-const signUpRoles = organisationRoles.filter((role) => role !== "owner" && role !== "admin");
-const slug = /^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/;
-const domain = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+/** The environment variables that hold the secrets of a file that can be read. */
+export function secretVariablesOf(path: string): string[] {
+  const text = textOf(path);
+  if ("message" in text) return [];
+  const { document } = checkedDocument(text.value, path, check, example);
+  const { providers } = document as { readonly providers: readonly ProviderDocument[] };
+  return providers.flatMap(({ client_secret_env: variable }) => variable ?? []);
+}
+
+function findTwins(providers: readonly ProviderDocument[], reading: Reading): void {
+  for (const key of ["id", "issuer"] as const)
+    providers.forEach((each, index) => {
+      if (providers.findIndex((other) => other[key] === each[key]) < index)
+        reading.find(["providers", String(index), key], "is another provider's already", `change the ${key}`);
+    });
+}
+
+function providerOf(provider: ProviderDocument, path: KeyPath, reading: Reading): OidcProvider {
+  const { id, label, issuer, client_id: clientId, email_domains: domains, second_factor: second } = provider;
+  checkIssuer(issuer, [...path, "issuer"], reading);
+  const signUp = provider.sign_up === "invited" ? undefined : provider.sign_up;
+  if (signUp !== undefined && domains === undefined)
+    reading.find(
+      [...path, "sign_up"],
+      "would let everybody in who has an account at the provider",
+      "add email_domains, or let people be invited",
+    );
+  return {
+    id,
+    label,
+    issuer,
+    clientId,
+    clientSecret: secretOf(provider, path, reading),
+    emailDomains: domains ?? null,
+    signUp: signUp ?? null,
+    secondFactor:
+      second === undefined
+        ? null
+        : { acr: (second.acr ?? []).map(String), amr: (second.amr ?? []).map(String) },
+  };
+}
+
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-const known = [
-  "id",
-  "label",
-  "issuer",
-  "client_id",
-  "client_secret_env",
-  "client_secret_file",
-  "email_domains",
-  "sign_up",
-  "second_factor",
-];
 
-type Section = Readonly<Record<string, unknown>>;
+function checkIssuer(issuer: string, path: KeyPath, reading: Reading): void {
+  const url = URL.parse(issuer);
+  if (url === null || url.search !== "" || url.hash !== "" || url.username !== "")
+    reading.find(
+      path,
+      "is no issuer",
+      "write the issuer as the provider does, such as https://id.example.org",
+    );
+  else if (url.protocol === "http:" && !loopback.test(url.hostname))
+    reading.find(
+      path,
+      "would be asked over an unencrypted connection",
+      "write https:// (http:// is for this machine only)",
+    );
+}
 
-/** Collects what goes wrong instead of stopping at the first. */
-class Reading {
-  readonly findings: RegionFileFinding[] = [];
-  readonly #source: YamlSource;
-  readonly #folder: string;
-  readonly #environment: Environment;
-
-  constructor(source: YamlSource, folder: string, environment: Environment) {
-    this.#source = source;
-    this.#folder = folder;
-    this.#environment = environment;
-  }
-
-  providers(document: unknown): OidcProvider[] {
-    const top = this.#section(document, [], ["providers"]);
-    const list = top.providers;
-    if (!Array.isArray(list) || list.length === 0) {
-      this.#find(["providers"], "must be a list of providers", "write one, or leave KULE_OIDC_FILE unset");
-      return [];
-    }
-    const providers = list.map((each, index) => this.#provider(each, ["providers", String(index)]));
-    for (const key of ["id", "issuer"] as const)
-      providers.forEach((each, index) => {
-        if (providers.findIndex((other) => other[key] === each[key]) < index)
-          this.#find(["providers", String(index), key], "is another provider's already", `change the ${key}`);
-      });
-    return providers;
-  }
-
-  #provider(value: unknown, path: KeyPath): OidcProvider {
-    const section = this.#section(value, path, known);
-    const id = this.#text(section, path, "id", slug, "use small letters, digits and hyphens");
-    return {
-      id,
-      label: this.#text(
-        section,
-        path,
-        "label",
-        /^\S.{0,59}$/,
-        "write what people call it, 60 characters at most",
-      ),
-      issuer: this.#issuer(section, path),
-      clientId: this.#text(section, path, "client_id", /^[\x21-\x7e]{1,500}$/, "copy it from the provider"),
-      clientSecret: this.#secret(section, path),
-      emailDomains: this.#list(section, path, "email_domains", domain, "write domains such as example.org"),
-      signUp: this.#signUp(section, path),
-      secondFactor: this.#secondFactor(section, path),
-    };
-  }
-
-  #issuer(section: Section, path: KeyPath): string {
-    const fix = "write the issuer as the provider does, such as https://id.example.org";
-    const text = this.#text(section, path, "issuer", /^https?:\/\/\S+$/, fix);
-    const url = URL.parse(text);
-    if (text === "") return text;
-    const at = [...path, "issuer"];
-    if (url === null || url.search !== "" || url.hash !== "" || url.username !== "")
-      this.#find(at, "is no issuer", fix);
-    else if (url.protocol === "http:" && !loopback.test(url.hostname))
-      this.#find(
-        at,
-        "would be asked over an unencrypted connection",
-        "write https:// (http:// is for this machine only)",
-      );
-    return text;
-  }
-
-  #secret(section: Section, path: KeyPath): Secret {
-    const { client_secret_env: variable, client_secret_file: file } = section;
-    const nothing = new Secret("", "nowhere");
-    if ((variable === undefined) === (file === undefined) || typeof (variable ?? file) !== "string") {
-      this.#find(
-        path,
-        "exactly one of client_secret_env and client_secret_file is needed",
-        "name an environment variable or a file that holds the secret; it is never written here",
-      );
-      return nothing;
-    }
-    const found =
-      variable === undefined
-        ? secretFromFile(String(file), this.#folder)
-        : secretFromEnvironment(String(variable), this.#environment);
-    if (!("message" in found)) return found.value;
-    const key = variable === undefined ? "client_secret_file" : "client_secret_env";
-    this.#find([...path, key], found.message, found.fix);
-    return nothing;
-  }
-
-  #signUp(section: Section, path: KeyPath): OidcProvider["signUp"] {
-    const value = section.sign_up;
-    if (value === undefined || value === "invited") return null;
-    const at = [...path, "sign_up"];
-    const rule = this.#section(value, at, ["organisation", "role"]);
-    const organisation = this.#text(rule, at, "organisation", slug, "write the organisation's slug");
-    const role = signUpRoles.find((each) => each === rule.role);
-    if (role === undefined)
-      this.#find([...at, "role"], `must be ${signUpRoles.join(" or ")}`, "others are given by a person");
-    if (section.email_domains === undefined)
-      this.#find(
-        at,
-        "would let everybody in who has an account at the provider",
-        "add email_domains, or let people be invited",
-      );
-    return { organisation, role: role ?? "viewer" };
-  }
-
-  #secondFactor(section: Section, path: KeyPath): OidcProvider["secondFactor"] {
-    const value = section.second_factor;
-    if (value === undefined) return null;
-    const at = [...path, "second_factor"];
-    const rule = this.#section(value, at, ["acr", "amr"]);
-    const fix = "write what the provider says of a sign-in with a second factor";
-    const [acr, amr] = [this.#list(rule, at, "acr", /^\S+$/, fix), this.#list(rule, at, "amr", /^\S+$/, fix)];
-    if (acr === null && amr === null) this.#find(at, "names neither acr nor amr", fix);
-    return { acr: acr ?? [], amr: amr ?? [] };
-  }
-
-  #section(value: unknown, path: KeyPath, keys: readonly string[]): Section {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      this.#find(path, "must be a section with keys", `known here: ${keys.join(", ")}`);
-      return {};
-    }
-    for (const key of Object.keys(value))
-      if (!keys.includes(key))
-        this.#find(
-          [...path, key],
-          "is not a key that is known here",
-          key === "client_secret"
-            ? "secrets are not written here: use client_secret_env or client_secret_file"
-            : `known here: ${keys.join(", ")}`,
-        );
-    return value as Section;
-  }
-
-  #text(section: Section, path: KeyPath, key: string, shape: RegExp, fix: string): string {
-    const value = section[key];
-    if (typeof value === "string" && shape.test(value)) return value;
-    this.#find([...path, key], value === undefined ? "is missing" : "is not written as it must be", fix);
-    return "";
-  }
-
-  #list(section: Section, path: KeyPath, key: string, shape: RegExp, fix: string): string[] | null {
-    const value = section[key];
-    if (value === undefined) return null;
-    if (Array.isArray(value) && value.length > 0 && value.every((each) => shape.test(String(each))))
-      return value.map(String);
-    this.#find([...path, key], "must be a list, and not an empty one", fix);
-    return [];
-  }
-
-  #find(path: KeyPath, message: string, fix: string): void {
-    this.findings.push({ ...this.#source.placeOfKey(path), key: path.join("."), message, fix });
-  }
+function secretOf(
+  { client_secret_env: variable, client_secret_file: file }: ProviderDocument,
+  path: KeyPath,
+  reading: Reading,
+): Secret {
+  const found =
+    file === undefined
+      ? reading.referredSecret([...path, "client_secret_env"], { variable: variable ?? "" })
+      : reading.referredSecret([...path, "client_secret_file"], { file });
+  return found ?? nothing;
 }

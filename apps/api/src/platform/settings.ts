@@ -1,4 +1,4 @@
-import { type OidcProvider, readOidcFile } from "./oidc-file.ts";
+import { type OidcProvider, readOidcFile } from "@kule/region-config/oidc-file";
 import { withoutSlashesAtEnd } from "./slashes-at-end.ts";
 
 /** What the process is told by its environment; one place reads it, so a wrong value is named at start. */

@@ -1,9 +1,9 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { OidcProvider } from "@kule/region-config/oidc-file";
 import { Secret } from "@kule/region-config/secret";
 import { type OidcTwist, type SoftPerson, SoftProvider, softClient } from "@kule/testing/oidc/soft-provider";
-import type { OidcProvider } from "../platform/oidc-file.ts";
 import type { ApiCaller } from "./api-caller.ts";
 
 /** The entry of a soft provider in an installation's file. */

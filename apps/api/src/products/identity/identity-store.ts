@@ -1,12 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { UserIdentity } from "@kule/database/generated/rows";
+import type { OidcProvider } from "@kule/region-config/oidc-file";
 import { hasWayIn } from "@kule/rules/identity/ways-in";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import type { Deps } from "../../platform/deps.ts";
 import { type Conflict, conflict } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
-import type { OidcProvider } from "../../platform/oidc-file.ts";
 import { storableText } from "../../platform/storable-text.ts";
 import type { OidcPerson } from "./oidc-client.ts";
 import { listPasskeys } from "./passkey-store.ts";

@@ -1,8 +1,8 @@
+import type { OidcProvider } from "@kule/region-config/oidc-file";
 import type { OidcClaims } from "@kule/rules/identity/oidc";
 import * as oidc from "openid-client";
 import type { Deps } from "../../platform/deps.ts";
 import { type Conflict, conflict, Unauthorized, Unavailable } from "../../platform/errors.ts";
-import type { OidcProvider } from "../../platform/oidc-file.ts";
 
 /** Whom the provider has vouched for. */
 export type OidcPerson = OidcClaims & {

@@ -1,6 +1,6 @@
+import type { OidcProvider } from "@kule/region-config/oidc-file";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
-import type { OidcProvider } from "../../platform/oidc-file.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import {
   authorizationUrl,

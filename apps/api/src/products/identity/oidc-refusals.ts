@@ -1,6 +1,6 @@
+import type { OidcProvider } from "@kule/region-config/oidc-file";
 import type { OidcDefect } from "@kule/rules/identity/oidc";
 import { type Conflict, conflict } from "../../platform/errors.ts";
-import type { OidcProvider } from "../../platform/oidc-file.ts";
 
 /** Why somebody whom the provider knows does not get in. */
 export type NotLetIn =

@@ -1,3 +1,4 @@
+import type { OidcProvider } from "@kule/region-config/oidc-file";
 import { Secret } from "@kule/region-config/secret";
 import { RealProvider, signInAtProvider } from "@kule/testing/oidc/real-provider";
 import { type OidcTwist, type SoftPerson, SoftProvider } from "@kule/testing/oidc/soft-provider";
@@ -5,7 +6,6 @@ import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createApp } from "../../app.ts";
 import { createLog } from "../../platform/log.ts";
-import type { OidcProvider } from "../../platform/oidc-file.ts";
 import { ApiCaller } from "../../testing/api-caller.ts";
 import { ApiWorld, type TestOrganisation, testPanelOrigin } from "../../testing/api-world.ts";
 import { Authenticator } from "../../testing/authenticator.ts";
