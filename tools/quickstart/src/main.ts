@@ -105,6 +105,9 @@ function describeResult(settings: Settings, stack: Stack, first: FirstServer): s
     `Open       ${stack.consoleUrl}`,
     `  sign in  ${users.organisation.email}  ${users.organisation.password}`,
     `  operator ${users.operator.email}  ${users.operator.password}`,
+    ...stack.providers.map(
+      ({ id, label }) => `  ${label} sends back to ${stack.consoleUrl}/sign-in/with/${id}/callback`,
+    ),
     `API        ${stack.apiUrl} (reference: ${stack.apiUrl}/docs)`,
     stack.withoutWires === undefined
       ? "Packets    real ones: `help` at a server's console; docs/products/networks.md has a tour"

@@ -8,6 +8,7 @@ test("without settings the usual ports are used and everything is kept in .kule"
     consolePort: 3000,
     labPort: 8006,
     databaseUrl: undefined,
+    oidcFile: undefined,
   });
 });
 
@@ -17,12 +18,14 @@ test("settings overrule, and an empty one counts as absent", () => {
     KULE_API_PORT: "9000",
     KULE_LAB_PORT: "",
     DATABASE_URL: "postgres://db",
+    KULE_OIDC_FILE: "oidc.yaml",
   };
   expect(readSettings(env, "/srv")).toMatchObject({
     home: "/srv/elsewhere",
     apiPort: 9000,
     labPort: 8006,
     databaseUrl: "postgres://db",
+    oidcFile: "/srv/oidc.yaml",
   });
 });
 

@@ -9,6 +9,8 @@ export interface Settings {
   labPort: number;
   /** An external Postgres to use instead of the embedded one. */
   databaseUrl: string | undefined;
+  /** Where the providers of sign-ins are written down; without it people sign in with their password. */
+  oidcFile: string | undefined;
   /** How long the simulated hypervisor takes: 1 is lifelike, 0 immediate. */
   labTimeScale: number;
   /** How long a deleted server can be brought back. */
@@ -55,6 +57,7 @@ export function readSettings(
     consolePort: port("KULE_CONSOLE_PORT", 3000),
     labPort: port("KULE_LAB_PORT", 8006),
     databaseUrl: env.DATABASE_URL || undefined,
+    oidcFile: env.KULE_OIDC_FILE ? resolve(workingDir, env.KULE_OIDC_FILE) : undefined,
     labTimeScale: number("KULE_LAB_TIME_SCALE", 0.2, (value) => value >= 0 && value <= 100, "from 0 to 100"),
     removalBufferSeconds: number(
       "KULE_REMOVAL_BUFFER_SECONDS",

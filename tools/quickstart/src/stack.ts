@@ -12,6 +12,7 @@ import type { RunNotes } from "./run-record.ts";
 import { loadSecrets } from "./secrets.ts";
 import { runSeed, type Seeded } from "./seed.ts";
 import { type Settings, SettingsError } from "./settings.ts";
+import { type SignInProviders, signInProviders } from "./sign-in-providers.ts";
 import { SupervisedProcess } from "./supervised-process.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -23,6 +24,8 @@ export interface Stack {
   labUrl: string;
   /** Why servers of the lab cannot reach each other; undefined when they can. */
   withoutWires: string | undefined;
+  /** Whose word lets people in, beside passwords. */
+  providers: SignInProviders["providers"];
 }
 
 /** Everything that `npm start` runs, and the way to end it. */
@@ -43,10 +46,11 @@ export class StackRun {
   /**
    * Starts the database, migrates it, and starts lab, API, worker, console and agent, each a process of its own.
    *
-   * @throws SettingsError for a busy port, ProcessFailed, PostgresError, or what the migration or seed threw.
+   * @throws SettingsError for a busy port or a wrong file of providers, ProcessFailed, PostgresError, or what the migration or seed threw.
    */
   async start(): Promise<Stack> {
     const { home, apiPort, consolePort, labPort } = this.#settings;
+    const signIns = signInProviders(this.#settings.oidcFile, process.env);
     await this.#refuseBusyPorts();
     mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
     const secrets = loadSecrets(home);
@@ -72,6 +76,7 @@ export class StackRun {
     const apiUrl = `http://127.0.0.1:${apiPort}/api/v1`;
     const consoleUrl = `http://127.0.0.1:${consolePort}`;
     const apiEnv = {
+      ...signIns.env,
       KULE_OWNER_DATABASE_URL: database.ownerUrl,
       KULE_DATABASE_URL: apiDatabaseUrl(database.ownerUrl, secrets.apiDatabasePassword),
       KULE_API_HOST: "127.0.0.1",
@@ -125,7 +130,8 @@ export class StackRun {
     if (labDescription.edge !== undefined)
       await driver.untilReady(() => hasEdge(`${apiUrl}/regions/${seeded.region}`, seeded.operator_token));
     const withoutWires = labDescription.without_wires;
-    return { seeded, apiUrl, consoleUrl, labUrl: labDescription.url, withoutWires };
+    const { providers } = signIns;
+    return { seeded, apiUrl, consoleUrl, labUrl: labDescription.url, withoutWires, providers };
   }
 
   /** Ends everything in order: those who use something before it. Within ten seconds. */

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -109,9 +109,19 @@ async function call(
 }
 
 test("from nothing to a running first server, and a script that knows only the specification makes another", async () => {
-  const run = start();
+  const providers = join(home, "oidc.yaml");
+  writeFileSync(
+    providers,
+    "providers: [{ id: acme, label: Acme ID, issuer: 'http://127.0.0.1:4', client_id: kule, client_secret_env: ACME_SECRET }]",
+  );
+  const run = start({ KULE_OIDC_FILE: providers, ACME_SECRET: "swordfish" });
   await untilServing(run);
   expect(run.output()).toMatch(/first-tower runs\./);
+  expect((await call("/auth/oidc/providers")).body.items).toMatchObject([{ id: "acme", label: "Acme ID" }]);
+  expect(run.output()).toContain(
+    `Acme ID sends back to http://127.0.0.1:${env.KULE_CONSOLE_PORT}/sign-in/with/acme/callback`,
+  );
+  expect(await (await fetch(`${quickstartFile().console_url}/sign-in`)).text()).toContain("Acme ID");
   expect(statSync(join(home, "quickstart.json")).mode & 0o777).toBe(0o600);
   expect(quickstartFile()).toEqual({
     api_url: `http://127.0.0.1:${env.KULE_API_PORT}/api/v1`,
@@ -145,6 +155,16 @@ test("from nothing to a running first server, and a script that knows only the s
     expect(taken).toMatchObject({ status: 201, body: { version, attached_to: null } });
   }
   expect((await fetch(quickstartFile().console_url, { redirect: "manual" })).status).toBeLessThan(400);
+});
+
+test("a file of providers that is wrong ends the start with its line and a fix, and leaves nothing running", async () => {
+  const providers = join(home, "oidc.yaml");
+  writeFileSync(providers, "providers:\n  - id: acme\n    labels: Acme ID\n");
+  const run = start({ KULE_OIDC_FILE: providers });
+  expect(await run.ended).toMatchObject({ code: 1 });
+  expect(run.output()).toContain(`${providers}:3:5: providers[0].labels: is not a key that is known here`);
+  expect(run.output()).toContain("fix: did you mean label?");
+  expect([...processesOfRun().keys()]).toEqual([]);
 });
 
 test("Ctrl-C ends every process within ten seconds, and a second start goes on with the data", async () => {
