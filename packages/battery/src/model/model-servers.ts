@@ -229,9 +229,20 @@ export function expectRetry(state: ModelState, job: ModelJob, side: Side): Expec
   return full ?? { status: 202 };
 }
 
-/** After a rebuild that failed the server's disk was used by somebody, or it is on its way out. */
+/**
+ * After a rebuild that failed the server's disk was used by somebody, or it is on its way out. A press of the power button
+ * that did nothing used no disk.
+ */
 const overtakes = (later: ModelJob, kind: string) =>
-  later.kind === kind || (kind === "ServerRebuild" && !later.kind.startsWith("PublicIp"));
+  later.kind === kind || (kind === "ServerRebuild" && !later.kind.startsWith("PublicIp") && !isVain(later));
+const isVain = ({ kind, status }: ModelJob) => kind === "ServerPower" && status !== "succeeded";
+
+/** The last rebuild has destroyed the disk, and nobody has used one since. */
+function hasNoDisk({ jobs }: ModelServer): boolean {
+  const last = jobs.findLast((each) => overtakes(each, "ServerRebuild"));
+  if (last?.kind !== "ServerRebuild" || !last.isIrreversible) return false;
+  return last.status === "failed" || last.status === "cancelled";
+}
 
 export function isRetryable(job: ModelJob): boolean {
   if (job.status !== "failed" && job.status !== "cancelled") return false;
@@ -404,7 +415,8 @@ function operated(job: ModelJob, seen: Seen): void {
   if (isLeaving(server.status) || openJob(server, "queued") !== undefined) return;
   const isGone = job.status === "failed" && seen.code === "vm_missing";
   const steady = server.power === "on" ? "running" : server.power === "off" ? "stopped" : "error";
-  server.status = isGone ? "error" : steady;
+  const isOfNoUse = job.kind === "ServerPower" && !succeeded && server.power !== "on" && hasNoDisk(server);
+  server.status = isGone || isOfNoUse ? "error" : steady;
 }
 
 /** Its addresses were changed and not its power; what was seen of that all the same is what it is. */

@@ -2,7 +2,7 @@
 // model of apps/api and its SQL; conformance.ts drives both with the same calls and compares every answer.
 
 import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
-import { decideCancel, decideRetry, leaveTheDisk, writeTheFilter } from "@kule/rules/jobs/actions";
+import { decideCancel, decideRetry, leavesRebuildOpen, writeTheFilter } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
 import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
 import { endAttempt, giveWay, macsOf, nothingSeen, retried, settle } from "./model-endings.ts";
@@ -213,7 +213,7 @@ export class ControlPlaneModel {
             other.serverId === server.id &&
             other.number > job.number &&
             (other.kind === job.kind ||
-              (job.kind === "ServerRebuild" && leaveTheDisk.every((kind) => kind !== other.kind))),
+              (job.kind === "ServerRebuild" && !leavesRebuildOpen(other.kind, other.status))),
         ),
       },
       {

@@ -2,6 +2,7 @@
 // packages/rules deciding in both.
 
 import type { Schemas } from "@kule/contract/schemas";
+import { leavesRebuildOpen } from "@kule/rules/jobs/actions";
 import { backoffSeconds, hasAttemptsLeft } from "@kule/rules/jobs/retry";
 import { grownDiskGb } from "@kule/rules/servers/disk";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
@@ -140,6 +141,7 @@ export function settle(
       wantsRunning: wantsRunning(job, server),
       ...state.openUsage(server.id),
       isIrreversible: job.irreversible,
+      diskIsBroken: job.kind === "ServerPower" && isBrokenByRebuild(state, server),
       diskHasGrown: diskGb !== diskOf(server),
       hasSuccessor: state.openJobs(server.id).queued !== null,
     },
@@ -162,6 +164,15 @@ export function settle(
   state.recordUsage(settled.usage, server.id, job.id);
   settlePublicIps(state, server, job, { status, publicNetwork });
   settleFilter(state, server, job, { status, filter });
+}
+
+/** A rebuild has broken off after it began to destroy the disk, and may still be tried again. */
+function isBrokenByRebuild(state: ModelState, server: ModelServer): boolean {
+  const its = state.jobs.filter((job) => job.serverId === server.id);
+  const rebuild = its.findLast(({ kind }) => kind === "ServerRebuild");
+  if (rebuild === undefined || !rebuild.irreversible) return false;
+  if (rebuild.status !== "failed" && rebuild.status !== "cancelled") return false;
+  return its.every((job) => job.number <= rebuild.number || leavesRebuildOpen(job.kind, job.status));
 }
 
 /** The disk that the server has from then on. */
@@ -195,6 +206,7 @@ export function giveWay(state: ModelState, server: ModelServer, job: ModelJob): 
       ...state.openUsage(server.id),
       hasSuccessor: true,
       isIrreversible: job.irreversible,
+      diskIsBroken: false,
       diskHasGrown,
     },
     { status: "cancelled", power, message: "superseded" },

@@ -74,6 +74,14 @@ const retryNeeds: {
 export const leaveTheDisk = ["PublicIpAttach", "PublicIpDetach", "FirewallApply"] as const;
 
 /**
+ * Whether a job that came after a rebuild leaves that one to be tried again: it has shown nothing of the disk. An act of
+ * power that failed, or was given up, has not come so far.
+ */
+export function leavesRebuildOpen(kind: string, status: JobStatus): boolean {
+  return leaveTheDisk.some((each) => each === kind) || (kind === "ServerPower" && status !== "succeeded");
+}
+
+/**
  * Jobs that write the VM's filter along with what else they do. One of them that is tried again takes the place of a
  * `FirewallApply` that waits: whatever broke the first off often keeps the other, which the control plane wrote because of
  * it, waiting for as long again.

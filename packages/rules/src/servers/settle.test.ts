@@ -17,6 +17,7 @@ const facts = (status: ServerStatus, more: Partial<SettleFacts> = {}): SettleFac
   diskIsCounted: false,
   hasSuccessor: false,
   isIrreversible: false,
+  diskIsBroken: false,
   diskHasGrown: false,
   ...more,
 });
@@ -203,6 +204,7 @@ const anyFacts = fc
     diskIsCounted: fc.boolean(),
     hasSuccessor: fc.boolean(),
     isIrreversible: fc.boolean(),
+    diskIsBroken: fc.boolean(),
     diskHasGrown: fc.boolean(),
   })
   // A run is only ever counted of a server that has a disk.
@@ -251,6 +253,50 @@ describe.each([
     expect(settleServer(kind, facts("pending_deletion", made), outcome("succeeded", "on")).status).toBe(
       "pending_deletion",
     );
+  });
+});
+
+describe("an act of power on a server that a rebuild has left without a disk", () => {
+  const broken = (more: Partial<SettleFacts> = {}) =>
+    facts("starting", { ...made, powerState: "off", runIsCounted: false, diskIsBroken: true, ...more });
+
+  test("leaves it of no use when it fails, whatever the reason, and the rebuild its password", () => {
+    for (const code of ["region_busy", "vm_incomplete", null])
+      for (const power of [null, "off", "unknown"] as const)
+        expect(settleServer("ServerPower", broken(), { ...outcome("failed", power), code })).toMatchObject({
+          status: "error",
+          reason: { code: "power_failed", message: "because" },
+          wipesSecret: false,
+        });
+  });
+
+  test("leaves it of no use when it is given up, and says what is wrong with it", () => {
+    expect(settleServer("ServerPower", broken(), outcome("cancelled"))).toMatchObject({
+      status: "error",
+      reason: { code: "rebuild_failed" },
+      wipesSecret: false,
+    });
+  });
+
+  test("makes it a server again when it is seen to run, or has succeeded", () => {
+    expect(settleServer("ServerPower", broken(), outcome("failed", "on"))).toMatchObject({
+      status: "running",
+      wipesSecret: false,
+    });
+    expect(settleServer("ServerPower", broken(), outcome("succeeded", "on"))).toMatchObject({
+      status: "running",
+      reason: null,
+      wipesSecret: true,
+    });
+  });
+
+  test("is like any other where the disk is whole", () => {
+    expect(
+      settleServer("ServerPower", broken({ diskIsBroken: false }), outcome("failed", "off")),
+    ).toMatchObject({
+      status: "stopped",
+      wipesSecret: true,
+    });
   });
 });
 

@@ -38,6 +38,8 @@ export type SettleFacts = {
   readonly hasSuccessor: boolean;
   /** The job has begun what cannot be undone. */
   readonly isIrreversible: boolean;
+  /** A rebuild has begun to destroy its disk and broken off, and nothing has shown since that there is one. */
+  readonly diskIsBroken: boolean;
   /** The region shows a larger disk than is recorded. */
   readonly diskHasGrown: boolean;
 };
@@ -179,10 +181,14 @@ function notRestored(facts: SettleFacts, outcome: FinalOutcome): Settlement {
 /** What a job found instead of a VM that it could have worked on. A later look that sees the VM takes `vm_missing` back. */
 const unusable: ReadonlySet<string> = new Set(["vm_missing", "vm_incomplete"]);
 
+/** In place of a reason of its own, of a job that was given up. */
+const brokenDisk = "A rebuild has destroyed the server's disk and not made it anew";
+
 /**
  * A job that left the server where it can be used, however it ended: on or off, as the region last said. One that
  * failed says why, and what it was to do is not done. A rebuild that had failed before it is not tried again after it,
- * so the password which that one was to set is of no more use.
+ * so the password which that one was to set is of no more use. Only where a rebuild has left the server without a disk,
+ * and nothing has come of the job either, it is of as little use as before, and that rebuild may be tried again.
  */
 function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): Settlement {
   const succeeded = outcome.status === "succeeded";
@@ -195,9 +201,15 @@ function operated(facts: SettleFacts, outcome: FinalOutcome, failure: string): S
   if (onItsWayOut(facts.status) || facts.hasSuccessor) return seen;
   const { status, message, code = null } = outcome;
   const steady = powerState === "on" ? "running" : powerState === "off" ? "stopped" : "error";
-  const ended = { ...seen, wipesSecret: true };
+  const isOpen = facts.diskIsBroken && !succeeded;
+  const ended = { ...seen, wipesSecret: !isOpen };
   if (status === "failed" && unusable.has(code ?? ""))
     return { ...ended, status: "error", reason: { code: code === "vm_missing" ? code : failure, message } };
+  if (isOpen && powerState !== "on") {
+    const reason =
+      status === "failed" ? { code: failure, message } : { code: "rebuild_failed", message: brokenDisk };
+    return { ...ended, status: "error", reason };
+  }
   return { ...ended, status: steady, reason: status === "failed" ? { code: failure, message } : null };
 }
 

@@ -4,6 +4,8 @@ import type { JobRow } from "../../platform/jobs.ts";
 import { findJob } from "./store.ts";
 import { type Viewer, viewJob } from "./view.ts";
 
+export { isBrokenByRebuild } from "./store.ts";
+
 /** The view of the job that a change has led to; null when it needs none. */
 export async function viewJobOrNone(
   tx: Tx,

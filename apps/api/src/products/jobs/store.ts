@@ -35,14 +35,35 @@ const hasOpenJob = sql<boolean>`case when job.status in ('failed', 'cancelled') 
 
 /**
  * By a later one of its kind. Of a rebuild also by whatever used the server's disk after it: its password is forgotten
- * then, and a disk that has turned out to be of use is not to be destroyed by an old button.
+ * then, and a disk that has turned out to be of use is not to be destroyed by an old button. An act of power that came to
+ * nothing used none (`leavesRebuildOpen` of the rules).
  */
 const isOvertaken = sql<boolean>`case when job.status in ('failed', 'cancelled') then exists (
   select 1 from job other
    where other.organisation_id = job.organisation_id and other.resource_id = job.resource_id
      and other.created_at > job.created_at
      and (other.kind = job.kind
-       or job.kind = 'ServerRebuild' and other.kind <> all (${[...leaveTheDisk]}::text[]))) else true end`;
+       or job.kind = 'ServerRebuild' and other.kind <> all (${[...leaveTheDisk]}::text[])
+          and not (other.kind = 'ServerPower' and other.status <> 'succeeded'))) else true end`;
+
+/** A rebuild of the server has begun to destroy its disk and broken off, and may still be tried again. */
+export async function isBrokenByRebuild(
+  tx: Tx,
+  server: { readonly id: string; readonly organisation_id: string },
+): Promise<boolean> {
+  const rebuild = await tx
+    .selectFrom("job")
+    .select(isOvertaken.as("is_overtaken"))
+    .where("organisation_id", "=", server.organisation_id)
+    .where("resource_id", "=", server.id)
+    .where("kind", "=", "ServerRebuild")
+    .where("status", "in", ["failed", "cancelled"])
+    .where("irreversible", "=", true)
+    .orderBy("created_at", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return rebuild !== undefined && !rebuild.is_overtaken;
+}
 
 const networkIsThere = sql<boolean>`case when job.resource_type = 'network' then exists (
   select 1 from network n where n.organisation_id = job.organisation_id and n.id = job.resource_id) else false end`;

@@ -31,6 +31,8 @@ export async function giveWay(tx: Tx, server: ServerRow, job: JobRow, message: s
       ...(await openUsage(tx, server.organisation_id, server.id)),
       hasSuccessor: true,
       isIrreversible: job.irreversible,
+      // Where it goes is the other's.
+      diskIsBroken: false,
       diskHasGrown: disk_gb !== null,
     },
     { status: "cancelled", power, message },

@@ -181,6 +181,40 @@ describe("POST /servers/{id}/rebuild", () => {
     await world.rows("update server set status = 'running' where id = $1", [server.id]);
   });
 
+  test("that broke its server is not forgotten for an act of power that comes to nothing", async () => {
+    const server = await world.createRunning();
+    const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;
+    const broken = await world.agent.take("ServerRebuild");
+    await world.agent.report(broken, { phase: "apply", irreversible: true });
+    await world.agent.fail(broken);
+    const start = () => world.owned.post(`/servers/${server.id}/power`, { action: "start" });
+
+    await start();
+    await world.agent.fail(await world.agent.take("ServerPower"), "region_busy");
+    expect(await world.server(server.id)).toMatchObject({
+      status: "error",
+      status_reason: { code: "power_failed" },
+    });
+    const given = (await start()).body.job;
+    expect((await world.owned.post(`/jobs/${given.id}/cancel`)).status).toBe(202);
+    expect(await world.server(server.id)).toMatchObject({
+      status: "error",
+      status_reason: { code: "rebuild_failed" },
+      actions: { rebuild: { allowed: true }, resize: { allowed: false } },
+    });
+    expect(await secrets(server.id)).toHaveLength(1);
+    expect((await world.owned.get(`/jobs/${job.id}`)).body.retryable).toBe(true);
+    expect((await world.owned.post(`/jobs/${job.id}/retry`)).status).toBe(202);
+    const again = await world.agent.take("ServerRebuild");
+    expect(again.payload.password_hash).toBe(broken.payload.password_hash);
+    await world.agent.succeed(again, "on");
+    expect(await world.server(server.id)).toMatchObject({ status: "running", image: { slug: "debian-12" } });
+    // Whole again: the next act that fails is one of a server like any other.
+    await world.owned.post(`/servers/${server.id}/power`, { action: "stop" });
+    await world.agent.fail(await world.agent.take("ServerPower"), "region_busy");
+    expect(await world.server(server.id)).toMatchObject({ status: "running" });
+  });
+
   test("that broke its server is not forgotten for a round of its firewalls", async () => {
     const server = await world.createRunning();
     const { job } = (await rebuild(server.id, { image: "debian-12", confirm_name: server.name })).body;

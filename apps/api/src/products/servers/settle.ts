@@ -15,6 +15,7 @@ import type { JobRow } from "../../platform/jobs.ts";
 import type { Settings } from "../../platform/settings.ts";
 import { settleFilter } from "../firewalls/index.ts";
 import { dropForwardsTo } from "../gateways/settle.ts";
+import { isBrokenByRebuild } from "../jobs/index.ts";
 import { lockWithCompany, settlePublicIps } from "../public-ips/settle.ts";
 import { noteKeysUsed } from "../ssh-keys/store.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
@@ -73,6 +74,7 @@ export async function settleServerJob(tx: Tx, job: JobRow, end: JobEnd, settings
       ...(await openUsage(tx, server.organisation_id, server.id)),
       hasSuccessor: await hasQueuedJob(tx, server),
       isIrreversible: job.irreversible,
+      diskIsBroken: job.kind === "ServerPower" && (await isBrokenByRebuild(tx, server)),
       diskHasGrown: disk.disk_gb !== undefined && disk.disk_gb !== diskOf(server),
     },
     end,
