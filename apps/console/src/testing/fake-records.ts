@@ -67,7 +67,7 @@ export function fakeActions(
     deleteProtected: server.protection.delete,
     rebuildProtected: server.protection.rebuild,
     wasCreated: server.status !== "creating",
-    openJob: server.job_id === null ? null : { kind: "ServerPower", action: null },
+    openJob: server.job_id === null ? null : { kind: "ServerPower", action: null, isWaiting: false },
     agentAnswers: null,
     lockedFor: server.locked?.reason ?? null,
   });

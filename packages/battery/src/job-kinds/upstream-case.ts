@@ -4,7 +4,7 @@ import type { StepEvent } from "@kule/programs/program";
 import { describeJob, endViolations } from "./course.ts";
 import type { LocalScene } from "./local-scene.ts";
 import { SCENARIOS } from "./scenarios.ts";
-import { type JobEndRow, latestJob, type Subject, serverStatus, vmidOf } from "./scene.ts";
+import { type JobEndRow, type Subject, serverStatus, vmidOf } from "./scene.ts";
 import type { UpstreamFault } from "./upstream-faults.ts";
 
 /** After the attempt that a fault begins in: the one with whose first look it is over, if it lasts. */
@@ -80,21 +80,10 @@ async function goneOn(
     return [
       `the job ${describeJob(failed)}, and trying it again is answered ${answer.status}, not ${expected}: ${JSON.stringify(answer.body)}`,
     ];
-  if (anew !== undefined) {
-    const behind = await endOfRules(scene, subject);
-    if (behind.length > 0) return behind;
-    await anew(scene, subject);
-  }
+  // A round of its rules that has followed, and waits like the job did, gives way.
+  await anew?.(scene, subject);
   await scene.work(subject, kind);
   return [];
-}
-
-/** Rules that a job was to bring along are brought by one of their own when it fails; whoever asks anew waits for that. */
-async function endOfRules(scene: LocalScene, subject: Subject): Promise<string[]> {
-  const follower = await latestJob(scene, subject, "FirewallApply");
-  if (follower === null || follower.finished_at !== null) return [];
-  const job = await scene.work(subject, "FirewallApply");
-  return job.status === "succeeded" ? [] : [`the job of its rules, which followed, ${describeJob(job)}`];
 }
 
 /** A VM number in quarantine waits for an operator, who removes what is there. */

@@ -2,7 +2,13 @@
 // model of apps/api and its SQL; conformance.ts drives both with the same calls and compares every answer.
 
 import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
-import { decideCancel, decideRetry, leavesRebuildOpen, writeTheFilter } from "@kule/rules/jobs/actions";
+import {
+  decideCancel,
+  decideRetry,
+  givesWayToInterfaces,
+  leavesRebuildOpen,
+  writeTheFilter,
+} from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
 import { restoresTo, type ServerStatus } from "@kule/rules/servers/lifecycle";
 import { endAttempt, giveWay, macsOf, nothingSeen, retried, settle } from "./model-endings.ts";
@@ -194,6 +200,12 @@ export class ControlPlaneModel {
       this.onNews();
     } else job.cancelRequested = true;
     return { status: 202, body: job };
+  }
+
+  /** The round of its firewalls that waits gives way to a job that is about to be written, and brings the rules along. */
+  passWaitingRules(server: ModelServer): void {
+    const { queued } = this.state.openJobs(server.id);
+    if (queued !== null && givesWayToInterfaces(queued.kind)) giveWay(this.state, server, queued);
   }
 
   retryJob(jobId: string): ModelAnswer<ModelJob> {

@@ -105,6 +105,7 @@ function rebuild(model: ControlPlaneModel, server: ModelServer, image: string): 
   const no = refusedByRules(model.state, server, "rebuild");
   if (no !== null) return no;
   const isBroken = server.status === "error";
+  model.passWaitingRules(server);
   server.status = "rebuilding";
   server.hasSecret = true;
   const answer = changed(model, server, "ServerRebuild", { image });

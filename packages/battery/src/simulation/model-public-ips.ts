@@ -2,6 +2,7 @@
 // apps/api's attach-public-ip.ts, detach-public-ip.ts and public-ips/settle.ts, with packages/rules deciding in both.
 
 import type { Schemas, ServerJobKind } from "@kule/contract/schemas";
+import { givesWayToInterfaces } from "@kule/rules/jobs/actions";
 import {
   decideAttach,
   decideDetach,
@@ -46,6 +47,8 @@ export function attachPublicIp(
   if (first !== undefined) return refused(409, first.code);
   const leaves = ip.heldBy !== null && ip.heldBy !== serverId ? ip.heldBy : null;
   Object.assign(ip, { serverId, heldBy: leaves ?? serverId, ...onItsWay(ip) });
+  const from = state.servers.get(leaves ?? "");
+  for (const server of from === undefined ? [target] : [from, target]) model.passWaitingRules(server);
   if (leaves !== null) state.addJob("PublicIpDetach", leaves);
   const job = state.addJob("PublicIpAttach", serverId);
   if (leaves !== null) job.runAt = NOT_YET;
@@ -62,6 +65,7 @@ export function detachPublicIp(model: ControlPlaneModel, number: number): IpAnsw
   const server = state.servers.get(ip.heldBy ?? "");
   if (server === undefined) throw new Error(`${addressOfIp(ip)} is attached to nobody's VM`);
   Object.assign(ip, { serverId: null, ...onItsWay(ip) });
+  model.passWaitingRules(server);
   const job = state.addJob("PublicIpDetach", server.id);
   model.onNews();
   return { status: 202, body: { ip, server, job } };
@@ -96,7 +100,7 @@ function holderOf(state: ModelState, server: ModelServer): Holder {
     id: server.id,
     region: "lab1",
     status: server.status as ServerStatus,
-    hasOpenJob: running !== null || queued !== null,
+    hasOpenJob: running !== null || (queued !== null && !givesWayToInterfaces(queued.kind)),
     lockedFor: null,
   };
 }

@@ -28,7 +28,10 @@ export function stateOfServer(state: ModelState, server: ModelServer): ServerSta
     deleteProtected: server.deleteProtected,
     rebuildProtected: server.rebuildProtected,
     wasCreated: server.observedGeneration > 0,
-    openJob: open === null ? null : { kind: open.kind, action: open.parameters.action ?? null },
+    openJob:
+      open === null
+        ? null
+        : { kind: open.kind, action: open.parameters.action ?? null, isWaiting: running === null },
     agentAnswers: null,
     lockedFor: null,
   };

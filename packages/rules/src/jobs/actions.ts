@@ -82,9 +82,9 @@ export function leavesRebuildOpen(kind: string, status: JobStatus): boolean {
 }
 
 /**
- * Jobs that write the VM's filter along with what else they do. One of them that is tried again takes the place of a
- * `FirewallApply` that waits: whatever broke the first off often keeps the other, which the control plane wrote because of
- * it, waiting for as long again.
+ * Jobs that write the VM's filter along with what else they do. One of them that is asked for, or tried again, takes the
+ * place of a `FirewallApply` that waits: whatever broke the first off often keeps the other, which the control plane wrote
+ * because of it, waiting for as long again.
  */
 export const writeTheFilter = [
   "ServerCreate",
@@ -93,6 +93,9 @@ export const writeTheFilter = [
   "PublicIpDetach",
   "FirewallApply",
 ] as const;
+
+/** Whether a job of the kind that waits gives way to one that writes the filter. */
+export const givesWayToInterfaces = (kind: string): boolean => kind === "FirewallApply";
 
 /**
  * Whether a job that ended without success may be queued again.

@@ -42,7 +42,10 @@ export type Holder = {
   readonly id: string;
   readonly region: string;
   readonly status: ServerStatus;
-  /** A job of it waits or runs. One job at a time touches its VM, and its intent stays as it is until then. */
+  /**
+   * A job of it waits or runs. One job at a time touches its VM, and its intent stays as it is until then. A round of its
+   * firewalls that waits is none: whatever changes its addresses brings the rules along.
+   */
   readonly hasOpenJob: boolean;
   /** Why an operator has locked it; null when nobody has. */
   readonly lockedFor: string | null;

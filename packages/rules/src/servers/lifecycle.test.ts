@@ -73,7 +73,8 @@ describe("actions", () => {
 
   test("a stop does not wait behind a guest that is asked to shut down, and behind nothing else", () => {
     const waiting = (kind: string, action: string | null) =>
-      decideAction("stop", { status: "stopping", ...free, openJob: { kind, action } }).allowed;
+      decideAction("stop", { status: "stopping", ...free, openJob: { kind, action, isWaiting: true } })
+        .allowed;
     expect(waiting("ServerPower", "shutdown")).toBe(true);
     expect(waiting("ServerPower", "reboot")).toBe(true);
     expect(waiting("ServerPower", "stop")).toBe(false);
@@ -81,10 +82,20 @@ describe("actions", () => {
   });
 
   test("an act waits for the one before it", () => {
-    const state = { status: "running", ...free, openJob: { kind: "ServerUpdate", action: null } } as const;
-    for (const action of [...powerActions, "resize"] as const)
+    const openJob = { kind: "ServerUpdate", action: null, isWaiting: true };
+    const state = { status: "running", ...free, openJob } as const;
+    for (const action of [...powerActions, "resize", "rebuild"] as const)
       expect(decideAction(action, state)).toMatchObject({ allowed: false, code: "invalid_state" });
     expect(decideAction("delete", state).allowed).toBe(true);
+  });
+
+  test("a rebuild goes past a round of the firewalls that waits, and past none that is under way", () => {
+    const during = (isWaiting: boolean) =>
+      actionsOf({ status: "running", ...free, openJob: { kind: "FirewallApply", action: null, isWaiting } });
+    expect(during(true).rebuild.allowed).toBe(true);
+    expect(during(false).rebuild).toMatchObject({ allowed: false, code: "invalid_state" });
+    for (const action of ["reboot", "resize", "rename", "password_reset"] as const)
+      expect(during(true)[action]).toMatchObject({ allowed: false, code: "invalid_state" });
   });
 
   test("a locked server refuses everything, in the operator's words", () => {

@@ -1,3 +1,4 @@
+import { givesWayToInterfaces } from "../jobs/actions.ts";
 import { type ActionDecision, allowed, refused } from "./action-decision.ts";
 import { decideOnIdle } from "./idle.ts";
 import { decidePower, type PowerAction, powerActions } from "./power.ts";
@@ -40,7 +41,12 @@ export type ServerState = {
   /** Its VM was once read back as complete. Without that there is nothing to act on but a create. */
   readonly wasCreated: boolean;
   /** The job that waits or runs for it, with the power action if it is one; null when there is none. */
-  readonly openJob: { readonly kind: string; readonly action: string | null } | null;
+  readonly openJob: {
+    readonly kind: string;
+    readonly action: string | null;
+    /** It waits for an agent, and none is at it. */
+    readonly isWaiting: boolean;
+  } | null;
   /** Whether its guest agent answers, as its region has just said; null when nobody knows. */
   readonly agentAnswers: boolean | null;
   /** Why an operator has locked it; null when nobody has. */
@@ -72,7 +78,10 @@ export function decideAction(action: ServerAction, state: ServerState): ActionDe
     case "rebuild":
       if (state.rebuildProtected && onItsWayOut(state.status) === null)
         return refused("protected", "The server is protected from being rebuilt");
-      return onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped", "error"], "rebuilt", state);
+      return (
+        onItsWayOut(state.status) ??
+        decideOnIdle(["running", "stopped", "error"], "rebuilt", withoutWaitingRules(state))
+      );
     case "password_reset":
       return (
         onItsWayOut(state.status) ?? decideOnIdle(["running", "stopped"], "given another password", state)
@@ -103,6 +112,16 @@ function throughTheGuestAgent({ status, agentAnswers }: ServerState): ActionDeci
       "The server's guest agent does not answer, and nobody else can set a password while it runs",
     );
   return allowed;
+}
+
+/**
+ * For what writes the VM's filter along with all else that it does: a round of the firewalls that waits, perhaps for long,
+ * gives way to it.
+ */
+function withoutWaitingRules(state: ServerState): ServerState {
+  const { openJob } = state;
+  const givesWay = openJob?.isWaiting === true && givesWayToInterfaces(openJob.kind);
+  return givesWay ? { ...state, openJob: null } : state;
 }
 
 function onItsWayOut(status: ServerStatus): ActionDecision | null {

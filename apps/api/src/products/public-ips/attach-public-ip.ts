@@ -8,6 +8,7 @@ import { Conflict, fieldError, Invalid, NotFound } from "../../platform/errors.t
 import { isId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { blocked } from "../servers/answers.ts";
+import { passWaitingRules } from "../servers/give-way.ts";
 import { findServer } from "../servers/store.ts";
 import { moved, queuePublicIpJob } from "./jobs.ts";
 import { findTarget, lockServers, tierRefusal } from "./placement.ts";
@@ -70,6 +71,8 @@ export async function attachPublicIp(
     .where("organisation_id", "=", organisationId)
     .where("id", "=", ip.id)
     .execute();
+  for (const id of leaves === null ? [target.id] : [leaves, target.id])
+    await passWaitingRules(tx, organisationId, id);
   const by = { requestedBy: request.caller.actor, requestId: request.id };
   if (leaves !== null)
     await queuePublicIpJob(tx, "PublicIpDetach", { organisationId, region: ip.region, serverId: leaves, by });

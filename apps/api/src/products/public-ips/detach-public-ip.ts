@@ -5,6 +5,7 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { blocked } from "../servers/answers.ts";
+import { passWaitingRules } from "../servers/give-way.ts";
 import { moved, queuePublicIpJob } from "./jobs.ts";
 import { lockServers } from "./placement.ts";
 import { factsOf, lockPublicIp, type PublicIpDetails } from "./store.ts";
@@ -42,6 +43,7 @@ export async function detachPublicIp(
     .where("organisation_id", "=", organisationId)
     .where("id", "=", ip.id)
     .execute();
+  await passWaitingRules(tx, organisationId, from);
   const job = await queuePublicIpJob(tx, "PublicIpDetach", {
     organisationId,
     region: ip.region,

@@ -3,8 +3,12 @@ import type { AttachTarget } from "@kule/rules/public-ips/lifecycle";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
+import { lockOpenJobs } from "../../platform/jobs.ts";
 
-/** Locks the rows of these servers, always in the same order: two moves that cross must not wait for each other. */
+/**
+ * Locks the rows of these servers, always in the same order: two moves that cross must not wait for each other. And their
+ * open jobs: one that waits, and gives way to what is asked, is handed to no agent meanwhile.
+ */
 export async function lockServers(
   tx: Tx,
   organisationId: string,
@@ -20,6 +24,7 @@ export async function lockServers(
     .orderBy("id")
     .forUpdate()
     .execute();
+  for (const id of wanted.toSorted()) await lockOpenJobs(tx, organisationId, id);
 }
 
 /** The server as a place for public addresses; null when it is gone. Its row must be locked. */
@@ -36,7 +41,8 @@ export async function findTarget(
       "server.status",
       "server.locked_reason",
       sql<boolean>`exists (select 1 from job where job.organisation_id = server.organisation_id
-                              and job.resource_id = server.id and job.status in ('queued', 'running'))`.as(
+                              and job.resource_id = server.id
+                              and (job.status = 'running' or job.status = 'queued' and job.kind <> 'FirewallApply'))`.as(
         "has_open_job",
       ),
     ])

@@ -40,11 +40,11 @@ export type PublicIpDetails = PublicIpRow &
   KeeperRow &
   GatewayRow & { readonly gateway: string; readonly prefix_length: number; readonly vlan: number | null };
 
-/** The open job of the server that is joined under this name. */
+/** The open job of the server that is joined under this name, other than one that gives way. */
 const jobOf = (server: "server" | "keeper") => sql<string | null>`(
   select job.id from job
    where job.organisation_id = public_ip.organisation_id and job.resource_id = ${sql.ref(`${server}.id`)}
-     and job.status in ('queued', 'running')
+     and (job.status = 'running' or job.status = 'queued' and job.kind <> 'FirewallApply')
    order by job.created_at desc limit 1)`;
 
 function details(db: Database | Tx, organisationId: string) {

@@ -1,15 +1,28 @@
+import { givesWayToInterfaces } from "@kule/rules/jobs/actions";
 import { grownDiskGb } from "@kule/rules/servers/disk";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
 import { type PowerState, type ServerJobKind, settleServer } from "@kule/rules/servers/settle";
 import type { Tx } from "../../platform/database.ts";
-import { cancelQueuedJob, type JobRow, seenByLastAttempt } from "../../platform/jobs.ts";
+import { cancelQueuedJob, type JobRow, lockOpenJobs, seenByLastAttempt } from "../../platform/jobs.ts";
 import { leaveFilter } from "../firewalls/index.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
 import { returnGrowth } from "./resize-server.ts";
 import { wipeSecret } from "./server-secret.ts";
-import type { ServerRow } from "./store.ts";
+import { lockServer, type ServerRow } from "./store.ts";
 import { serverUsage } from "./usage-note.ts";
 import { diskOf } from "./view.ts";
+
+/**
+ * Ends the round of its firewalls that waits for the server, if one does: the job that is about to be written brings the
+ * rules along. The server's row must be locked.
+ */
+export async function passWaitingRules(tx: Tx, organisationId: string, serverId: string): Promise<void> {
+  const { queued } = await lockOpenJobs(tx, organisationId, serverId);
+  if (queued === null || !givesWayToInterfaces(queued.kind)) return;
+  const server = await lockServer(tx, organisationId, serverId);
+  if (server === null) throw new Error(`job ${queued.id} has no server`);
+  await giveWay(tx, server, queued, "A job that brings the rules along was asked for");
+}
 
 /**
  * Ends a job of the server that waits, since another takes its place. Where the server goes is the other's; here is

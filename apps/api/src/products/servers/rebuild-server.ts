@@ -12,6 +12,7 @@ import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
 import { blocked, linksTo, refuseConflicts, would, writtenServer } from "./answers.ts";
+import { passWaitingRules } from "./give-way.ts";
 import type { RebuildParameters } from "./payload.ts";
 import { checkImage, checkSshKeys } from "./placement.ts";
 import { queueServerJob } from "./queue-server-job.ts";
@@ -91,6 +92,7 @@ export async function rebuildServer(request: Request, tx: Tx, found: ServerDetai
     ssh_key_ids: kept ? server.ssh_key_ids : (given ?? []),
     ssh_public_keys: kept ? server.ssh_public_keys : checked.sshPublicKeys,
   };
+  await passWaitingRules(tx, server.organisation_id, server.id);
   const job = await queueServerJob(request, tx, server, {
     kind: "ServerRebuild",
     status: "rebuilding",

@@ -5,7 +5,7 @@ import { lockOpenJobs, type OpenJobs } from "../../platform/jobs.ts";
 import type { StoredGuest } from "../inventory/stored-guest.ts";
 import type { Ages, ServerRow } from "./store.ts";
 
-type OpenJob = { readonly kind: string; readonly action: string | null };
+type OpenJob = NonNullable<ServerState["openJob"]>;
 
 /** What the rules decide on. Without its ages nobody knows whether what was seen of its guest still holds. */
 export function stateOf(
@@ -44,7 +44,12 @@ export async function lockedState(
   const jobs = await lockOpenJobs(tx, row.organisation_id, row.id);
   const newest = jobs.queued ?? jobs.running;
   return {
-    state: stateOf(row, newest === null ? null : { kind: newest.kind, action: actionOf(newest.parameters) }),
+    state: stateOf(
+      row,
+      newest === null
+        ? null
+        : { kind: newest.kind, action: actionOf(newest.parameters), isWaiting: jobs.running === null },
+    ),
     jobs,
   };
 }

@@ -63,6 +63,7 @@ export type ServerDetails = ServerRow & {
   readonly job_id: string | null;
   readonly job_kind: string | null;
   readonly job_action: string | null;
+  readonly job_status: string | null;
 };
 
 const interfaces = sql<InterfaceRow[]>`coalesce((
@@ -109,7 +110,12 @@ function serverDetails(db: Database | Tx, organisationId: string) {
       (job) =>
         job
           .selectFrom("job")
-          .select(["job.id", "job.kind", sql<string | null>`job.parameters ->> 'action'`.as("action")])
+          .select([
+            "job.id",
+            "job.kind",
+            "job.status",
+            sql<string | null>`job.parameters ->> 'action'`.as("action"),
+          ])
           .whereRef("job.organisation_id", "=", "server.organisation_id")
           .whereRef("job.resource_id", "=", "server.id")
           .where("job.status", "in", ["queued", "running"])
@@ -126,6 +132,7 @@ function serverDetails(db: Database | Tx, organisationId: string) {
       "open_job.id as job_id",
       "open_job.kind as job_kind",
       "open_job.action as job_action",
+      "open_job.status as job_status",
       drift.as("drift"),
       ages.as("ages"),
     ])

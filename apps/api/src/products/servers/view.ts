@@ -14,7 +14,10 @@ import type { DriftOfServer, ServerDetails, ServerRow } from "./store.ts";
 /** A server as the contract shows it. */
 export function viewServer(row: ServerDetails): Schemas["Server"] {
   const image = viewImage(row.image);
-  const openJob = row.job_kind === null ? null : { kind: row.job_kind, action: row.job_action };
+  const openJob =
+    row.job_kind === null
+      ? null
+      : { kind: row.job_kind, action: row.job_action, isWaiting: row.job_status === "queued" };
   const actions = Object.fromEntries(
     Object.entries(actionsOf(stateOf(row, openJob, row.ages))).map(([action, decision]) => [
       action,
