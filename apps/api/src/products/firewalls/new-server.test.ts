@@ -51,7 +51,7 @@ async function work() {
 }
 const names = (ids: readonly string[]) => ({ firewall_ids: ids });
 
-describe("a firewall that is named when a server is created", () => {
+describe("a firewall that is named when a server is created", { timeout: 60_000 }, () => {
   it("it is attached by the same request, and the job that makes the server brings its rules", async () => {
     const [web, mail] = [await make(), await make([{ ...ssh, ports: ["25"] }])];
     const { server } = await servers.create(names([web.id, mail.id]));
@@ -212,7 +212,9 @@ describe("a firewall that is named when a server is created", () => {
       await client.query("delete from firewall where id = $1", [id]);
       const answer = servers.owned.post("/servers", servers.body(names([id])));
       await expect
-        .poll(async () => (await servers.rows("select 1 from pg_locks where not granted")).length)
+        .poll(async () => (await servers.rows("select 1 from pg_locks where not granted")).length, {
+          timeout: 15_000,
+        })
         .toBeGreaterThan(0);
       await client.query("commit");
       expect(await answer).toMatchObject({
