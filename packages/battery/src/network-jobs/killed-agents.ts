@@ -8,7 +8,7 @@ import { RegionScene } from "../job-kinds/region-scene.ts";
 import type { Subject } from "../job-kinds/scene.ts";
 import type { RowResult, RowRun } from "../row.ts";
 import type { EdgeStand } from "./edge-stand.ts";
-import { type NetworkCourse, networkCourses } from "./network-courses.ts";
+import { type NetworkCourse, networkCourse, networkCourseNames } from "./network-courses.ts";
 import { begunNetworks, untilEdge } from "./region-networks.ts";
 
 const BATCH = 8;
@@ -19,56 +19,55 @@ const LEAST_PLACES = 8;
 /** Where leases are let pass, none is to pass by itself: each command of an edge takes its time on a busy machine. */
 const LEASE_SECONDS = { sample: 30, full: 10 };
 
-/** Kills agents at every place of the jobs of networks: between any two of an edge's commands, among others. */
-export function killAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResult> {
+/**
+ * Kills agents at every place of the jobs of networks: between any two of an edge's commands, among others. A sample has
+ * the course that makes all of a network by one job.
+ *
+ * @returns one part for each course
+ */
+export function killAtNetworks(run: RowRun): ((stand: EdgeStand) => Promise<RowResult>)[] {
+  const names = run.scale === "full" ? networkCourseNames : networkCourseNames.slice(0, 1);
+  return names.map((name) => (stand) => killIn(run, stand, name));
+}
+
+function killIn(run: RowRun, stand: EdgeStand, name: NetworkCourse["name"]): Promise<RowResult> {
   return RegionScene.use(
     { leaseSeconds: LEASE_SECONDS[run.scale] },
     async (scene) => {
       await untilEdge(scene);
       const violations: string[] = [];
       const recoverySeconds: number[] = [];
-      const courses = coursesOf(run, stand);
-      const traced = await traceCrashPlaces(scene, courses, (course) => course);
-      let [cases, points, commands] = [0, 0, 0];
-      for (const [course, all] of traced) {
-        const places = all.filter(holdsJob);
-        points += places.length;
-        commands += places.filter(({ name }) => name.endsWith(".effect-done")).length;
-        if (places.length < LEAST_PLACES)
-          violations.push(`a network ${course.name} has only ${places.length} crash points`);
-        const chosen = run.scale === "full" ? places : someOfEachStep(places, SAMPLE_SHARE, run.random);
-        for (const batch of batchesOf(chosen, BATCH)) {
-          const subjects = await begunNetworks(scene, course, batch.length);
-          const before = await rulesOf(stand, subjects);
-          const result = await killAtEach(scene, course, batch, subjects, {
-            passLeases: run.scale === "sample",
-            whenKilled: () => tornRules(scene, stand, course, before),
-          });
-          cases += batch.length;
-          violations.push(...result.violations);
-          recoverySeconds.push(...result.recoverySeconds);
-          run.progress(`a network ${course.name}: ${cases} kills, ${violations.length} violations`);
-          if (violations.length > 0) return { cases, violations, recoverySeconds };
-        }
-      }
-      return {
-        cases,
-        violations,
-        recoverySeconds,
-        figures: {
-          "crash points of networks' jobs": points,
-          "of them after a command to the edge": commands,
-        },
+      const course = networkCourse(stand, name);
+      const traced = await traceCrashPlaces(scene, [course], (each) => each);
+      const places = (traced.get(course) ?? []).filter(holdsJob);
+      const figures = {
+        "crash points of networks' jobs": places.length,
+        "of them after a command to the edge": places.filter((place) => place.name.endsWith(".effect-done"))
+          .length,
       };
+      if (places.length < LEAST_PLACES)
+        violations.push(`a network ${name} has only ${places.length} crash points`);
+      const chosen = run.scale === "full" ? places : someOfEachStep(places, SAMPLE_SHARE, run.random);
+      let cases = 0;
+      for (const batch of batchesOf(chosen, BATCH)) {
+        if (violations.length > 0) break;
+        const subjects = await begunNetworks(scene, course, batch.length);
+        const before = await rulesOf(stand, subjects);
+        const result = await killAtEach(scene, course, batch, subjects, {
+          passLeases: run.scale === "sample",
+          whenKilled: () => tornRules(scene, stand, course, before),
+        });
+        cases += batch.length;
+        violations.push(...result.violations);
+        recoverySeconds.push(...result.recoverySeconds);
+        run.progress(
+          `a network ${name}: ${cases} of ${chosen.length} kills, ${violations.length} violations`,
+        );
+      }
+      return { cases, violations, recoverySeconds, figures };
     },
     stand,
   );
-}
-
-/** A sample has the one that makes all of a network by one job. */
-function coursesOf(run: RowRun, stand: EdgeStand): readonly NetworkCourse[] {
-  const all = networkCourses(stand);
-  return run.scale === "full" ? all : all.slice(0, 1);
 }
 
 type Rules = SeenRuleset["objects"];

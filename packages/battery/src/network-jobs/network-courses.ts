@@ -4,9 +4,21 @@ import { type Course, describeJob, type Work } from "../job-kinds/course.ts";
 import { type JobScene, latestJob, newSubject, type Subject } from "../job-kinds/scene.ts";
 import type { EdgeStand } from "./edge-stand.ts";
 
+/** The first one makes all of a network by one job. */
+export const networkCourseNames = [
+  "made anew by one job",
+  "made",
+  "given a subnet",
+  "given a gateway",
+  "put right",
+  "without its gateway",
+  "without its subnet",
+  "given up",
+] as const;
+
 /** A job of a network: each is caused by one request, since agents wait for it and take what there is. */
 export type NetworkCourse = Course & {
-  readonly name: string;
+  readonly name: (typeof networkCourseNames)[number];
   readonly leaves: "present" | "gone";
 };
 
@@ -16,7 +28,7 @@ type Start = "nothing" | "a network" | "a subnet" | "a gateway";
 /** Every way on which the steps of a network's job are to be met; together they pass all of them (A2 checks that). */
 export function networkCourses(stand: EdgeStand): readonly NetworkCourse[] {
   const course = (
-    name: string,
+    name: NetworkCourse["name"],
     start: Start,
     cause: NetworkCourse["cause"],
     more: { readonly leaves?: "gone"; readonly before?: Meddle } = {},
@@ -56,6 +68,12 @@ export function networkCourses(stand: EdgeStand): readonly NetworkCourse[] {
       { leaves: "gone" },
     ),
   ];
+}
+
+export function networkCourse(stand: EdgeStand, name: NetworkCourse["name"]): NetworkCourse {
+  const found = networkCourses(stand).find((course) => course.name === name);
+  if (found === undefined) throw new Error(`no network is ${name}`);
+  return found;
 }
 
 async function networkFor(scene: JobScene, start: Start, work: Work): Promise<Subject> {

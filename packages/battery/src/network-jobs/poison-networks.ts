@@ -4,7 +4,7 @@ import { RegionScene } from "../job-kinds/region-scene.ts";
 import { brokenInvariants, latestJob, type Subject } from "../job-kinds/scene.ts";
 import type { RowResult, RowRun } from "../row.ts";
 import type { EdgeStand } from "./edge-stand.ts";
-import { networkCourses } from "./network-courses.ts";
+import { networkCourse } from "./network-courses.ts";
 import { begunNetworks, untilEdge } from "./region-networks.ts";
 
 const HEALTHY = 3;
@@ -24,8 +24,7 @@ export function poisonAtNetworks(run: RowRun, stand: EdgeStand): Promise<RowResu
     async (scene) => {
       await untilEdge(scene);
       const violations: string[] = [];
-      const course = networkCourses(stand).find(({ name }) => name === "given a gateway");
-      if (course === undefined) throw new Error("no course gives a network a gateway");
+      const course = networkCourse(stand, "given a gateway");
       let cases = 0;
       for (let round = 0; round < ROUNDS[run.scale] && violations.length === 0; round += 1) {
         const [poisoned, ...healthy] = await begunNetworks(scene, course, 1 + HEALTHY);

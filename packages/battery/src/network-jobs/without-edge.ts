@@ -1,15 +1,35 @@
 import type { RowResult, RowRun } from "../row.ts";
 import { EdgeStand } from "./edge-stand.ts";
 
-/** The part of a row that jobs of networks are in, on a machine that can have an edge; the reason why not elsewhere. */
+/**
+ * The part of a row that jobs of networks are in, on a machine that can have an edge; the reason why not elsewhere. Each
+ * work has an edge of its own: what many networks leave there makes every look at it longer.
+ */
 export async function atEdge(
   run: RowRun,
-  work: (stand: EdgeStand) => Promise<RowResult>,
+  ...works: readonly ((stand: EdgeStand) => Promise<RowResult>)[]
 ): Promise<RowResult> {
   const missing = await EdgeStand.missing();
-  if (missing === undefined) return EdgeStand.use(work);
+  if (missing === undefined) return onEdges(works);
   run.progress(`no jobs of networks: ${missing}`);
   return { cases: 0, violations: [], figures: { "jobs of networks": `left out: ${missing}` } };
+}
+
+async function onEdges(works: readonly ((stand: EdgeStand) => Promise<RowResult>)[]): Promise<RowResult> {
+  const figures: Record<string, number | string> = {};
+  const recoverySeconds: number[] = [];
+  let cases = 0;
+  for (const work of works) {
+    const result = await EdgeStand.use(work);
+    cases += result.cases;
+    recoverySeconds.push(...(result.recoverySeconds ?? []));
+    if (result.violations.length > 0) return { ...result, cases };
+    for (const [name, value] of Object.entries(result.figures ?? {})) {
+      const before = figures[name];
+      figures[name] = typeof value === "number" && typeof before === "number" ? before + value : value;
+    }
+  }
+  return { cases, violations: [], recoverySeconds, figures };
 }
 
 /** One row of two parts. Nobody looks for more where the first part is broken. */

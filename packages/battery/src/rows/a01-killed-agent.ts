@@ -24,7 +24,7 @@ const SLOWEST_RECOVERY_LEASES = 6;
 export const row: Row = {
   id: "A1",
   title: "An agent that is killed, wherever that is, costs a job some seconds and nothing else.",
-  minutes: 14,
+  minutes: 20,
   mutants: [
     {
       name: "blind-clone",
@@ -111,7 +111,7 @@ export const row: Row = {
   run: (run) =>
     bothParts(
       () => killAtServers(run),
-      () => atEdge(run, (stand) => killAtNetworks(run, stand)),
+      () => atEdge(run, ...killAtNetworks(run)),
     ),
 };
 
