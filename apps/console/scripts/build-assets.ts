@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import subsetFont from "subset-font";
 
 const require = createRequire(import.meta.url);
@@ -19,8 +19,10 @@ const latinExtended = "ĞğİŞşŠšŽžĀāĒēĪīŌōŪū₺";
 /**
  * Builds what browsers load into `directory`: a script, a stylesheet and two font files for all pages, and the parts
  * that only some load (`PagePart` in `src/assets.ts`), with the hash of their content in their names.
+ *
+ * @param plugins of esbuild, for the scripts
  */
-export async function buildAssets(directory: string): Promise<void> {
+export async function buildAssets(directory: string, plugins: readonly Plugin[] = []): Promise<void> {
   const fonts = await mkdtemp(join(tmpdir(), "kule-console-fonts-"));
   try {
     await subsetInter(fonts);
@@ -46,6 +48,7 @@ export async function buildAssets(directory: string): Promise<void> {
       alias: { "kule-fonts": fonts },
       legalComments: "none",
       logLevel: "warning",
+      plugins: [...plugins],
     });
     // Modules: noVNC finds out by an await what the browser can decode.
     await build({
@@ -59,6 +62,7 @@ export async function buildAssets(directory: string): Promise<void> {
       target: ["chrome125", "firefox128", "safari17.5"],
       legalComments: "none",
       logLevel: "warning",
+      plugins: [...plugins],
     });
   } finally {
     await rm(fonts, { recursive: true, force: true });

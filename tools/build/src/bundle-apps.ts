@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { build, type Plugin, stop } from "esbuild";
 import { hashBuildInputs } from "./build-inputs.ts";
@@ -55,10 +56,12 @@ async function buildApp(app: string): Promise<string> {
     return outfile;
   }
   if (patches.length > 0) {
-    // Its own way of building knows no patches: all of it as it is, and then what runs once more.
+    // Its own way of building knows no patches: all of it as it is, and then what has one once more.
     await promisify(execFile)(process.execPath, [script, join(root, dirname(outfile))], {
       cwd: join(root, app),
     });
+    if (patches.some(({ file }) => file.startsWith(`${app}/browser/`)))
+      await buildPatchedAssets(app, join(root, dirname(outfile), "assets"), patches);
     await bundleApp(app, patches);
     return outfile;
   }
@@ -69,6 +72,20 @@ async function buildApp(app: string): Promise<string> {
   await promisify(execFile)(process.execPath, [script], { cwd: join(root, app) });
   await writeFile(stamp, inputs);
   return outfile;
+}
+
+/** What browsers load, which processes of ours do not. */
+async function buildPatchedAssets(
+  app: string,
+  directory: string,
+  patches: readonly SourcePatch[],
+): Promise<void> {
+  type Assets = { buildAssets(directory: string, plugins: readonly Plugin[]): Promise<void> };
+  const script = pathToFileURL(join(root, app, "scripts/build-assets.ts")).href;
+  const { buildAssets } = (await import(script)) as Assets;
+  // Beside each other there would be two scripts, and nobody knows which of them is loaded.
+  rmSync(directory, { recursive: true, force: true });
+  await buildAssets(directory, [patching(patches)]);
 }
 
 /** A patched bundle is a file of its own: the real one may be running beside it. */
