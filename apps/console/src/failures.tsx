@@ -4,11 +4,16 @@ import { renderPage } from "./layout/document.tsx";
 import { ErrorPage } from "./layout/error-page.tsx";
 import { safeReturnPath } from "./session.ts";
 
+const wrongAddress: ReadonlySet<number> = new Set([400, 422]);
+
 /** What a failure looks like to the person, or null for one that nobody foresaw. */
 export function answerFailure(error: Error, context: ConsoleContext): Response | Promise<Response> | null {
   if (error instanceof SessionEnded) return toSignIn(context);
   if (error instanceof ApiAway) return away(context);
   if (error instanceof ApiRefused && error.problem.status === 404) return notFound(context);
+  // No form leads to such an address: it asks for a region, a month or a page of a list that cannot be.
+  if (error instanceof ApiRefused && context.req.method === "GET" && wrongAddress.has(error.problem.status))
+    return notFound(context);
   if (error instanceof ApiRefused && error.problem.status === 403)
     return forbidden(context, error.problem.required ?? []);
   return null;
