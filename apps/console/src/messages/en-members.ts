@@ -112,7 +112,8 @@ export const membersEn = {
     goneHint:
       "It was used, withdrawn or has expired, or a part of the link is missing. If you have joined already, sign in; otherwise ask for a new one.",
     signIn: "Sign in",
-    joined: "You have joined. Sign in with your e-mail and password.",
+    joinedTitle: "You have joined",
+    joined: "Sign in with your e-mail and password to go there.",
     signedInAs: (email: string) => `You are signed in as ${email}.`,
     other: "The invitation is for another e-mail. Sign out first to use it.",
     enter: "Join and go there",

@@ -113,7 +113,8 @@ export const membersTr = {
     goneHint:
       "Kullanılmış, geri çekilmiş ya da süresi dolmuş; belki de bağlantının bir parçası eksik. Zaten katıldıysanız oturum açın; katılmadıysanız yenisini isteyin.",
     signIn: "Oturum aç",
-    joined: "Katıldınız. E-posta ve parolanızla oturum açın.",
+    joinedTitle: "Katıldınız",
+    joined: "Oraya geçmek için e-posta ve parolanızla oturum açın.",
     signedInAs: (email: string) => `${email} olarak oturum açtınız.`,
     other: "Davet başka bir e-posta için. Kullanmak için önce oturumu kapatın.",
     enter: "Katıl ve oraya geç",

@@ -1,12 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
-import { Document } from "../../layout/document.tsx";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
-import { Mark } from "../../layout/mark.tsx";
 import { Banner, FormSeal, When } from "../../layout/parts.tsx";
-import { Preferences } from "../../layout/preferences.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
+import { SignInCard } from "../sign-in/sign-in-card.tsx";
 
 type Props = {
   readonly view: View;
@@ -25,34 +23,24 @@ export function JoinPage(props: Props) {
   const { view, offer, banner, hasJoined } = props;
   const text = view.messages.join;
   const title = hasJoined
-    ? view.messages.product
+    ? text.joinedTitle
     : offer === null
       ? text.gone
       : text.title(offer.organisation.name);
   return (
-    <Document view={view} title={title} class="sign-in">
-      <main id="content">
-        <div class="sign-in-card">
-          <div class="sign-in-brand">
-            <Mark size={44} />
-            <p class="sign-in-name">{view.messages.product}</p>
-          </div>
-          <h1>{title}</h1>
-          {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
-          {hasJoined || offer === null ? (
-            <>
-              {hasJoined ? <Banner kind="notice">{text.joined}</Banner> : <p class="lead">{text.goneHint}</p>}
-              <a class="button" data-kind="primary" data-size="wide" href="/sign-in">
-                {text.signIn}
-              </a>
-            </>
-          ) : (
-            <Offer {...props} offer={offer} />
-          )}
-        </div>
-        <Preferences view={view} />
-      </main>
-    </Document>
+    <SignInCard view={view} title={title}>
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      {hasJoined || offer === null ? (
+        <>
+          <p class="lead">{hasJoined ? text.joined : text.goneHint}</p>
+          <a class="button" data-kind="primary" data-size="wide" href="/sign-in">
+            {text.signIn}
+          </a>
+        </>
+      ) : (
+        <Offer {...props} offer={offer} />
+      )}
+    </SignInCard>
   );
 }
 

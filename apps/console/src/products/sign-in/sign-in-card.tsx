@@ -9,13 +9,22 @@ import type { View } from "../../layout/view.ts";
 export function SignInCard(props: {
   readonly view: View;
   readonly title: string;
-  readonly lead: string;
+  /** What says more than one sentence stands in the card instead. */
+  readonly lead?: string;
   readonly needs?: readonly PagePart[];
+  /** Another house's address that the browser goes on to by itself: nobody stays to choose how the page looks. */
+  readonly goOnTo?: string;
   readonly children?: Child;
 }) {
-  const { view, title, lead, needs, children } = props;
+  const { view, title, lead, needs, goOnTo, children } = props;
   return (
-    <Document view={view} title={title} class="sign-in" needs={needs}>
+    <Document
+      view={view}
+      title={title}
+      class="sign-in"
+      needs={needs}
+      {...(goOnTo === undefined ? {} : { goOnTo })}
+    >
       <main id="content">
         <div class="sign-in-card">
           <div class="sign-in-brand">
@@ -23,10 +32,10 @@ export function SignInCard(props: {
             <p class="sign-in-name">{view.messages.product}</p>
           </div>
           <h1>{title}</h1>
-          <p class="lead">{lead}</p>
+          {lead === undefined ? null : <p class="lead">{lead}</p>}
           {children}
         </div>
-        <Preferences view={view} />
+        {goOnTo === undefined ? <Preferences view={view} /> : null}
       </main>
       <Skyline />
     </Document>
