@@ -14,7 +14,7 @@ export const accountTr: typeof accountEn = {
       "passkey-added": "Geçiş anahtarı eklendi.",
       "passkey-renamed": "Geçiş anahtarının adı değiştirildi.",
       "passkey-removed": "Geçiş anahtarı kaldırıldı.",
-      "identity-linked": "Sağlayıcı bağlandı: bundan sonra onunla giriş yapabilirsiniz.",
+      "identity-linked": "Sağlayıcı bağlandı: bundan sonra onunla oturum açabilirsiniz.",
       "identity-unlinked": "Sağlayıcının bağlantısı kaldırıldı.",
       "password-set": "Parola belirlendi. Diğer bütün oturumlar kapatıldı.",
       proven: "Teşekkürler. Şimdi devam edebilirsiniz.",
@@ -23,7 +23,7 @@ export const accountTr: typeof accountEn = {
       already_enrolled: "Zaten bir doğrulama uygulaması var.",
       bad_name: "Ad 1 ile 60 karakter arasında olur.",
       last_way_in:
-        "Onsuz bir daha giriş yapamazdınız. Önce bir parola belirleyin, geçiş anahtarı ekleyin ya da bir sağlayıcı bağlayın.",
+        "Onsuz bir daha oturum açamazdınız. Önce bir parola belirleyin, geçiş anahtarı ekleyin ya da bir sağlayıcı bağlayın.",
       identity_failed:
         "Bağlantı geçerli olmadı: çok uzun sürdü, daha önce kullanıldı ya da başka bir tarayıcıda başladı. Yeniden başlayın.",
       not_enrolled: "Değiştirilecek bir şey yok.",

@@ -161,7 +161,7 @@ export const networkingTr = {
   },
   reach: {
     title: "Kim kime ulaşır",
-    lead: "İlk paket varır ve yanıtı döner mi, buna ne karar verir. Kayıtların şu anki haline bakılır; hiçbir şey gönderilmez.",
+    lead: "İlk paket varır ve yanıtı döner mi, buna ne karar verir. Kayıtların şu anki hâline bakılır; hiçbir şey gönderilmez.",
     from: "Kimden",
     to: "Kime",
     address: "bir adres …",
@@ -228,7 +228,7 @@ export const networkingTr = {
       },
       route: {
         allowed: "Konuk sistemin yolu oraya gider.",
-        denied: "Genel IPv4 adresi olan sunucu, kendi alt ağı dışındaki her şeyi o arabirimden gönderir.",
+        denied: "Genel IPv4 adresi olan sunucu, kendi alt ağı dışındaki her şeyi o arayüzden gönderir.",
       },
       subnet: { allowed: "Aynı alt ağdalar.", denied: "Aynı alt ağdalar." },
       network: { allowed: "Bir ağın alt ağları birbirine ulaşır.", denied: "Ağ izin vermiyor." },

@@ -143,7 +143,7 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     page.setDefaultTimeout(40_000);
     await page.setViewportSize(phone);
     await page.goto(`${url}/sign-in`);
-    await page.click("text=Acme ID ile giriş yap");
+    await page.click("text=Acme ID ile oturum aç");
     await agreeAs(page, "yeni");
     await page.waitForSelector(".banner >> text=henüz bir kuruluşa bağlı değilsiniz");
 
@@ -162,7 +162,7 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     await page.click("text=Acme ID ile katıl");
     await page.waitForURL(`${url}/servers`);
     await page.goto(`${url}/account/security`);
-    await page.waitForSelector("#password >> text=Parolasız giriş yapıyorsunuz");
+    await page.waitForSelector("#password >> text=Parolasız oturum açıyorsunuz");
     expect(await page.locator("#field-current_password").count()).toBe(0);
     await look("/account/security", "account-without-password");
     await looked.context.close();
@@ -181,7 +181,7 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
     await page.click("button[type=submit]");
     await page.waitForURL(`${url}/account/security?**`);
     await unlink();
-    await page.waitForSelector(".banner >> text=Onsuz bir daha giriş yapamazdınız");
+    await page.waitForSelector(".banner >> text=Onsuz bir daha oturum açamazdınız");
 
     await page.fill("#field-new_password", "yedi cesur su samuru");
     await page.fill("#field-repeat_password", "yedi cesur su samuru");
