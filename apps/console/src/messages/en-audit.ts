@@ -5,8 +5,12 @@ export const auditEn = {
     lead: "Who did what, when, and how it ended. Refused attempts are here, too; nothing is ever changed or removed.",
     leadAll: "What was done in all organisations and in the installation itself.",
     all: "Every organisation",
+    none: "Nothing yet",
+    noneHint:
+      "Whoever changes this, or is refused to, leaves a line here: who it was, when, and how it ended.",
     empty: "Nothing matches",
-    emptyHint: "Every change leaves a line here. Widen the filters, or do something.",
+    emptyHint:
+      "Every change leaves a line here, and so does every refused attempt. Widen the filters to see more.",
     when: "When",
     who: "Who",
     what: "What",
@@ -15,6 +19,7 @@ export const auditEn = {
     organisation: "Organisation",
     details: "Details",
     anyone: "Anyone",
+    actorAlone: "Who, by id",
     actorId: "Or by id",
     actorHint: "The id of a user or of an API token.",
     action: "Action",

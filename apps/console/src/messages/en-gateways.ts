@@ -9,6 +9,7 @@ export const gatewaysEn = {
       "Without one nothing of a network reaches the internet but servers with a public address of their own.",
     give: "Give a network a gateway",
     giveTo: (network: string) => `Give ${network} a gateway`,
+    firstNetwork: "A gateway belongs to a network, and there is none yet.",
     noNetworks: "Every network here has a gateway.",
     createTitle: (network: string) => `Gateway for ${network}`,
     create: "Create gateway",

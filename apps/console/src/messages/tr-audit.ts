@@ -7,8 +7,12 @@ export const auditTr = {
     lead: "Kim, ne zaman, ne yaptı ve nasıl sonuçlandı. Reddedilen denemeler de burada; hiçbir satır değişmez ya da silinmez.",
     leadAll: "Bütün kuruluşlarda ve kurulumun kendisinde yapılanlar.",
     all: "Bütün kuruluşlar",
+    none: "Henüz bir şey yok",
+    noneHint:
+      "Bunu değiştiren ya da değiştirmek isteyip geri çevrilen herkes burada bir satır bırakır: kim, ne zaman ve sonucu.",
     empty: "Eşleşen bir şey yok",
-    emptyHint: "Her değişiklik burada bir satır bırakır. Süzgeçleri genişletin ya da bir şey yapın.",
+    emptyHint:
+      "Her değişiklik, geri çevrilen her deneme de, burada bir satır bırakır. Daha fazlası için süzgeçleri genişletin.",
     when: "Ne zaman",
     who: "Kim",
     what: "Ne",
@@ -17,6 +21,7 @@ export const auditTr = {
     organisation: "Kuruluş",
     details: "Ayrıntılar",
     anyone: "Herkes",
+    actorAlone: "Kim (kimliği)",
     actorId: "Ya da kimliğiyle",
     actorHint: "Bir kullanıcının ya da API anahtarının kimliği.",
     action: "İşlem",

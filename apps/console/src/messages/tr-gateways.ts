@@ -10,6 +10,7 @@ export const gatewaysTr = {
     emptyHint: "Geçidi olmayan bir ağdan internete yalnızca kendi genel adresi olan sunucular ulaşır.",
     give: "Bir ağa geçit verin",
     giveTo: (network: string) => `${network} ağına geçit ver`,
+    firstNetwork: "Ağ geçidi bir ağa aittir; henüz ağ yok.",
     noNetworks: "Buradaki her ağın geçidi var.",
     createTitle: (network: string) => `${network} için ağ geçidi`,
     create: "Ağ geçidi oluştur",

@@ -81,7 +81,7 @@ function Filters(props: AuditPageProps & { readonly base: string }) {
       <TextField
         view={view}
         name="actor_id"
-        label={text.actorId}
+        label={members.length === 0 ? text.actorAlone : text.actorId}
         value={isMember ? "" : query.actor}
         problems={problems}
         mono

@@ -25,7 +25,7 @@ export type GatewaysPageProps = {
 export const gatewayFilters = ["hostname", "region", "labels"] as const;
 
 export function GatewaysPage(props: GatewaysPageProps) {
-  const { view, gateways, without, query, banner } = props;
+  const { view, gateways, networks, without, query, banner } = props;
   const { messages, session } = view;
   const text = messages.gateways;
   return (
@@ -56,6 +56,10 @@ export function GatewaysPage(props: GatewaysPageProps) {
         </div>
         {session !== null && !may(session, "gateway:create") ? (
           <p class="hint">{messages.common.notAllowed("gateway:create")}</p>
+        ) : networks.length === 0 ? (
+          <p>
+            {text.firstNetwork} <a href="/networks#create-title">{messages.networks.create}</a>
+          </p>
         ) : without.length === 0 ? (
           <p class="hint">{text.noNetworks}</p>
         ) : (

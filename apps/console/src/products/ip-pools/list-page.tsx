@@ -9,6 +9,7 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
+import { NoRegions } from "../operator/no-regions.tsx";
 import { AddressBar } from "./address-bar.tsx";
 
 export type IpPoolsPageProps = {
@@ -44,7 +45,7 @@ export function IpPoolsPage(props: IpPoolsPageProps) {
       >
         <PoolTable {...props} />
       </NarrowedList>
-      <CreatePool {...props} />
+      {props.regions.length === 0 ? <NoRegions view={view} /> : <CreatePool {...props} />}
       <ApiCalls
         view={view}
         calls={[

@@ -10,6 +10,7 @@ import { type ImportForm, toImportBody } from "./import-form.ts";
 import { Machine } from "./import-machine.tsx";
 import { Server } from "./import-server.tsx";
 import { ImportSummary } from "./import-summary.tsx";
+import { NoRegions } from "./no-regions.tsx";
 
 export type ImportPageProps = {
   readonly view: View;
@@ -26,15 +27,26 @@ export type ImportPageProps = {
   readonly check: { readonly blockers: readonly string[] } | null;
 };
 
-/** A form whose lists follow its choices: they are made anew by the server, with a script or a button. */
+/** A VM that nobody of us made becomes a server. */
 export function ImportPage(props: ImportPageProps) {
-  const { view, form, banner } = props;
+  const { view, banner } = props;
   const text = view.messages.serverImport;
   return (
     <Shell view={view} title={text.title} section="operator">
       <OperatorTabs view={view} current="import" />
       <PageHead title={text.title} lead={text.lead} />
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      {props.regions.length === 0 ? <NoRegions view={view} /> : <ImportChoices {...props} />}
+    </Shell>
+  );
+}
+
+/** A form whose lists follow its choices: they are made anew by the server, with a script or a button. */
+function ImportChoices(props: ImportPageProps) {
+  const { view, form } = props;
+  const text = view.messages.serverImport;
+  return (
+    <>
       <form id="import-form" class="create" method="post" action="/operator/import">
         {/* The first button of a form is what Enter presses: it looks, and imports nothing. */}
         {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: tabindex -1 keeps it out of reach, it only answers Enter */}
@@ -73,7 +85,7 @@ export function ImportPage(props: ImportPageProps) {
         operation="importServer"
         body={toImportBody({ ...form, name: form.name || "web-1", vmid: form.vmid || "100" })}
       />
-    </Shell>
+    </>
   );
 }
 

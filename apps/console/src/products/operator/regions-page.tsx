@@ -1,9 +1,10 @@
 import { Icon } from "../../layout/icons.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, EmptyState, PageHead } from "../../layout/parts.tsx";
+import { Banner, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { Fits, type FitsProps } from "./fits.tsx";
+import { NoRegions } from "./no-regions.tsx";
 import { RegionsCalls } from "./region-calls.tsx";
 import { type KnownRegion, RegionPanel } from "./region-panel.tsx";
 
@@ -43,7 +44,7 @@ export function RegionsPage(props: RegionsPageProps) {
           </Banner>
         )}
         {known.length === 0 ? (
-          <EmptyState title={operator.noRegions} hint={operator.noRegionsHint} />
+          <NoRegions view={view} />
         ) : (
           known.map((each) => <RegionPanel view={view} idempotencyKey={props.idempotencyKey} {...each} />)
         )}

@@ -20,12 +20,25 @@ export function ResourcePage(props: {
 }) {
   const { view, resource, tab } = props;
   const { kind, name } = resource;
-  const title = `${name} · ${view.messages.resourceTabs.tabs[tab]}`;
+  const { messages } = view;
+  // As on the resource's first page; servers are the first list themselves.
+  const all = {
+    servers: null,
+    networks: messages.network.all,
+    firewalls: messages.firewalls.all,
+    gateways: messages.gateways.all,
+  }[kind];
+  const title = `${name} · ${messages.resourceTabs.tabs[tab]}`;
   return (
     <Shell view={view} title={title} section={kind === "gateways" ? "networks" : kind}>
+      {all === null ? null : (
+        <p class="crumbs">
+          <a href={`/${kind}`}>{all}</a>
+        </p>
+      )}
       <PageHead title={name} />
       <ResourceTabs view={view} kind={kind} resource={resource} current={tab} />
-      <h2>{view.messages.resourceTabs.tabs[tab]}</h2>
+      <h2>{messages.resourceTabs.tabs[tab]}</h2>
       {props.children}
     </Shell>
   );

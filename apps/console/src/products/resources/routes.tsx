@@ -109,7 +109,7 @@ async function showAudit(context: ConsoleContext, kind: ResourceKind) {
           </a>
         </p>
         {entries.items.length === 0 ? (
-          <EmptyState title={audit.empty} hint={audit.emptyHint} />
+          <EmptyState title={audit.none} hint={audit.noneHint} />
         ) : (
           <AuditTable
             view={view}
