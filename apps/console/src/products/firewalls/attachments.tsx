@@ -67,14 +67,9 @@ export function Attachments(props: FirewallPageProps & { readonly why: string | 
                     <form method="post" action={`/firewalls/${firewall.id}/detach`}>
                       <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${attachment.id}`} />
                       <input type="hidden" name="attachment_id" value={attachment.id} />
-                      <button
-                        type="submit"
-                        class="button"
-                        aria-label={text.detachNamed(what)}
-                        disabled={why !== null}
-                      >
+                      <ActButton why={why} label={text.detachNamed(what)}>
                         {text.detach}
-                      </button>
+                      </ActButton>
                     </form>
                   </td>
                 </tr>
