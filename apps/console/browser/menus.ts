@@ -1,7 +1,8 @@
 // A menu is a `details`, which by itself stays open until its summary is pressed again. People expect of a menu that
-// it goes away when they turn to something else: by a click beside it, by Escape, by going on with the Tab key.
+// it goes away when they turn to something else: by a click beside it, by Escape, by going on with the Tab key. The
+// same holds for a question before an act, so that no two of them ever lie over each other.
 const openMenus = () =>
-  document.querySelectorAll<HTMLDetailsElement>("details:is(.menu, .account, .organisation)[open]");
+  document.querySelectorAll<HTMLDetailsElement>("details:is(.menu, .account, .organisation, .confirm)[open]");
 
 function closeAllBut(place: Element): void {
   for (const menu of openMenus()) if (!menu.contains(place)) menu.open = false;

@@ -35,6 +35,12 @@ document.addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
   const around = target.closest<HTMLElement>("#palette, main:has(form[action='/search'])");
   if (around === null || event.ctrlKey || event.metaKey || event.altKey) return;
+  // A search field would take the first Escape to empty itself, and the dialog only the second.
+  if (event.key === "Escape" && around === dialog) {
+    event.preventDefault();
+    dialog.close();
+    return;
+  }
   const field = around.querySelector<HTMLInputElement>("input[type=search]");
   const all = links(around);
   const index = all.indexOf(target as HTMLAnchorElement);
