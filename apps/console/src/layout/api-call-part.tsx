@@ -18,7 +18,9 @@ export function ApiCall(props: Props) {
   return (
     <details class="call">
       <summary>
-        {label ?? apiCall.summary} <span class="visually-hidden">{operation}</span>
+        {label ?? apiCall.summary}{" "}
+        {/* In a list several read and several change the same: the operation tells them apart. */}
+        <span class={label === undefined ? "visually-hidden" : "call-operation"}>{operation}</span>
       </summary>
       <p class="hint">
         {apiCall.hint} <a href={referenceAddress(view.apiUrl, operation)}>{apiCall.reference(operation)}</a>

@@ -20,7 +20,9 @@ export function OrganisationMenu({ view, isHere }: { readonly view: View; readon
       <summary>
         <span class="visually-hidden">{text.label}: </span>
         <Icon name="organisation" />
-        <span class="organisation-name">{session.organisation.name}</span>
+        <span class="organisation-name" title={session.organisation.name}>
+          {session.organisation.name}
+        </span>
         <Icon name="updown" size={16} />
       </summary>
       <nav class="organisation-menu" aria-label={text.label}>

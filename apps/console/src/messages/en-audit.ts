@@ -29,7 +29,7 @@ export const auditEn = {
     to: "Until (UTC)",
     anyOutcome: "Any",
     outcomes: { succeeded: "done", refused: "refused", failed: "failed" },
-    reset: "Take filters away",
+    reset: "Clear filters",
     wrongTime: "This is no time.",
     fromApi: "From address",
     request: "Request",

@@ -436,7 +436,7 @@ export const operatorEn = {
       "Nothing is allocated. Until it is, no server of this region can have a public address from this pool.",
     address: "Address",
     allocationStates: { free: "not taken", taken: "taken", quarantined: "resting" },
-    restsUntil: "rests until",
+    restsUntil: "free",
     withdraw: "Withdraw",
     withdrawNamed: (address: string) => `Withdraw ${address}`,
     withdrawTaken: "The organisation has taken it and must release it first.",

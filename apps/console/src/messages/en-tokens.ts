@@ -12,7 +12,7 @@ export const tokensEn = {
     everything: "everything its role may",
     status: "Status",
     valid: "valid",
-    until: "until",
+    until: "ends",
     expired: "expired",
     revoked: "revoked",
     lastUsed: "Last used",

@@ -31,7 +31,7 @@ export const auditTr = {
     to: "Bitiş (UTC)",
     anyOutcome: "Hepsi",
     outcomes: { succeeded: "yapıldı", refused: "reddedildi", failed: "başarısız" },
-    reset: "Süzgeçleri kaldır",
+    reset: "Süzgeçleri temizle",
     wrongTime: "Bu bir zaman değil.",
     fromApi: "Gelen adres",
     request: "İstek",

@@ -435,7 +435,7 @@ export const operatorTr = {
       "Hiçbir adres ayrılmadı. Ayrılana dek bu bölgedeki hiçbir sunucu bu havuzdan genel adres alamaz.",
     address: "Adres",
     allocationStates: { free: "alınmadı", taken: "alındı", quarantined: "dinleniyor" },
-    restsUntil: "dinlenmesinin sonu",
+    restsUntil: "boşalacak:",
     withdraw: "Geri çek",
     withdrawNamed: (address: string) => `${address} adresini geri çek`,
     withdrawTaken: "Kuruluş bunu almış; önce bırakması gerekir.",

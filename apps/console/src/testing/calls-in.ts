@@ -6,7 +6,7 @@ export type ShownCall = { readonly operation: OperationId; readonly text: string
 /** The calls that a page shows, with the operation that each says it is. */
 export function callsIn(page: string): ShownCall[] {
   const found = page.matchAll(
-    /<details class="call">\s*<summary>[\s\S]*?<span class="visually-hidden">(\w+)<\/span>[\s\S]*?<code[^>]*>([\s\S]*?)<\/code>/g,
+    /<details class="call">\s*<summary>[\s\S]*?<span class="(?:visually-hidden|call-operation)">(\w+)<\/span>[\s\S]*?<code[^>]*>([\s\S]*?)<\/code>/g,
   );
   return [...found].map(([, operation = "", text = ""]) => ({
     operation: operation as OperationId,

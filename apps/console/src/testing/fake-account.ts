@@ -44,10 +44,21 @@ export function registerAccount(operation: Operation, state: FakeState): void {
       proven_until: null,
     } satisfies Schemas["AccountSecurity"],
   }));
+  operation("put", "/me/password", "changePassword", () => ({ status: 204 }));
   operation("get", "/me/sessions", "listSessions", () => ({
     status: 200,
     body: { items: [session(true), session(false)], next_cursor: null },
   }));
+  operation(
+    "post",
+    "/auth/passkey-options",
+    "beginPasskeyLogin",
+    () => ({
+      status: 200,
+      body: { ceremony: fakeId("cer"), options: { challenge: "AAAA" } } satisfies Schemas["PasskeyCeremony"],
+    }),
+    true,
+  );
   operation("post", "/me/passkey-options", "beginPasskey", () => ({
     status: 200,
     body: { ceremony: fakeId("cer"), options: { challenge: "AAAA" } } satisfies Schemas["PasskeyCeremony"],

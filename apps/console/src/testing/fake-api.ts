@@ -21,6 +21,8 @@ export type FakeApi = {
   readonly visitors: (string | null)[];
   /** While set, every call is answered with 503, as when the database is away. */
   away: boolean;
+  /** While set, nobody changes anything: bodies are looked at, and then refused as a conflict. */
+  refuses: boolean;
   stop(): Promise<void>;
 };
 
@@ -39,6 +41,9 @@ const problemTitles: { readonly [status: number]: string } = {
 
 /** What the API refuses to everybody who is no operator. */
 const ofOperators = /^\/(ip-pools|operator|organisations|regions)(\/|$)|\/(import|lock|unlock)$/;
+
+/** What changes nothing although it is sent. */
+const isQuestion = /^\/(auth|catalog|me)\/|\/(explain|test|check)$/;
 
 /** Starts the stand-in on a free loopback port. */
 export async function startFakeApi(): Promise<FakeApi> {
@@ -118,6 +123,13 @@ export async function startFakeApi(): Promise<FakeApi> {
           return fail(422, "validation_failed", "The request is wrong", { errors: checked.errors });
         body = checked.value;
       }
+      if (
+        fake.refuses &&
+        context.req.method !== "GET" &&
+        !isQuestion.test(path) &&
+        !url.searchParams.has("dry_run")
+      )
+        return fail(409, "locked", "An operator has locked this");
       const key = context.req.header("idempotency-key");
       const known = key === undefined ? undefined : replies.get(`${id} ${key}`);
       const request = `${url.pathname}${url.search} ${text}`;
@@ -156,6 +168,7 @@ export async function startFakeApi(): Promise<FakeApi> {
     calls,
     visitors,
     away: false,
+    refuses: false,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -205,6 +218,15 @@ function registerIdentity(operation: Operation, state: FakeState): void {
       const user = state.users.find(({ email }) => email === body.email);
       if (user === undefined || user.password !== body.password)
         return fail(401, "unauthorized", "E-mail and password do not go together");
+      if (state.hasTwoFactor)
+        return {
+          status: 202,
+          body: {
+            sign_in: `sgn_${randomBytes(24).toString("hex")}`,
+            expires_at: new Date(Date.now() + 300_000).toISOString(),
+            methods: ["totp", "recovery_code", "passkey"],
+          } satisfies Schemas["SecondFactorNeeded"],
+        };
       const token = `kule_ses_${randomBytes(24).toString("hex")}`;
       state.sessions.set(token, user);
       return {

@@ -4,7 +4,7 @@ import { fakeAttachment, fakeFirewall } from "./fake-firewalls.ts";
 import { fakeGateway } from "./fake-gateways.ts";
 import { fakePublicIp } from "./fake-public-ips.ts";
 import { fakeActions, fakeId, fakeJob, fakeSshKey } from "./fake-records.ts";
-import { fakeDrift } from "./fake-regions.ts";
+import { fakeDrift, fakeStuckJob } from "./fake-regions.ts";
 import { fakeReservation } from "./fake-reservations.ts";
 import type { FakeState } from "./fake-state.ts";
 import { fakeToken } from "./fake-tokens.ts";
@@ -78,6 +78,8 @@ export function seedEverything(state: FakeState): void {
     ["gateway.create", gateway.id],
   ] as const)
     state.audit.push(fakeEntry({ action, resource, organisation_id: organisation.id }));
+  for (const reason of ["failed", "repeating", "not_claimed", "slow", "silent"] as const)
+    state.stuckJobs.push(fakeStuckJob(reason, { id: organisation.id, name: organisation.name }));
   state.drift.push(fakeDrift("changed", 20_001), fakeDrift("extra", 20_002));
   const pool = fakeId("pool");
   state.ipPools.push({

@@ -1,5 +1,5 @@
 import { fakePublicIp } from "./fake-public-ips.ts";
-import { fakeNetwork, fakeServer, fakeSubnet, usageOf } from "./fake-records.ts";
+import { fakeActions, fakeNetwork, fakeServer, fakeSubnet, usageOf } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
 
 const tiers = [
@@ -39,6 +39,7 @@ export function seedNetworks(state: FakeState): void {
         index,
       );
       server.status = number === 3 ? "stopped" : "running";
+      server.actions = fakeActions(server);
       state.servers.push(server);
     }
   }

@@ -48,7 +48,7 @@ export function AuditTable(props: {
               >
                 {actionText(view.messages, entry.action)}
               </a>
-              <small class="hint mono">{entry.action}</small>
+              <div class="hint mono breakable">{entry.action}</div>
             </th>
             <td data-label={text.when}>
               <When view={view} time={entry.at} />
@@ -57,14 +57,16 @@ export function AuditTable(props: {
               {entry.actor.id === null ? (
                 text.kinds[entry.actor.type]
               ) : (
-                <a
-                  href={narrowed({ actor: entry.actor.id })}
-                  title={text.onlyThis(entry.actor.name ?? entry.actor.id)}
-                >
-                  {entry.actor.name ?? entry.actor.id}
-                </a>
+                <div class="breakable">
+                  <a
+                    href={narrowed({ actor: entry.actor.id })}
+                    title={text.onlyThis(entry.actor.name ?? entry.actor.id)}
+                  >
+                    {entry.actor.name ?? entry.actor.id}
+                  </a>
+                  <div class="hint">{text.kinds[entry.actor.type]}</div>
+                </div>
               )}
-              {entry.actor.id === null ? null : <small class="hint"> {text.kinds[entry.actor.type]}</small>}
             </td>
             <td data-label={text.on} class="mono breakable">
               <Resource id={entry.resource} />
@@ -81,7 +83,7 @@ export function AuditTable(props: {
             <td data-label={text.outcome}>
               <Status tone={tones[entry.outcome]}>{text.outcomes[entry.outcome]}</Status>
             </td>
-            <td data-label={text.details}>
+            <td>
               <Details view={view} entry={entry} />
             </td>
           </tr>

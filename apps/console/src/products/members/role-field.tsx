@@ -4,7 +4,7 @@ import { Problem } from "../../layout/fields.tsx";
 import type { View } from "../../layout/view.ts";
 import { type Role, roles } from "./role-guide.tsx";
 
-/** One of the roles that this person may give, each with what it means. */
+/** One of the roles that this person may give; what each means is in the `RoleGuide` of the same page. */
 export function RoleField(props: {
   readonly view: View;
   readonly id: string;
@@ -23,7 +23,7 @@ export function RoleField(props: {
       <select id={id} name="role" aria-describedby={problems === undefined ? undefined : "role-problem"}>
         {offered.map((role) => (
           <option value={role} selected={role === value}>
-            {`${text[role]} – ${text.does[role]}`}
+            {text[role]}
           </option>
         ))}
       </select>

@@ -35,7 +35,8 @@ const edge = 2;
 const inside = 16;
 const between = 16;
 const headHeight = 112;
-const rowHeight = 28;
+/** On the narrowest screens the map is drawn smaller, and a row is still 24 px high for a finger. */
+const rowHeight = 30;
 const publicHeight = 18;
 const shownServers = 8;
 

@@ -43,8 +43,12 @@ export function SubnetsTable(props: NetworkPageProps) {
               <td class="mono" data-label={text.gateway}>
                 {subnet.gateway_ip}
               </td>
-              <td class="mono" data-label={messages.network.dns}>
-                {subnet.dns_servers.length === 0 ? messages.network.noDns : subnet.dns_servers.join(", ")}
+              <td data-label={messages.network.dns}>
+                {subnet.dns_servers.length === 0 ? (
+                  messages.network.noDns
+                ) : (
+                  <span class="mono">{subnet.dns_servers.join(", ")}</span>
+                )}
               </td>
               <td data-label={text.egressLabel}>{text.egress[subnet.egress]}</td>
               <td class="figures" data-label={text.usage}>

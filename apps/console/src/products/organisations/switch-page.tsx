@@ -15,29 +15,31 @@ export function SwitchPage(props: {
   return (
     <Shell view={view} title={text.switch} section="organisation">
       <PageHead title={text.switch} lead={organisations.length > 1 ? text.switchLead : text.onlyOne} />
-      <ul class="rows panel">
-        {organisations.map((each) => (
-          <li>
-            <form class="row-form" method="post" action="/switch-organisation">
-              <FormSeal view={view} />
-              <input type="hidden" name="organisation_id" value={each.id} />
-              <div>
-                <strong>{each.name}</strong>
-                <span class="hint">
-                  {each.slug} · {messages.roles[each.role]}
-                </span>
-              </div>
-              {each.current ? (
-                <Status tone="good">{text.current}</Status>
-              ) : (
-                <button type="submit" class="button">
-                  {text.enter(each.name)}
-                </button>
-              )}
-            </form>
-          </li>
-        ))}
-      </ul>
+      <section class="panel" aria-label={text.switch}>
+        <ul class="rows">
+          {organisations.map((each) => (
+            <li>
+              <form class="row-form" method="post" action="/switch-organisation">
+                <FormSeal view={view} />
+                <input type="hidden" name="organisation_id" value={each.id} />
+                <div>
+                  <strong>{each.name}</strong>
+                  <span class="hint">
+                    {each.slug} · {messages.roles[each.role]}
+                  </span>
+                </div>
+                {each.current ? (
+                  <Status tone="good">{text.current}</Status>
+                ) : (
+                  <button type="submit" class="button">
+                    {text.enter(each.name)}
+                  </button>
+                )}
+              </form>
+            </li>
+          ))}
+        </ul>
+      </section>
       <ApiCall
         view={view}
         id="switch-call"

@@ -8,7 +8,7 @@ import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
-import type { Role } from "../members/role-guide.tsx";
+import { type Role, RoleGuide } from "../members/role-guide.tsx";
 import { CreateToken } from "./create-token.tsx";
 import { TokenTable } from "./token-table.tsx";
 import type { Access } from "./typed-scopes.ts";
@@ -69,7 +69,10 @@ export function TokensPage(props: TokensPageProps) {
         next={tokens.next_cursor}
       />
       {manages ? (
-        <CreateToken {...props} />
+        <>
+          <CreateToken {...props} />
+          <RoleGuide view={view} />
+        </>
       ) : (
         <p class="hint">{messages.common.notAllowed("token:manage")}</p>
       )}

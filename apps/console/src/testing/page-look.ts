@@ -1,0 +1,104 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { buildSync } from "esbuild";
+import type { Page } from "playwright-core";
+import { type Language, messagesOf } from "../messages/messages.ts";
+import { accessibilityProblems } from "./browser.ts";
+
+const root = join(import.meta.dirname, "../..");
+const pictures = join(root, "screenshots/pages");
+const desk = { width: 1280, height: 900 };
+const phone = { width: 390, height: 844 };
+/** WCAG 2.2, 1.4.10: without scrolling sideways down to here. */
+const narrowest = { width: 320, height: 640 };
+
+const measure = buildSync({
+  absWorkingDir: root,
+  entryPoints: ["browser/testing/page-flaws.ts"],
+  bundle: true,
+  format: "iife",
+  globalName: "pageFlaws",
+  write: false,
+}).outputFiles[0]?.text;
+
+/**
+ * Looks at the page as a desk, a phone and a narrow phone show it; takes pictures of it with KULE_SCREENSHOTS=1.
+ *
+ * @returns what is wrong with it, each as a line that begins with the page's name
+ */
+export async function look(page: Page, language: Language, name: string): Promise<string[]> {
+  const flaws = new Set<string>();
+  const asked = (question: string) =>
+    page.evaluate(`${measure};pageFlaws.${question}()`) as Promise<string[]>;
+  const note = (at: string, found: readonly string[]) => {
+    for (const flaw of found) flaws.add(`${name} (${at}): ${flaw}`);
+  };
+  // Names, roles, colours and rings are the same in every language; how much room words take is not.
+  const isFirstLanguage = language === "en";
+
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await page.setViewportSize(desk);
+  note("desk", await asked("layoutFlaws"));
+  note("words", wordFlaws(await asked("textsOfPage"), language));
+  await takePictures(page, name, "desk");
+  if (isFirstLanguage) note("desk", await asked("focusFlaws"));
+
+  await page.setViewportSize(phone);
+  note("phone", await asked("layoutFlaws"));
+  note("phone", await asked("popupFlaws"));
+  await takePictures(page, name, "phone");
+  if (isFirstLanguage) {
+    note("phone", await asked("focusFlaws"));
+    await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+    note("phone, dark", await accessibilityProblems(page));
+  }
+
+  await page.setViewportSize(narrowest);
+  note("narrow", await asked("layoutFlaws"));
+  await page.setViewportSize(desk);
+  return [...flaws];
+}
+
+async function takePictures(page: Page, name: string, size: string): Promise<void> {
+  if (process.env.KULE_SCREENSHOTS !== "1") return;
+  mkdirSync(pictures, { recursive: true });
+  for (const colorScheme of process.env.FAST ? (["light"] as const) : (["light", "dark"] as const)) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.screenshot({
+      path: join(pictures, `${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${size}-${colorScheme}.png`),
+      fullPage: true,
+      animations: "disabled",
+    });
+  }
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+}
+
+const leftovers = /\bundefined\b|\[object \w+\]|\bNaN\b|Invalid Date|\$\{|=>/;
+
+/** Texts that nobody wrote for people, and on a Turkish page those that were not translated. */
+function wordFlaws(texts: readonly string[], language: Language): string[] {
+  const english = language === "en" ? new Set<string>() : untranslated();
+  return texts.flatMap((text) =>
+    leftovers.test(text)
+      ? [`says "${text.slice(0, 80)}"`]
+      : english.has(text)
+        ? [`says "${text}" in English`]
+        : [],
+  );
+}
+
+let onlyEnglish: Set<string> | undefined;
+
+/** What the console says in English alone, of more than a word: names of things may be the same. */
+function untranslated(): Set<string> {
+  if (onlyEnglish === undefined) {
+    const turkish = new Set(wordsIn(messagesOf("tr")));
+    onlyEnglish = new Set(wordsIn(messagesOf("en")).filter((text) => !turkish.has(text) && /\s/.test(text)));
+  }
+  return onlyEnglish;
+}
+
+function wordsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(wordsIn) : [];
+}
