@@ -116,7 +116,7 @@ export const membersTr = {
     joinedTitle: "Katıldınız",
     joined: "Oraya geçmek için e-posta ve parolanızla oturum açın.",
     signedInAs: (email: string) => `${email} olarak oturum açtınız.`,
-    other: "Davet başka bir e-posta için. Kullanmak için önce oturumu kapatın.",
+    other: "Davet başka bir e-posta için. Kullanmak için önce çıkış yapın.",
     enter: "Katıl ve oraya geç",
   },
 } satisfies typeof membersEn;

@@ -62,18 +62,28 @@ function Offer(props: Props & { readonly offer: Schemas["InvitationOffer"] }) {
       </p>
       {session === null ? (
         <NewPerson {...props} />
-      ) : (
+      ) : session.user.email.toLowerCase() === offer.email.toLowerCase() ? (
         <form class="form" method="post" action="/join">
           <FormSeal view={view} />
           <input type="hidden" name="secret" value={secret} />
           <p>{text.signedInAs(session.user.email)}</p>
-          {session.user.email.toLowerCase() === offer.email.toLowerCase() ? (
-            <button type="submit" class="button" data-kind="primary" data-size="wide">
-              {text.enter}
-            </button>
-          ) : (
-            <Banner kind="warning">{text.other}</Banner>
-          )}
+          <button type="submit" class="button" data-kind="primary" data-size="wide">
+            {text.enter}
+          </button>
+        </form>
+      ) : (
+        <form class="form" method="post" action="/sign-out">
+          <FormSeal view={view} />
+          <input
+            type="hidden"
+            name="return_to"
+            value={`/join?${new URLSearchParams({ invitation: secret })}`}
+          />
+          <p>{text.signedInAs(session.user.email)}</p>
+          <Banner kind="warning">{text.other}</Banner>
+          <button type="submit" class="button" data-size="wide">
+            {messages.navigation.signOut}
+          </button>
         </form>
       )}
     </>

@@ -164,6 +164,18 @@ test("whoever is signed in joins by their session, if the invitation is theirs",
   const bea = await new Visitor(world).signIn("bea@example.org", "works at beta");
   const foreign = await newLink();
   expect(await bea.page(foreign)).toContain("The invitation is for another e-mail");
+  // Who goes comes back to the invitation, and to nothing else.
+  for (const [way, leads] of [
+    [foreign, foreign],
+    ["/servers", "/sign-in?why=signed-out"],
+    ["//evil.example/join?", "/sign-in?why=signed-out"],
+  ] as const) {
+    const passing = await new Visitor(world).signIn("bea@example.org", "works at beta");
+    const gone = await passing.submit(foreign, "/sign-out", { return_to: way });
+    expect(gone.headers.get("location")).toBe(leads);
+    expect(await passing.page(foreign)).toContain("Your name");
+  }
+  expect(await bea.page(foreign)).toMatch(/name="return_to" value="\/join\?invitation=/);
   const link = await newLink({ email: "bea@example.org", role: "viewer" });
   expect(await bea.page(link)).toContain("Join and go there");
   const staleForm = tokenIn(await bea.page("/switch-organisation"));

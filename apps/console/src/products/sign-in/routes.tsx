@@ -100,7 +100,9 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         .POST("/auth/logout")
         .catch(() => undefined);
     cookies.clearSession(context);
-    return context.redirect("/sign-in?why=signed-out", 303);
+    // Whoever goes to come back as somebody else, for an invitation that is theirs.
+    const back = safeReturnPath(context.get("form").get("return_to"));
+    return context.redirect(back.startsWith("/join?") ? back : "/sign-in?why=signed-out", 303);
   });
 
   routes.post("/preferences", (context) => {
