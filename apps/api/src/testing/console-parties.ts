@@ -17,8 +17,12 @@ export type ListeningReplica = {
   close(): Promise<void>;
 };
 
-export async function listen(replica: Replica, times: Partial<SessionTimes> = {}): Promise<ListeningReplica> {
-  const server = serve({ fetch: replica.app.fetch, hostname: "127.0.0.1", port: 0 }) as Server;
+export async function listen(
+  replica: Replica,
+  times: Partial<SessionTimes> = {},
+  port = 0,
+): Promise<ListeningReplica> {
+  const server = serve({ fetch: replica.app.fetch, hostname: "127.0.0.1", port }) as Server;
   if (!server.listening) await new Promise((resolve) => server.once("listening", resolve));
   const address = server.address();
   const origin = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;

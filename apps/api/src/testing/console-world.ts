@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Settings } from "../platform/settings.ts";
 import type { SessionTimes } from "../products/consoles/live-session.ts";
 import type { Answer, ApiCaller } from "./api-caller.ts";
 import { ConsoleParty, type ListeningReplica, listen } from "./console-parties.ts";
@@ -21,10 +22,11 @@ export class ConsoleWorld {
     this.serverId = serverId;
   }
 
-  static async open(): Promise<ConsoleWorld> {
-    const servers = await ServerWorld.open();
-    const one = await listen(servers.world.replica);
-    const two = await listen(await servers.world.addReplica());
+  /** @param port of the first process, for who says in `settings` where it is; any free one otherwise */
+  static async open(settings: Partial<Settings> = {}, port = 0): Promise<ConsoleWorld> {
+    const servers = await ServerWorld.open(settings);
+    const one = await listen(servers.world.replica, {}, port);
+    const two = await listen(await servers.world.addReplica(settings));
     return new ConsoleWorld(servers, one, two, (await servers.createRunning()).id);
   }
 
