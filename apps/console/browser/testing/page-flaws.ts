@@ -10,7 +10,7 @@ const focusable =
   "a[href], button:enabled, input:enabled:not([type=hidden]), select:enabled, textarea:enabled, summary, [tabindex='0']";
 
 /** Sideways scrolling, text that is cut off, that runs out of its box or over other text, and targets too small. */
-export function layoutFlaws(): string[] {
+function layoutFlaws(): string[] {
   const lines = linesOfText();
   return [
     ...sideways(),
@@ -23,7 +23,7 @@ export function layoutFlaws(): string[] {
 }
 
 /** What opens over the page must open on it. */
-export function popupFlaws(): string[] {
+function popupFlaws(): string[] {
   const flaws: string[] = [];
   for (const details of document.querySelectorAll<HTMLDetailsElement>("details:not([open])")) {
     if (!isSeen(details)) continue;
@@ -41,7 +41,7 @@ export function popupFlaws(): string[] {
 }
 
 /** Where the keyboard is must be seen: a ring, and nothing that lies over it (WCAG 2.4.7 and 2.4.11). */
-export function focusFlaws(): string[] {
+function focusFlaws(): string[] {
   const flaws: string[] = [];
   (document.activeElement as HTMLElement | null)?.blur();
   for (const element of document.querySelectorAll<HTMLElement>(focusable)) {
@@ -71,7 +71,7 @@ export function focusFlaws(): string[] {
 }
 
 /** Everything that a person reads or hears. */
-export function textsOfPage(): string[] {
+function textsOfPage(): string[] {
   const said = [...document.querySelectorAll("[placeholder], [title], [aria-label]")].flatMap((element) =>
     ["placeholder", "title", "aria-label"].map((name) => element.getAttribute(name) ?? ""),
   );
@@ -294,3 +294,6 @@ function nameOf(element: Element): string {
   const text = (element.textContent ?? "").replaceAll(/\s+/g, " ").trim().slice(0, 40);
   return `${element.tagName.toLowerCase()}${id}${classes}${place}${text === "" ? "" : ` "${text}"`}`;
 }
+
+// Where the tests find them.
+Object.assign(globalThis, { pageFlaws: { layoutFlaws, popupFlaws, focusFlaws, textsOfPage } });

@@ -17,7 +17,6 @@ const measure = buildSync({
   entryPoints: ["browser/testing/page-flaws.ts"],
   bundle: true,
   format: "iife",
-  globalName: "pageFlaws",
   write: false,
 }).outputFiles[0]?.text;
 
