@@ -28,6 +28,12 @@ dialog?.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close();
 });
 
+// What is found anew may leave out the link that has the focus: whoever goes on means the field then.
+dialog?.addEventListener("htmx:after:swap", () => {
+  const { activeElement } = document;
+  if (dialog.open && (activeElement === dialog || !dialog.contains(activeElement))) input?.focus();
+});
+
 /** Links of the results, of the palette or of the search page. */
 const links = (around: Element) => [...around.querySelectorAll<HTMLAnchorElement>(".search-results a")];
 

@@ -40,6 +40,7 @@ describe.skipIf(part.missing)("the panel without a mouse", { timeout: 240_000 },
   test("somebody signs in, and skips what every page has", async () => {
     await page.goto(`${world.url}/sign-in`);
     // The field for the e-mail has the focus already.
+    await expect.poll(() => page.evaluate(`document.activeElement.name`)).toBe("email");
     await page.keyboard.type("ada@example.org");
     await page.keyboard.press("Tab");
     await page.keyboard.type("correct horse");
@@ -92,8 +93,10 @@ describe.skipIf(part.missing)("the panel without a mouse", { timeout: 240_000 },
     await page.waitForSelector("#palette-results a[href='/networks']");
     await page.keyboard.press("Escape");
     expect(await focused()).toMatch(/Acme Hosting$/);
+    // Also when what is found comes after the arrow, and without what the arrow led to.
     await page.keyboard.press("Control+k");
     await page.keyboard.press("ArrowDown");
+    await page.waitForSelector("#palette-results a[href='/networks#create-title']");
     await page.keyboard.press("Enter");
     // The first of what was found: to create one.
     await page.waitForURL("**/networks#create-title");

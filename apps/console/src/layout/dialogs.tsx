@@ -24,7 +24,7 @@ export function Dialogs({ view, session }: { readonly view: View; readonly sessi
               hx-get="/search"
               hx-trigger="palette, input changed delay:120ms"
               hx-target="#palette-results"
-              hx-swap="innerHTML"
+              hx-swap="innerMorph"
             />
           </label>
         </form>
