@@ -387,7 +387,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
       tenant.serverBody({
         ssh_key_ids: [ssh_key],
         subnet_id: subnet,
-        firewall_ids: [await tenant.addFirewall()],
+        firewall_ids: [await tenant.firewallForServers()],
       }),
   },
   getServer: { path: standing("server") },

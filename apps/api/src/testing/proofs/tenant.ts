@@ -10,6 +10,9 @@ export type TenantRegion = { readonly slug: string; readonly agent: ApiCaller };
 
 export type MemberOfTenant = { readonly id: string; readonly email: string; readonly password: string };
 
+/** An organisation has at most 100 firewalls in a region, and a proof makes more servers than that. */
+const USES_OF_A_FIREWALL = 20;
+
 /** An organisation with makers for everything it can own; all of it made through the public API. */
 export class Tenant {
   readonly id: string;
@@ -22,6 +25,8 @@ export class Tenant {
   #publicNetwork = "";
   #publicBlocks = 0;
   #spareSubnets = 0;
+  #forServers = "";
+  #usesLeft = 0;
   #count = 0;
 
   private constructor(
@@ -214,6 +219,16 @@ export class Tenant {
 
   async addFirewall(): Promise<string> {
     return made(await this.owner.post("/firewalls", this.firewallBody())).firewall.id;
+  }
+
+  /** For a server that is to be made with it; the next ones get the same. */
+  async firewallForServers(): Promise<string> {
+    if (this.#usesLeft === 0) {
+      this.#forServers = await this.addFirewall();
+      this.#usesLeft = USES_OF_A_FIREWALL;
+    }
+    this.#usesLeft -= 1;
+    return this.#forServers;
   }
 
   /** One that is attached to a server of its own, which has its rules. */
