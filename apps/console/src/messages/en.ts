@@ -505,6 +505,8 @@ export const en = {
     attach: "Attach",
     move: "Move",
     noServer: "No server of the region could have it",
+    moreServersHint:
+      "Only the first 200 servers by name are listed. Any other takes an address on its own page.",
     noServerHint:
       "It needs a server of the same region, running or stopped, without an address of this version.",
     detach: "Detach",

@@ -511,6 +511,7 @@ export const tr = {
     attach: "Bağla",
     move: "Taşı",
     noServer: "Bölgede onu alabilecek sunucu yok",
+    moreServersHint: "Yalnızca ada göre ilk 200 sunucu listelenir. Diğerleri adresi kendi sayfalarında alır.",
     noServerHint: "Aynı bölgede, çalışan ya da durmuş ve bu sürümden adresi olmayan bir sunucu gerekir.",
     detach: "Ayır",
     detachNamed: (address: string) => `${address} adresini ayır`,

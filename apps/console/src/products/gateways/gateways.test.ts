@@ -75,6 +75,12 @@ test("whatever number of networks, servers and addresses there is, none is left 
   expect(page).toMatch(new RegExp(`href="/networks/${own.id}"[^>]*>${own.name}`));
   expect(await ada.page(`/gateways/new?network=${own.id}`)).toContain(free.address);
   expect(await ada.page("/gateways")).toContain("net-1449");
+  // Where each address would offer them all, it says where the others are served.
+  const addresses = await ada.page("/public-ips");
+  expect(addresses).toContain("the first 200 servers by name");
+  expect(addresses).not.toContain("zz-1449");
+  const serversPage = await ada.page(`/servers/${server.id}`);
+  expect(serversPage).toMatch(new RegExp(`href="/networks/${own.id}"[^>]*>${own.name}`));
 });
 
 test("a gateway is given an address that the organisation has, if it is free", async () => {

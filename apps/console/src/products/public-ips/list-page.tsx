@@ -17,6 +17,8 @@ export type PublicIpsPageProps = {
   readonly ips: Schemas["PublicIpList"];
   /** Where an address could go. */
   readonly servers: readonly Pick<Schemas["Server"], "id" | "name" | "region" | "public_ips">[];
+  /** Those are the first by their names only. */
+  readonly hasMoreServers: boolean;
   readonly regions: readonly Schemas["CatalogRegion"][];
   readonly query: ListQuery;
   /** What is wrong with the label selector. */

@@ -113,7 +113,11 @@ function Acts(props: PublicIpsPageProps & { readonly ip: PublicIp }) {
             ))}
           </select>
           {notAttachable === null ? null : <p class="hint">{notAttachable}</p>}
-          {notAttachable === null && places.length === 0 ? <p class="hint">{text.noServerHint}</p> : null}
+          {notAttachable === null && props.hasMoreServers ? (
+            <p class="hint">{text.moreServersHint}</p>
+          ) : notAttachable === null && places.length === 0 ? (
+            <p class="hint">{text.noServerHint}</p>
+          ) : null}
         </div>
         <button type="submit" class="button" disabled={!ip.actions.attach.allowed || places.length === 0}>
           {isAttached ? text.move : text.attach}

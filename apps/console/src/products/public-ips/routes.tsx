@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { attempt, type Outcome, read, readAll } from "../../api.ts";
+import { attempt, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
@@ -109,8 +109,11 @@ async function show(
   const query = readListQuery(new URL(context.req.url).searchParams, publicIpFilters, addressSorts);
   const [listed, servers, catalog] = await Promise.all([
     attempt(api.GET("/public-ips", { params: { query: askedList(query, 20) } })),
-    readAll((page) =>
-      api.GET("/servers", { params: { query: { ...page, status: ["running", "stopped"] } } }),
+    // Each address offers them, so no more of them than a page can hold twenty times.
+    read(
+      api.GET("/servers", {
+        params: { query: { limit: 200, sort: "name", status: ["running", "stopped"] } },
+      }),
     ),
     read(api.GET("/catalog")),
   ]);
@@ -121,6 +124,7 @@ async function show(
         view={view}
         ips={ips}
         servers={servers.items}
+        hasMoreServers={servers.next_cursor !== null}
         regions={catalog.regions}
         query={query}
         selectorProblem={selectorProblem}

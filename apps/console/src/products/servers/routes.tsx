@@ -112,17 +112,17 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
 
   async function showServer(context: ConsoleContext, id: string, status: 200 | 409 | 422, shown: Shown) {
     const api = context.get("api");
-    const [server, jobs, networks, sshKeys, catalog, publicIps, firewalls, consoleSessions] =
-      await Promise.all([
-        read(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } })),
-        read(api.GET("/jobs", { params: { query: { resource: id, limit: 10 } } })),
-        readAll((page) => api.GET("/networks", { params: { query: page } })),
-        readAll((page) => api.GET("/ssh-keys", { params: { query: page } })),
-        read(api.GET("/catalog")),
-        readAll((page) => api.GET("/public-ips", { params: { query: page } })),
-        readAll((page) => api.GET("/firewalls", { params: { query: page } })),
-        read(api.GET("/servers/{server_id}/console-sessions", { params: { path: { server_id: id } } })),
-      ]);
+    const server = await read(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } }));
+    const { region } = server;
+    const [jobs, networks, sshKeys, catalog, publicIps, firewalls, consoleSessions] = await Promise.all([
+      read(api.GET("/jobs", { params: { query: { resource: id, limit: 10 } } })),
+      readAll((page) => api.GET("/networks", { params: { query: { ...page, region } } })),
+      readAll((page) => api.GET("/ssh-keys", { params: { query: page } })),
+      read(api.GET("/catalog")),
+      readAll((page) => api.GET("/public-ips", { params: { query: { ...page, region } } })),
+      readAll((page) => api.GET("/firewalls", { params: { query: { ...page, region } } })),
+      read(api.GET("/servers/{server_id}/console-sessions", { params: { path: { server_id: id } } })),
+    ]);
     const { consolePassword } = shown;
     const image = catalog.images.find(({ slug }) => slug === server.image.slug);
     return context.html(
