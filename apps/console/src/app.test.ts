@@ -490,16 +490,17 @@ describe("public IPs", () => {
 
     const [ip, other] = world.api.state.publicIps;
     if (ip === undefined || other === undefined) throw new Error("nothing was taken");
-    const page = await ada.page("/public-ips");
-    expect(page).toContain("203.0.113.10");
-    expect(page).toContain(`<option value="${id}">web-1</option>`);
-    const attached = await ada.submit("/public-ips", `/public-ips/${ip.id}/attach`, { server_id: id });
-    expect(attached.headers.get("location")).toBe(`/public-ips?notice=attaching#${ip.id}`);
-    const after = await ada.page("/public-ips");
+    expect(await ada.page("/public-ips")).toContain("203.0.113.10");
+    const own = `/public-ips/${ip.id}`;
+    expect(await ada.page(own)).toContain(`<option value="${id}">web-1</option>`);
+    const attached = await ada.submit(own, `${own}/attach`, { server_id: id });
+    expect(attached.headers.get("location")).toBe(`${own}?notice=attaching`);
+    expect(await ada.page("/public-ips")).toContain(`href="/servers/${id}"`);
+    const after = await ada.page(own);
     expect(after).toContain(`href="/servers/${id}"`);
     // What may not be done says why.
     expect(after).toContain("The address is attached to a server");
-    await ada.submit("/public-ips", `/public-ips/${other.id}/release`, {});
+    await ada.submit(`/public-ips/${other.id}`, `/public-ips/${other.id}/release`, {});
     expect(world.api.state.publicIps).toHaveLength(2);
   });
 

@@ -447,5 +447,10 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     await page.goto(`${world.url}/public-ips`);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "public-ips");
+    await page.click("text=203.0.113.10");
+    await page.waitForSelector("text=The guest does not know the address yet");
+    expect(await page.isDisabled("#danger button")).toBe(true);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "public-ip");
   });
 });

@@ -122,8 +122,8 @@ describe.skipIf(part.missing).each([
     seedEverything(world.api.state);
     await signInAs(page, world.url, "vera@example.org", "only looking");
     await page.waitForURL("**/servers");
-    const { servers, networks, firewalls, gateways } = world.api.state;
-    const own = { servers, networks, firewalls, gateways };
+    const { servers, networks, firewalls, gateways, publicIps } = world.api.state;
+    const own = { servers, networks, firewalls, gateways, "public-ips": publicIps };
     const details = Object.entries(own).flatMap(([kind, [first]]) =>
       first === undefined ? [] : [`/${kind}/${first.id}`],
     );

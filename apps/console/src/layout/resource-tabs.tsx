@@ -2,7 +2,7 @@ import { may } from "../session.ts";
 import type { View } from "./view.ts";
 
 /** Kinds of resources whose pages have tabs, as their addresses call them. */
-export const resourceKinds = ["servers", "networks", "firewalls", "gateways"] as const;
+export const resourceKinds = ["servers", "networks", "firewalls", "gateways", "public-ips"] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 export type ResourceTab = "overview" | "network" | "console" | "jobs" | "usage" | "audit" | "danger";
 
@@ -22,6 +22,7 @@ const tabsOf: Readonly<Record<ResourceKind, readonly ResourceTab[]>> = {
   networks: ["overview", "jobs", "audit", "danger"],
   firewalls: ["overview", "audit", "danger"],
   gateways: ["overview", "jobs", "audit", "danger"],
+  "public-ips": ["overview", "jobs", "usage", "audit", "danger"],
 };
 
 /** Whether resources of the kind have the tab. */

@@ -495,6 +495,11 @@ export const en = {
     version: "Version",
     server: "Server",
     job: "what is happening",
+    failed: "The last thing that was asked of the address failed.",
+    failedJob: "See the job",
+    place: "Where it is",
+    network: "With its prefix",
+    gateway: "Gateway of the pool",
     ptr: "PTR name",
     ptrHint: "Stored for the day that domains are offered.",
     withServer: "When its server is destroyed",
@@ -505,8 +510,6 @@ export const en = {
     attach: "Attach",
     move: "Move",
     noServer: "No server of the region could have it",
-    moreServersHint:
-      "Only the first 200 servers by name are listed. Any other takes an address on its own page.",
     noServerHint:
       "It needs a server of the same region, running or stopped, without an address of this version.",
     detach: "Detach",
@@ -520,6 +523,7 @@ export const en = {
     save: "Save",
     deleteWithServer: "Release it when its server is destroyed",
     protect: "Protect it from being released",
+    protected: "Protected from being released",
     release: "Release",
     releaseNamed: (address: string) => `Release ${address}`,
     releaseQuestion: (address: string) => `Release ${address}?`,
@@ -537,6 +541,7 @@ export const en = {
       detaching: "The address is being taken off.",
       changed: "The address is changed.",
       released: "The address is released.",
+      gone: "The address is not your organisation's any more.",
     } as Readonly<Record<string, string>>,
   },
   usage: {

@@ -65,24 +65,24 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
     const { page } = owner;
     await owner.open("/public-ips");
     await page.click("main > .panel .form button[type=submit]");
-    const address = await page.textContent("#public-ip-list h2");
+    const address = await page.textContent("#public-ip-address");
     expect(address).toMatch(/^203\.0\.113\./);
     const attach = async (id: string | undefined) => {
-      await page.selectOption("#public-ip-list select[name=server_id]", id ?? "");
-      await page.click("#public-ip-list form[action$='/attach'] button");
-      await page.waitForSelector(`#public-ip-list dd a[href='/servers/${id}']`);
-      await page.waitForSelector(`#public-ip-list .status >> text="bağlı"`);
+      await page.selectOption("#public-ip-live select[name=server_id]", id ?? "");
+      await page.click("#public-ip-live form[action$='/attach'] button");
+      await page.waitForSelector(`#public-ip-live dd a[href='/servers/${id}']`);
+      await page.waitForSelector(`#public-ip-live .status >> text="bağlı"`);
     };
     await attach(servers[0]);
     expect(await guestOf(servers[0])).toContain(address);
 
-    await page.click("#public-ip-list details.add-inline > summary");
-    await page.fill("#public-ip-list input[name=ptr]", "no name");
-    await page.click("#public-ip-list form[action$='/update'] button");
-    await page.waitForSelector("#public-ip-list .problem");
-    await page.fill("#public-ip-list input[name=ptr]", "web.example.org");
-    await page.click("#public-ip-list form[action$='/update'] button");
-    await page.waitForSelector("#public-ip-list dd >> text=web.example.org");
+    await page.click("#settings > summary");
+    await page.fill("#public-ip-live input[name=ptr]", "no name");
+    await page.click("#public-ip-live form[action$='/update'] button");
+    await page.waitForSelector("#public-ip-live .problem");
+    await page.fill("#public-ip-live input[name=ptr]", "web.example.org");
+    await page.click("#public-ip-live form[action$='/update'] button");
+    await page.waitForSelector("#public-ip-live dd >> text=web.example.org");
 
     await attach(servers[1]);
     expect(await guestOf(servers[1])).toContain(address);
@@ -101,12 +101,13 @@ describe.skipIf(part.missing)("public addresses in the panel of a whole Kule", {
       .poll(() => page.locator("#public-ips .address-row").count(), { timeout: 40_000, interval: 200 })
       .toBe(1);
     await owner.open("/public-ips");
-    const free = page.locator("#public-ip-list .panel", { hasText: "203.0.113." });
+    const free = page.locator("#public-ip-list tbody tr", { hasText: "203.0.113." });
     await free.locator(".status >> text=boşta").waitFor();
-    await free.locator(".confirm > summary").click();
-    await free.locator("form[action$='/release'] button").click();
+    await free.locator("th a").click();
+    await page.click("#danger .confirm > summary");
+    await page.click("#danger form[action$='/release'] button");
     await page.waitForSelector("text=Adres bırakıldı");
-    expect(await page.locator("#public-ip-list .panel").count()).toBe(1);
+    expect(await page.locator("#public-ip-list tbody tr").count()).toBe(1);
     await operator.open("/ip-pools");
     await operator.page.click("text=public six");
     await operator.page.waitForSelector("#allocations .status >> text=taken");

@@ -51,6 +51,10 @@ export function registerPublicIps(operation: Operation, state: FakeState): void 
   operation("get", "/public-ips", "listPublicIps", ({ query, fail }) =>
     narrowedPage(state.publicIps, query, fail),
   );
+  operation("get", "/public-ips/:public_ip_id", "getPublicIp", ({ params, fail }) => {
+    const ip = find(params.public_ip_id);
+    return ip === undefined ? fail(404, "not_found", "no such address") : { status: 200, body: ip };
+  });
   operation<Schemas["PublicIpCreate"]>("post", "/public-ips", "createPublicIp", ({ fail }) => {
     const message = "The organisation has no free public IPv4 address in region ist1; ask the operator";
     if (state.publicIps.length >= allocated)

@@ -3,6 +3,7 @@ const pages: readonly (readonly [prefix: string, path: string])[] = [
   ["net", "/networks/"],
   ["fw", "/firewalls/"],
   ["gw", "/gateways/"],
+  ["ip", "/public-ips/"],
   ["job", "/jobs/"],
 ];
 

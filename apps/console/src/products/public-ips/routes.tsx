@@ -1,22 +1,21 @@
 import { Hono } from "hono";
-import { attempt, type Outcome, read } from "../../api.ts";
+import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
-import { orGone } from "../../form-answer.ts";
+import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { addressSorts, askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { PublicIpsPage, publicIpFilters } from "./list-page.tsx";
+import { PublicIpPage } from "./show-page.tsx";
 
 const takeFields = ["region", "version", "ptr"] as const;
 
 export function publicIpRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
-  routes.get("/public-ips", (context) =>
-    show(context, noticeBanner(context, context.get("view").messages.publicIps.notices), null, 200),
-  );
+  routes.get("/public-ips", (context) => showList(context, banner(context), null, 200));
 
   routes.post("/public-ips", async (context) => {
     const values = postedValues(context, takeFields);
@@ -30,10 +29,16 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
         },
       }),
     );
-    if (outcome.kind === "done") return context.redirect("/public-ips?notice=taken", 303);
+    if (outcome.kind === "done") return context.redirect(`/public-ips/${outcome.data.id}?notice=taken`, 303);
     const { form, banner, status } = refuseForm(context, outcome, "take", values, { fields: takeFields });
-    return show(context, banner, form, status);
+    return showList(context, banner, form, status);
   });
+
+  routes.get("/public-ips/:id", (context) => showPublicIp(context, banner(context), null, 200));
+  // Where a refused form was sent to, asked for again: the page that it is on.
+  routes.get("/public-ips/:id/*", (context) =>
+    context.redirect(`/public-ips/${context.req.param("id")}`, 303),
+  );
 
   routes.post("/public-ips/:id/attach", async (context) => {
     const form = context.get("form");
@@ -43,14 +48,14 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
         body: { server_id: form.get("server_id") ?? "", force: form.has("force") },
       }),
     );
-    return answer(context, outcome, "attaching", "attach");
+    return answer(context, { outcome, notice: "attaching", of: "attach" });
   });
 
   routes.post("/public-ips/:id/detach", async (context) => {
     const outcome = await attempt(
       context.get("api").POST("/public-ips/{public_ip_id}/detach", { params: targetOf(context) }),
     );
-    return answer(context, outcome, "detaching", "detach");
+    return answer(context, { outcome, notice: "detaching", of: "detach" });
   });
 
   routes.post("/public-ips/:id/update", async (context) => {
@@ -66,39 +71,35 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
         },
       }),
     );
-    return answer(context, outcome, "changed", "update");
+    const values = Object.fromEntries(form);
+    return answer(context, { outcome, notice: "changed", of: "update", values, beside: { fields: ["ptr"] } });
   });
 
   routes.post("/public-ips/:id/release", async (context) => {
     const outcome = await attempt(
       context.get("api").DELETE("/public-ips/{public_ip_id}", { params: targetOf(context) }),
     );
-    return answer(context, orGone(outcome), "released", "release");
+    const end = orGone(outcome);
+    if (end.kind === "done") return context.redirect("/public-ips?notice=released", 303);
+    return answer(context, { outcome: end, notice: "released", of: "release" });
   });
-
-  // Where a form that came back leaves the address: loading that again leads to the page.
-  for (const act of ["attach", "detach", "update", "release"])
-    routes.get(`/public-ips/:id/${act}`, (context) =>
-      context.redirect(`/public-ips#${context.req.param("id")}`, 303),
-    );
 
   return routes;
 }
 
+const pathOf = (context: ConsoleContext) => ({ public_ip_id: context.req.param("id") ?? "" });
+
 const targetOf = (context: ConsoleContext) => ({
-  path: { public_ip_id: context.req.param("id") ?? "" },
+  path: pathOf(context),
   header: { "Idempotency-Key": postedKey(context) },
 });
 
-function answer(context: ConsoleContext, outcome: Outcome<unknown>, notice: string, act: string) {
-  const id = context.req.param("id") ?? "";
-  if (outcome.kind === "done") return context.redirect(`/public-ips?notice=${notice}#${id}`, 303);
-  const typed = Object.fromEntries(context.get("form"));
-  const { form, banner, status } = refuseForm(context, outcome, `${act}-${id}`, typed, { fields: ["ptr"] });
-  return show(context, banner, form, status);
-}
+const banner = (context: ConsoleContext) =>
+  noticeBanner(context, context.get("view").messages.publicIps.notices);
 
-async function show(
+const answer = answersOf((context) => `/public-ips/${context.req.param("id")}`, showPublicIp);
+
+async function showList(
   context: ConsoleContext,
   banner: PageBanner,
   form: RefusedForm | null,
@@ -107,14 +108,8 @@ async function show(
   const api = context.get("api");
   const view = context.get("view");
   const query = readListQuery(new URL(context.req.url).searchParams, publicIpFilters, addressSorts);
-  const [listed, servers, catalog] = await Promise.all([
-    attempt(api.GET("/public-ips", { params: { query: askedList(query, 20) } })),
-    // Each address offers them, so no more of them than a page can hold twenty times.
-    read(
-      api.GET("/servers", {
-        params: { query: { limit: 200, sort: "name", status: ["running", "stopped"] } },
-      }),
-    ),
+  const [listed, catalog] = await Promise.all([
+    attempt(api.GET("/public-ips", { params: { query: askedList(query, 50) } })),
     read(api.GET("/catalog")),
   ]);
   const { list: ips, selectorProblem } = narrowedList(listed, view.messages);
@@ -123,11 +118,37 @@ async function show(
       <PublicIpsPage
         view={view}
         ips={ips}
-        servers={servers.items}
-        hasMoreServers={servers.next_cursor !== null}
         regions={catalog.regions}
         query={query}
         selectorProblem={selectorProblem}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
+}
+
+async function showPublicIp(
+  context: ConsoleContext,
+  banner: PageBanner,
+  form: RefusedForm | null,
+  status: 200 | 409 | 422,
+) {
+  const api = context.get("api");
+  const ip = await read(api.GET("/public-ips/{public_ip_id}", { params: { path: pathOf(context) } }));
+  const servers = await readAll((page) =>
+    api.GET("/servers", {
+      params: { query: { ...page, region: ip.region, sort: "name", status: ["running", "stopped"] } },
+    }),
+  );
+  return context.html(
+    renderPage(
+      <PublicIpPage
+        view={context.get("view")}
+        ip={ip}
+        servers={servers.items}
         form={form}
         banner={banner}
         idempotencyKey={crypto.randomUUID()}

@@ -11,6 +11,14 @@ export type TabbedResource = {
   readonly deletion?: unknown;
 };
 
+const sections = {
+  servers: "servers",
+  networks: "networks",
+  firewalls: "firewalls",
+  gateways: "networks",
+  "public-ips": "publicIps",
+} as const satisfies Record<ResourceKind, unknown>;
+
 /** A tab of a resource that is a page of its own. */
 export function ResourcePage(props: {
   readonly view: View;
@@ -27,10 +35,11 @@ export function ResourcePage(props: {
     networks: messages.network.all,
     firewalls: messages.firewalls.all,
     gateways: messages.gateways.all,
+    "public-ips": messages.publicIps.all,
   }[kind];
   const title = `${name} · ${messages.resourceTabs.tabs[tab]}`;
   return (
-    <Shell view={view} title={title} section={kind === "gateways" ? "networks" : kind}>
+    <Shell view={view} title={title} section={sections[kind]}>
       {all === null ? null : (
         <p class="crumbs">
           <a href={`/${kind}`}>{all}</a>

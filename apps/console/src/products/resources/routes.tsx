@@ -142,7 +142,10 @@ async function tabOf(context: ConsoleContext, kind: ResourceKind, tab: string) {
 }
 
 /** @throws ApiRefused when the session sees no such resource */
-function readResource(context: ConsoleContext, kind: ResourceKind): Promise<Omit<TabbedResource, "kind">> {
+async function readResource(
+  context: ConsoleContext,
+  kind: ResourceKind,
+): Promise<Omit<TabbedResource, "kind">> {
   const api = context.get("api");
   const id = context.req.param("id") ?? "";
   switch (kind) {
@@ -154,5 +157,11 @@ function readResource(context: ConsoleContext, kind: ResourceKind): Promise<Omit
       return read(api.GET("/firewalls/{firewall_id}", { params: { path: { firewall_id: id } } }));
     case "gateways":
       return read(api.GET("/gateways/{gateway_id}", { params: { path: { gateway_id: id } } }));
+    case "public-ips": {
+      const { address } = await read(
+        api.GET("/public-ips/{public_ip_id}", { params: { path: { public_ip_id: id } } }),
+      );
+      return { id, name: address };
+    }
   }
 }

@@ -121,7 +121,7 @@ function addresses(api: ApiClient, text: string): Answer {
         kind: "public_ip",
         name: address,
         detail: region,
-        path: `/public-ips#${id}`,
+        path: `/public-ips/${id}`,
       })),
   );
 }
@@ -156,7 +156,7 @@ function byId(api: ApiClient, id: string): Answer {
     case "ip":
       return found(
         api.GET("/public-ips/{public_ip_id}", { params: { path: { public_ip_id: id } } }),
-        (ip) => [{ kind: "public_ip", name: ip.address, detail: ip.region, path: `/public-ips#${id}` }],
+        (ip) => [{ kind: "public_ip", name: ip.address, detail: ip.region, path: `/public-ips/${id}` }],
       );
     case "key":
       return found(api.GET("/ssh-keys/{ssh_key_id}", { params: { path: { ssh_key_id: id } } }), (key) => [

@@ -41,7 +41,7 @@ function AttachedAddress(props: ShowPageProps & { readonly ip: Schemas["Server"]
       <div>
         <Copyable view={view} id={`public-${ip.id}`} text={ip.address} />
         <p class="hint">
-          <a href={`/public-ips#${ip.id}`}>
+          <a href={`/public-ips/${ip.id}`}>
             <Status tone={ip.requires_reboot ? "warning" : publicIpTones[ip.status]}>
               {text.status[ip.status]}
             </Status>

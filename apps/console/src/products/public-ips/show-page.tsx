@@ -1,0 +1,128 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
+import { ResourceTabs } from "../../layout/resource-tabs.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../page-banner.ts";
+import type { RefusedForm } from "../../refused-form.ts";
+import { AttachedTo } from "./attached-to.tsx";
+import { Placement } from "./placement.tsx";
+import { PublicIpCalls } from "./public-ip-calls.tsx";
+import { PublicIpSettings } from "./public-ip-settings.tsx";
+import { toneOf } from "./public-ip-status.ts";
+import { ReleasePublicIp } from "./release-public-ip.tsx";
+
+export type PublicIpPageProps = {
+  readonly view: View;
+  readonly ip: Schemas["PublicIp"];
+  /** Running and stopped ones of the address' region. */
+  readonly servers: readonly Pick<Schemas["Server"], "id" | "name" | "public_ips">[];
+  readonly form: RefusedForm | null;
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+/** One address: where it is, and everything that may be done with it. */
+export function PublicIpPage(props: PublicIpPageProps) {
+  const { view, ip, banner } = props;
+  const text = view.messages.publicIps;
+  return (
+    <Shell view={view} title={ip.address} section="publicIps">
+      <p class="crumbs">
+        <a href="/public-ips">{text.all}</a>
+      </p>
+      <PageHead title={ip.address} lead={`IPv${ip.version} · ${ip.region}`} />
+      <ResourceTabs
+        view={view}
+        kind="public-ips"
+        resource={{ id: ip.id, name: ip.address }}
+        current="overview"
+      />
+      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <div
+        id="public-ip-live"
+        class="stack"
+        data-poll=""
+        data-gone="/public-ips?notice=gone"
+        hx-get={`/public-ips/${ip.id}`}
+        hx-trigger="every 4s, refresh"
+        hx-select="#public-ip-live"
+        hx-swap="outerMorph"
+      >
+        <Overview {...props} />
+        <Placement {...props} />
+        <ReleasePublicIp {...props} />
+      </div>
+      <PublicIpCalls {...props} />
+    </Shell>
+  );
+}
+
+function Overview(props: PublicIpPageProps) {
+  const { view, ip } = props;
+  const { messages } = view;
+  const text = messages.publicIps;
+  return (
+    <section class="panel" aria-labelledby="overview-title">
+      <div class="panel-head">
+        <h2 id="overview-title">{messages.resourceTabs.tabs.overview}</h2>
+        <Status tone={toneOf(ip)}>{text.status[ip.status]}</Status>
+      </div>
+      {ip.status_reason === null ? null : (
+        <Banner kind="problem">
+          {messages.locale === "en" ? ip.status_reason.message : text.failed}
+          {ip.status_reason.job_id === null ? null : (
+            <>
+              {" "}
+              <a href={`/jobs/${ip.status_reason.job_id}`}>{text.failedJob}</a>
+            </>
+          )}
+        </Banner>
+      )}
+      {ip.requires_reboot ? <Banner kind="warning">{text.requiresReboot}</Banner> : null}
+      <dl class="facts">
+        <div>
+          <dt>{text.address}</dt>
+          <dd>
+            <Copyable view={view} id="public-ip-address" text={ip.address} />
+          </dd>
+        </div>
+        <div>
+          <dt>{text.server}</dt>
+          <dd>
+            <AttachedTo ip={ip} none={messages.common.none} />
+            {ip.job_id === null ? null : (
+              <>
+                {" · "}
+                <a href={`/jobs/${ip.job_id}`}>{text.job}</a>
+              </>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>{text.network}</dt>
+          <dd class="mono">{`${ip.address}/${ip.prefix_length}`}</dd>
+        </div>
+        <div>
+          <dt>{text.gateway}</dt>
+          <dd class="mono">{ip.gateway}</dd>
+        </div>
+        <div>
+          <dt>{text.ptr}</dt>
+          <dd class="mono breakable">{ip.ptr ?? "–"}</dd>
+        </div>
+        <div>
+          <dt>{text.withServer}</dt>
+          <dd>{ip.delete_with_server ? text.released : text.kept}</dd>
+        </div>
+        <div>
+          <dt>{messages.common.id}</dt>
+          <dd>
+            <Copyable view={view} id="public-ip-id" text={ip.id} />
+          </dd>
+        </div>
+      </dl>
+      <PublicIpSettings {...props} />
+    </section>
+  );
+}
