@@ -36,13 +36,13 @@ export async function look(page: Page, language: Language, name: string): Promis
   const isFirstLanguage = language === "en";
 
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
-  await page.setViewportSize(desk);
+  await show(page, desk);
   note("desk", await asked("layoutFlaws"));
   note("words", wordFlaws(await asked("textsOfPage"), language));
   await takePictures(page, name, "desk");
   if (isFirstLanguage) note("desk", await asked("focusFlaws"));
 
-  await page.setViewportSize(phone);
+  await show(page, phone);
   note("phone", await asked("layoutFlaws"));
   note("phone", await asked("popupFlaws"));
   await takePictures(page, name, "phone");
@@ -52,16 +52,24 @@ export async function look(page: Page, language: Language, name: string): Promis
     note("phone, dark", await accessibilityProblems(page));
   }
 
-  await page.setViewportSize(narrowest);
+  await show(page, narrowest);
   note("narrow", await asked("layoutFlaws"));
   await page.setViewportSize(desk);
   return [...flaws];
 }
 
+/** Scripts that fit something to its room do so in the frames after it changed. */
+async function show(page: Page, size: { readonly width: number; readonly height: number }): Promise<void> {
+  await page.setViewportSize(size);
+  await page.evaluate(`new Promise((done) => {
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)));
+  })`);
+}
+
 async function takePictures(page: Page, name: string, size: string): Promise<void> {
   if (process.env.KULE_SCREENSHOTS !== "1") return;
   mkdirSync(pictures, { recursive: true });
-  for (const colorScheme of process.env.FAST ? (["light"] as const) : (["light", "dark"] as const)) {
+  for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.screenshot({
       path: join(pictures, `${name.replaceAll(/[^\p{L}\p{N}]+/gu, "-")}-${size}-${colorScheme}.png`),
