@@ -555,6 +555,8 @@ export const en = {
     empty: "Nothing ran in this month",
     emptyHint: "Usage begins when a server is made, and is written down as it happens.",
     byDay: "By day",
+    day: "Day",
+    asTable: "The days as a table",
     vcpuByDay: "vCPU hours",
     diskByDay: "GB hours of disk",
     memoryByDay: "GB hours of memory",

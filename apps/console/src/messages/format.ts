@@ -11,6 +11,8 @@ export type Format = {
   number(value: number): string;
   /** `November 2026`. */
   month(rfc3339: string): string;
+  /** A day of the calendar, `2026-11-21`, without its year. */
+  day(date: string): string;
   /** 0 to 100 as `40%` or `%40`. */
   percent(value: number): string;
   /** Megabytes as gigabytes: `8 GB`. */
@@ -43,6 +45,7 @@ function createFormat(language: Language): Format {
     timeStyle: "short",
     timeZone: "UTC",
   });
+  const days = new Intl.DateTimeFormat(locale, { day: "numeric", month: "long", timeZone: "UTC" });
   const months = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" });
   const relatives = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
   const durations = new Intl.DurationFormat(locale, { style: "long" });
@@ -69,6 +72,7 @@ function createFormat(language: Language): Format {
     },
     number: (value) => numbers.format(value),
     month: (time) => months.format(new Date(time)),
+    day: (date) => days.format(new Date(date)),
     percent: (value) => percents.format(value / 100),
     memory: (megabytes) => `${numbers.format(megabytes / 1024)} GB`,
     disk: (gigabytes) => `${numbers.format(gigabytes)} GB`,

@@ -560,6 +560,8 @@ export const tr = {
     empty: "Bu ayda bir şey çalışmadı",
     emptyHint: "Kullanım bir sunucu kurulunca başlar ve olduğu anda yazılır.",
     byDay: "Güne göre",
+    day: "Gün",
+    asTable: "Günler tablo olarak",
     vcpuByDay: "vCPU saati",
     diskByDay: "Disk GB saati",
     memoryByDay: "Bellek GB saati",

@@ -1,23 +1,51 @@
-/** One bar for each day, as high as its share of the highest; the table beside it says the same in words. */
+/** A day with its name and what was used in it, as a number and in words. */
+type Day = { readonly name: string; readonly said: string; readonly value: number };
+
+/**
+ * One bar for each day, as high as its share of the highest, with what the highest is and the first and last day. What
+ * each bar says stands in its title, and in the table of the days.
+ */
 export function DayBars(props: {
   readonly label: string;
-  readonly days: readonly { readonly day: string; readonly title: string; readonly value: number }[];
+  /** The sum of all days, in words. */
+  readonly total: string;
+  readonly days: readonly Day[];
 }) {
-  const highest = Math.max(...props.days.map(({ value }) => value), 1e-9);
+  const { label, total, days } = props;
+  const top = days.reduce<Day | null>((most, day) => (day.value > (most?.value ?? 0) ? day : most), null);
   return (
-    <svg class="day-bars" viewBox={`0 0 ${props.days.length * 10} 60`} preserveAspectRatio="none" role="img">
-      <title>{props.label}</title>
-      {props.days.map(({ day, title, value }, index) => {
-        const height = value === 0 ? 0 : Math.max(1, (value / highest) * 58);
-        return (
-          <g>
-            <title>{title}</title>
-            <rect class="day-floor" x={index * 10 + 1} y={59} width={8} height={1} data-day={day} />
-            <rect class="day-bar" x={index * 10 + 1} y={60 - height} width={8} height={height} />
-          </g>
-        );
-      })}
-    </svg>
+    <figure>
+      <figcaption>
+        <span>{label}</span>
+        <strong class="figures">{total}</strong>
+      </figcaption>
+      <span class="day-top figures" aria-hidden="true">
+        {top?.said ?? ""}
+      </span>
+      <svg
+        class="day-bars"
+        viewBox={`0 0 ${days.length * 10} 60`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${label}: ${total}`}
+      >
+        {days.map(({ name, said, value }, index) => {
+          const height = value === 0 || top === null ? 0 : Math.max(1, (value / top.value) * 59);
+          return (
+            <g>
+              <title>{`${name}: ${said}`}</title>
+              <rect class="day-floor" x={index * 10 + 1} y={59} width={8} height={1} />
+              <rect class="day-bar" x={index * 10 + 1} y={60 - height} width={8} height={height} />
+            </g>
+          );
+        })}
+      </svg>
+      <div class="day-axis figures" aria-hidden="true">
+        {[days[0], days.at(-1)].map((day) => (
+          <span>{day?.name}</span>
+        ))}
+      </div>
+    </figure>
   );
 }
 

@@ -84,50 +84,73 @@ function MonthBar({ view, month }: Props) {
   );
 }
 
+/** What is drawn of each day. */
+type DayMeasure = {
+  readonly title: string;
+  /** In hours. */
+  readonly of: (item: Schemas["UsageSummaryItem"]) => number;
+  readonly unit: (hours: string) => string;
+};
+
 function Days({ view, month, byDay }: Props) {
   const { messages, format } = view;
-  const found = new Map(byDay.items.map((item) => [item.group, item]));
-  const bars = (value: (item: Schemas["UsageSummaryItem"]) => number, unit: (hours: string) => string) =>
-    month.days.map((day) => {
-      const item = found.get(day);
-      const hours = item === undefined ? 0 : value(item) / hour;
-      return { day, value: hours, title: `${day}: ${unit(format.number(hours))}` };
-    });
+  const text = messages.usage;
+  const measures: readonly DayMeasure[] = [
+    { title: text.vcpuByDay, of: ({ vcpu_seconds }) => vcpu_seconds / hour, unit: text.vcpuHours },
+    { title: text.diskByDay, of: ({ disk_gb_seconds }) => disk_gb_seconds / hour, unit: text.diskHours },
+    {
+      title: text.memoryByDay,
+      of: ({ memory_mb_seconds }) => memory_mb_seconds / 1024 / hour,
+      unit: text.memoryHours,
+    },
+    { title: text.addressesByDay, of: ({ public_ip_seconds }) => public_ip_seconds / hour, unit: text.hours },
+  ];
+  const found = new Map(
+    byDay.items.flatMap((item) => (item.group === null ? [] : [[item.group, item] as const])),
+  );
+  const said = ({ unit }: DayMeasure, hours: number) => unit(format.number(hours));
   return (
     <section class="panel" aria-labelledby="days-title">
       <div class="panel-head">
-        <h2 id="days-title">{messages.usage.byDay}</h2>
+        <h2 id="days-title">{text.byDay}</h2>
       </div>
       <div class="usage-days">
-        <figure>
-          <figcaption>{messages.usage.vcpuByDay}</figcaption>
-          <DayBars
-            label={messages.usage.vcpuByDay}
-            days={bars(({ vcpu_seconds }) => vcpu_seconds, messages.usage.vcpuHours)}
-          />
-        </figure>
-        <figure>
-          <figcaption>{messages.usage.diskByDay}</figcaption>
-          <DayBars
-            label={messages.usage.diskByDay}
-            days={bars(({ disk_gb_seconds }) => disk_gb_seconds, messages.usage.diskHours)}
-          />
-        </figure>
-        <figure>
-          <figcaption>{messages.usage.memoryByDay}</figcaption>
-          <DayBars
-            label={messages.usage.memoryByDay}
-            days={bars(({ memory_mb_seconds }) => memory_mb_seconds / 1024, messages.usage.memoryHours)}
-          />
-        </figure>
-        <figure>
-          <figcaption>{messages.usage.addressesByDay}</figcaption>
-          <DayBars
-            label={messages.usage.addressesByDay}
-            days={bars(({ public_ip_seconds }) => public_ip_seconds, messages.usage.hours)}
-          />
-        </figure>
+        {measures.map((measure) => {
+          const days = month.days.map((day) => {
+            const item = found.get(day);
+            const value = item === undefined ? 0 : measure.of(item);
+            return { name: format.day(day), value, said: said(measure, value) };
+          });
+          const total = days.reduce((sum, { value }) => sum + value, 0);
+          return <DayBars label={measure.title} total={said(measure, total)} days={days} />;
+        })}
       </div>
+      <details class="add-inline" id="days-table">
+        <summary>{text.asTable}</summary>
+        <table class="list">
+          <caption class="visually-hidden">{text.byDay}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{text.day}</th>
+              {measures.map(({ title }) => (
+                <th scope="col">{title}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {[...found].map(([day, item]) => (
+              <tr>
+                <th scope="row">{format.day(day)}</th>
+                {measures.map((measure) => (
+                  <td class="figures" data-label={measure.title}>
+                    {said(measure, measure.of(item))}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
     </section>
   );
 }
