@@ -27,8 +27,7 @@ const measure = buildSync({
  */
 export async function look(page: Page, language: Language, name: string): Promise<string[]> {
   const flaws = new Set<string>();
-  const asked = (question: string) =>
-    page.evaluate(`${measure};pageFlaws.${question}()`) as Promise<string[]>;
+  const asked = (question: Measure) => measured(page, question);
   const note = (at: string, found: readonly string[]) => {
     for (const flaw of found) flaws.add(`${name} (${at}): ${flaw}`);
   };
@@ -58,6 +57,13 @@ export async function look(page: Page, language: Language, name: string): Promis
   return [...flaws];
 }
 
+type Measure = "layoutFlaws" | "popupFlaws" | "focusFlaws" | "textsOfPage";
+
+/** What one measure says of the page as it is shown now. */
+export function measured(page: Page, question: Measure): Promise<string[]> {
+  return page.evaluate(`${measure};pageFlaws.${question}()`) as Promise<string[]>;
+}
+
 /** Scripts that fit something to its room do so in the frames after it changed. */
 async function show(page: Page, size: { readonly width: number; readonly height: number }): Promise<void> {
   await page.setViewportSize(size);
@@ -83,7 +89,7 @@ async function takePictures(page: Page, name: string, size: string): Promise<voi
 const leftovers = /\bundefined\b|\[object \w+\]|\bNaN\b|Invalid Date|\$\{|=>/;
 
 /** Texts that nobody wrote for people, and on a Turkish page those that were not translated. */
-function wordFlaws(texts: readonly string[], language: Language): string[] {
+export function wordFlaws(texts: readonly string[], language: Language): string[] {
   const english = language === "en" ? new Set<string>() : untranslated();
   return texts.flatMap((text) =>
     leftovers.test(text)
