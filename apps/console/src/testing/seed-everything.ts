@@ -31,6 +31,7 @@ export function seedEverything(state: FakeState): void {
   state.firewalls.push(firewall);
   const gateway = fakeGateway("out", network, [subnet.id], "203.0.113.77");
   state.gateways.push({ ...gateway, port_forwards: 1 });
+  subnet.egress = "gateway";
   state.portForwards.push({
     id: fakeId("pf"),
     gateway_id: gateway.id,
