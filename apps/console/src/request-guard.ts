@@ -3,6 +3,7 @@ import { clientFor, SessionEnded } from "./api.ts";
 import type { ConsoleEnv, ConsoleServices } from "./console-context.ts";
 import { formTokenField, formTokenHolds, isSameOrigin } from "./csrf.ts";
 import { badForm } from "./failures.tsx";
+import { readListChoices } from "./layout/list-choices.ts";
 import { createView, isTheme } from "./layout/view.ts";
 import { chooseLanguage } from "./messages/messages.ts";
 
@@ -41,6 +42,7 @@ export function readVisitor({ settings, cookies, assets }: ConsoleServices) {
           context.req.header("accept-language"),
         ),
         theme: isTheme(theme) ? theme : "system",
+        lists: readListChoices(cookies.readPreference(context, "lists")),
         session,
         assets,
         now: new Date(),

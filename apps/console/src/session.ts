@@ -41,6 +41,8 @@ export type BegunFlow = {
   readonly invitation?: string;
 };
 
+export type Preference = "theme" | "language" | "lists";
+
 /** Cookies of the console, named and protected as the installation's transport allows. */
 export type Cookies = {
   /** Whether browsers reach the console by https. */
@@ -61,8 +63,9 @@ export type Cookies = {
   /** A secret that the next page about `subject` shows once. Dies after two minutes if no page comes. */
   writeOnce(context: Context, subject: string, secret: string): Promise<void>;
   takeOnce(context: Context, subject: string): Promise<string | null>;
-  readPreference(context: Context, name: "theme" | "language"): string | undefined;
-  writePreference(context: Context, name: "theme" | "language", value: string): void;
+  /** What this browser likes, in the open: nothing depends on it but how pages look. */
+  readPreference(context: Context, name: Preference): string | undefined;
+  writePreference(context: Context, name: Preference, value: string): void;
 };
 
 const onceSeconds = 120;

@@ -44,7 +44,10 @@ export async function consoleRow(installation: Installation, servers: number): P
   const browser = new PanelBrowser(url);
   const { status } = await browser.signIn({ email, password: person.initial_password });
   if (status !== 303) throw new Error(`the panel's sign-in answered ${status}`);
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  // As long a list as the API is asked for.
+  const cookie = [...browser.cookies, ["kule_lists", "servers.50"]]
+    .map(([name, value]) => `${name}=${value}`)
+    .join("; ");
   const panel = new HttpClients(url, 1, { cookie });
   const api = clientsFor({ authorization: `Bearer ${organisation.token}` });
 

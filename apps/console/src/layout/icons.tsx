@@ -31,6 +31,8 @@ const paths = {
   person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 20c1-3.5 4-5 7.5-5s6.5 1.5 7.5 5",
   search: "M11 17.5a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM16 16l4 4",
   skip: "M5 12h14",
+  sliders: "M4 8h9M17 8h3M4 16h3M11 16h9M13 5.5h4v5h-4zM7 13.5h4v5H7z",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
 } as const;
 
 export type IconName = keyof typeof paths;

@@ -16,11 +16,13 @@ export function ListFilters(props: {
   readonly regions: readonly { readonly slug: string; readonly name: string }[];
   /** What only this list has, between the region and the labels. */
   readonly children?: Child;
+  /** How the list is shown. */
+  readonly options: Child;
 }) {
   const { view, page, list, filters, sorts, query, regions } = props;
   const { common, listFilters: text, labels } = view.messages;
   return (
-    <search>
+    <search class="list-bar">
       <form
         class="filters"
         method="get"
@@ -96,6 +98,7 @@ export function ListFilters(props: {
           {common.apply}
         </button>
       </form>
+      {props.options}
     </search>
   );
 }

@@ -19,6 +19,8 @@ export function NarrowedList(props: {
   /** For somebody who has none yet. */
   readonly empty: { readonly title: string; readonly hint: string };
   readonly found: { readonly items: readonly unknown[]; readonly next_cursor: string | null };
+  /** How the list is shown. */
+  readonly options: Child;
   /** Whether its entries change by themselves, so that it asks again. */
   readonly isLive?: boolean;
   readonly children: Child;
@@ -42,6 +44,7 @@ export function NarrowedList(props: {
         sorts={props.sorts}
         query={query}
         regions={props.regions}
+        options={props.options}
       />
       <div id={list} class="stack" {...(props.isLive === true ? live : {})}>
         <SelectorProblem text={props.selectorProblem ?? null} />

@@ -38,6 +38,7 @@ const sections: readonly {
 
 /** What the pages of a section have that no others have. */
 const partsOf: { readonly [section in Section]?: readonly PagePart[] } = {
+  jobs: ["jobs"],
   networks: ["networks"],
   firewalls: ["networks"],
   operator: ["operator"],

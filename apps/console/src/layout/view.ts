@@ -3,6 +3,7 @@ import { mintFormToken } from "../csrf.ts";
 import { type Format, formatOf } from "../messages/format.ts";
 import { type Language, type Messages, messagesOf } from "../messages/messages.ts";
 import type { Session } from "../session.ts";
+import type { ListChoices } from "./list-choices.ts";
 
 export const themes = ["light", "dark", "system"] as const;
 export type Theme = (typeof themes)[number];
@@ -13,6 +14,8 @@ export type View = {
   readonly format: Format;
   readonly language: Language;
   readonly theme: Theme;
+  /** How this browser wants to see lists. */
+  readonly lists: ListChoices;
   readonly session: Session | null;
   readonly assets: Assets;
   readonly now: Date;

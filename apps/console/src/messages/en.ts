@@ -4,6 +4,7 @@ import { actionsEn } from "./en-actions.ts";
 import { auditEn } from "./en-audit.ts";
 import { gatewaysEn } from "./en-gateways.ts";
 import { identitiesEn } from "./en-identities.ts";
+import { listsEn } from "./en-lists.ts";
 import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
@@ -26,6 +27,7 @@ export const en = {
   ...auditEn,
   actions: actionsEn,
   ...selectionEn,
+  ...listsEn,
   ...accountEn,
   ...identitiesEn,
   product: "Kule",
@@ -185,6 +187,7 @@ export const en = {
     image: "Image",
     package: "Package",
     address: "Private address",
+    publicAddress: "Public address",
     empty: "No servers yet",
     emptyHint: "A server takes about a minute. Choose an image and a size, and follow how it is built.",
     emptyCall: "Or from a terminal:",

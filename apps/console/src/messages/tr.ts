@@ -5,6 +5,7 @@ import { actionsTr } from "./tr-actions.ts";
 import { auditTr } from "./tr-audit.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { identitiesTr } from "./tr-identities.ts";
+import { listsTr } from "./tr-lists.ts";
 import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
@@ -43,6 +44,7 @@ export const tr = {
   ...auditTr,
   actions: actionsTr,
   ...selectionTr,
+  ...listsTr,
   ...accountTr,
   ...identitiesTr,
   product: "Kule",
@@ -193,6 +195,7 @@ export const tr = {
     image: "İmaj",
     package: "Paket",
     address: "Özel adres",
+    publicAddress: "Genel adres",
     empty: "Henüz sunucu yok",
     emptyHint: "Bir sunucu yaklaşık bir dakikada kurulur. İmajı ve boyu seçin, kuruluşunu izleyin.",
     emptyCall: "Ya da uçbirimden:",

@@ -49,6 +49,7 @@ const noAssets: Assets = {
   scriptPath: "/assets/console-test.js",
   stylePath: "/assets/style-test.css",
   parts: {
+    jobs: { scriptPath: null, stylePath: "/assets/jobs-test.css" },
     networks: { scriptPath: null, stylePath: "/assets/networks-test.css" },
     operator: { scriptPath: null, stylePath: "/assets/operator-test.css" },
     passkeys: { scriptPath: "/assets/passkeys-test.js", stylePath: null },

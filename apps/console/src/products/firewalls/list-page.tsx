@@ -1,7 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { type ListQuery, nameSorts } from "../../layout/list-query.ts";
+import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
+import { type Columns, ListTable } from "../../layout/list-table.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { Banner, PageHead, Status } from "../../layout/parts.tsx";
+import { Banner, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -10,6 +12,8 @@ import { may } from "../../session.ts";
 import { attachmentTones, targetText } from "./attachments.tsx";
 import { CreateFirewall } from "./create-form.tsx";
 import type { Places } from "./places.ts";
+
+type Firewall = Schemas["Firewall"];
 
 export type FirewallsPageProps = {
   readonly view: View;
@@ -46,6 +50,7 @@ export function FirewallsPage(props: FirewallsPageProps) {
         selectorProblem={props.selectorProblem}
         empty={{ title: text.empty, hint: text.emptyHint }}
         found={firewalls}
+        options={<ListView view={view} list="firewalls" columns={firewallColumns(props)} />}
         isLive
       >
         <FirewallTable {...props} />
@@ -59,66 +64,72 @@ export function FirewallsPage(props: FirewallsPageProps) {
   );
 }
 
-function FirewallTable({ view, firewalls, places }: FirewallsPageProps) {
+function firewallColumns({ view, places }: FirewallsPageProps): Columns<"firewalls", Firewall> {
   const { messages } = view;
   const text = messages.firewalls;
+  return {
+    rules: { label: text.rules, class: "figures", cell: ({ rules }) => text.ruleCount(rules.length) },
+    attached: {
+      label: text.attachedTo,
+      cell: ({ attachments }) =>
+        attachments.length === 0 ? (
+          <span class="hint">{text.attachedToNothing}</span>
+        ) : (
+          <span class="peers">
+            {attachments.slice(0, 4).map((attachment) => (
+              <span class={attachment.label_selector === null ? "peer" : "peer mono"}>
+                {targetText(view, places, attachment)}
+              </span>
+            ))}
+            {attachments.length > 4 ? (
+              <span class="hint">{messages.networkMap.more(attachments.length - 4)}</span>
+            ) : null}
+          </span>
+        ),
+    },
+    status: {
+      label: messages.common.status,
+      cell: (firewall) => {
+        const state = stateOf(firewall);
+        if (state === null) return "–";
+        return <Status tone={attachmentTones[state]}>{text.attachments.states[state]}</Status>;
+      },
+    },
+    region: { label: messages.common.region, cell: ({ region }) => region },
+    created: {
+      label: messages.common.created,
+      sort: "created_at",
+      cell: ({ created_at }) => <When view={view} time={created_at} />,
+    },
+  };
+}
+
+function FirewallTable(props: FirewallsPageProps) {
+  const { view, firewalls, query } = props;
+  const { messages } = view;
   return (
-    <table class="list">
-      <caption class="visually-hidden">{text.title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{messages.common.name}</th>
-          <th scope="col">{text.rules}</th>
-          <th scope="col">{text.attachedTo}</th>
-          <th scope="col">{messages.common.status}</th>
-          <th scope="col">{messages.common.region}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {firewalls.items.map((firewall) => {
-          const state = stateOf(firewall);
-          return (
-            <tr id={firewall.id} data-tone={state === null ? "idle" : attachmentTones[state]}>
-              <th scope="row">
-                <a href={`/firewalls/${firewall.id}`}>{firewall.name}</a>
-              </th>
-              <td class="figures" data-label={text.rules}>
-                {text.ruleCount(firewall.rules.length)}
-              </td>
-              <td data-label={text.attachedTo}>
-                {firewall.attachments.length === 0 ? (
-                  <span class="hint">{text.attachedToNothing}</span>
-                ) : (
-                  <span class="peers">
-                    {firewall.attachments.slice(0, 4).map((attachment) => (
-                      <span class={attachment.label_selector === null ? "peer" : "peer mono"}>
-                        {targetText(view, places, attachment)}
-                      </span>
-                    ))}
-                    {firewall.attachments.length > 4 ? (
-                      <span class="hint">{messages.networkMap.more(firewall.attachments.length - 4)}</span>
-                    ) : null}
-                  </span>
-                )}
-              </td>
-              <td data-label={messages.common.status}>
-                {state === null ? (
-                  "–"
-                ) : (
-                  <Status tone={attachmentTones[state]}>{text.attachments.states[state]}</Status>
-                )}
-              </td>
-              <td data-label={messages.common.region}>{firewall.region}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <ListTable
+      view={view}
+      list="firewalls"
+      caption={messages.firewalls.title}
+      items={firewalls.items}
+      name={{
+        label: messages.common.name,
+        sort: "name",
+        cell: ({ id, name }) => <a href={`/firewalls/${id}`}>{name}</a>,
+      }}
+      columns={firewallColumns(props)}
+      sorted={{ page: "/firewalls", parameters: listParameters(query), sort: query.sort }}
+      row={(firewall) => {
+        const state = stateOf(firewall);
+        return { id: firewall.id, "data-tone": state === null ? "idle" : attachmentTones[state] };
+      }}
+    />
   );
 }
 
 /** The worst of its attachments; null when it has none. */
-function stateOf({ attachments }: Schemas["Firewall"]): Schemas["FirewallAttachment"]["status"] | null {
+function stateOf({ attachments }: Firewall): Schemas["FirewallAttachment"]["status"] | null {
   const states = attachments.map(({ status }) => status);
   return (["failed", "pending", "applied"] as const).find((state) => states.includes(state)) ?? null;
 }

@@ -4,6 +4,7 @@ import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
@@ -157,7 +158,7 @@ async function showList(
   const view = context.get("view");
   const query = readListQuery(new URL(context.req.url).searchParams, firewallFilters, nameSorts);
   const [listed, catalog, servers, networks] = await Promise.all([
-    attempt(api.GET("/firewalls", { params: { query: askedList(query, 50) } })),
+    attempt(api.GET("/firewalls", { params: { query: askedList(query, rowsOf(view.lists, "firewalls")) } })),
     read(api.GET("/catalog")),
     readAll((page) => api.GET("/servers", { params: { query: page } })),
     readAll((page) => api.GET("/networks", { params: { query: page } })),

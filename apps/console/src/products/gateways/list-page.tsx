@@ -1,8 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
-import { type ListQuery, nameSorts } from "../../layout/list-query.ts";
+import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
+import { type Columns, ListTable } from "../../layout/list-table.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { Banner, PageHead, Status } from "../../layout/parts.tsx";
+import { Banner, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -46,6 +48,7 @@ export function GatewaysPage(props: GatewaysPageProps) {
         selectorProblem={props.selectorProblem}
         empty={{ title: text.empty, hint: text.emptyHint }}
         found={gateways}
+        options={<ListView view={view} list="gateways" columns={gatewayColumns(props)} />}
         isLive
       >
         <GatewayTable {...props} />
@@ -77,50 +80,58 @@ export function GatewaysPage(props: GatewaysPageProps) {
   );
 }
 
-function GatewayTable({ view, gateways, networks }: GatewaysPageProps) {
+function gatewayColumns({ view, networks }: GatewaysPageProps): Columns<"gateways", Schemas["Gateway"]> {
   const { messages, format } = view;
   const text = messages.gateways;
+  return {
+    status: {
+      label: messages.common.status,
+      cell: ({ status }) => <Status tone={gatewayTones[status]}>{text.status[status]}</Status>,
+    },
+    address: { label: text.address, class: "mono", cell: ({ public_ip }) => public_ip.address },
+    network: {
+      label: text.network,
+      cell: ({ network_id }) => (
+        <a href={`/networks/${network_id}`}>
+          {networks.find(({ id }) => id === network_id)?.name ?? network_id}
+        </a>
+      ),
+    },
+    serves: {
+      label: text.serves,
+      cell: ({ subnets }) => (subnets.length === 0 ? "–" : subnets.map(({ name }) => name).join(", ")),
+    },
+    forwards: {
+      label: text.forwards.title,
+      class: "figures",
+      cell: ({ port_forwards }) => format.number(port_forwards),
+    },
+    region: { label: messages.common.region, cell: ({ region }) => region },
+    created: {
+      label: messages.common.created,
+      sort: "created_at",
+      cell: ({ created_at }) => <When view={view} time={created_at} />,
+    },
+  };
+}
+
+function GatewayTable(props: GatewaysPageProps) {
+  const { view, gateways, query } = props;
+  const { messages } = view;
   return (
-    <table class="list">
-      <caption class="visually-hidden">{text.title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{messages.common.name}</th>
-          <th scope="col">{messages.common.status}</th>
-          <th scope="col">{text.address}</th>
-          <th scope="col">{text.network}</th>
-          <th scope="col">{text.serves}</th>
-          <th scope="col">{text.forwards.title}</th>
-          <th scope="col">{messages.common.region}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {gateways.items.map((gateway) => (
-          <tr id={gateway.id} data-tone={gatewayTones[gateway.status]}>
-            <th scope="row">
-              <a href={`/gateways/${gateway.id}`}>{gateway.name}</a>
-            </th>
-            <td data-label={messages.common.status}>
-              <Status tone={gatewayTones[gateway.status]}>{text.status[gateway.status]}</Status>
-            </td>
-            <td class="mono" data-label={text.address}>
-              {gateway.public_ip.address}
-            </td>
-            <td data-label={text.network}>
-              <a href={`/networks/${gateway.network_id}`}>
-                {networks.find(({ id }) => id === gateway.network_id)?.name ?? gateway.network_id}
-              </a>
-            </td>
-            <td data-label={text.serves}>
-              {gateway.subnets.length === 0 ? "–" : gateway.subnets.map(({ name }) => name).join(", ")}
-            </td>
-            <td class="figures" data-label={text.forwards.title}>
-              {format.number(gateway.port_forwards)}
-            </td>
-            <td data-label={messages.common.region}>{gateway.region}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      view={view}
+      list="gateways"
+      caption={messages.gateways.title}
+      items={gateways.items}
+      name={{
+        label: messages.common.name,
+        sort: "name",
+        cell: ({ id, name }) => <a href={`/gateways/${id}`}>{name}</a>,
+      }}
+      columns={gatewayColumns(props)}
+      sorted={{ page: "/gateways", parameters: listParameters(query), sort: query.sort }}
+      row={({ id, status }) => ({ id, "data-tone": gatewayTones[status] })}
+    />
   );
 }

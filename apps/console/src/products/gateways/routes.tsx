@@ -3,6 +3,7 @@ import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
@@ -138,7 +139,7 @@ async function showList(context: ConsoleContext, banner: PageBanner) {
   const view = context.get("view");
   const query = readListQuery(new URL(context.req.url).searchParams, gatewayFilters, nameSorts);
   const [listed, all, networks, catalog] = await Promise.all([
-    attempt(api.GET("/gateways", { params: { query: askedList(query, 50) } })),
+    attempt(api.GET("/gateways", { params: { query: askedList(query, rowsOf(view.lists, "gateways")) } })),
     // Whichever are shown: a network has one gateway at most.
     readAll((page) => api.GET("/gateways", { params: { query: page } })),
     readAll((page) => api.GET("/networks", { params: { query: page } })),

@@ -1,10 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
-import { type ListQuery, nameSorts } from "../../layout/list-query.ts";
+import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
+import { type Columns, ListTable } from "../../layout/list-table.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { Banner, FormSeal, PageHead, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -42,6 +44,7 @@ export function IpPoolsPage(props: IpPoolsPageProps) {
         regions={props.regions}
         empty={{ title: ipPools.empty, hint: ipPools.emptyHint }}
         found={pools}
+        options={<ListView view={view} list="ip_pools" columns={poolColumns(view)} />}
       >
         <PoolTable {...props} />
       </NarrowedList>
@@ -65,46 +68,61 @@ export function IpPoolsPage(props: IpPoolsPageProps) {
   );
 }
 
-function PoolTable({ view, pools }: IpPoolsPageProps) {
+function poolColumns(view: View): Columns<"ip_pools", Schemas["IpPool"]> {
   const { messages, format } = view;
   const text = messages.ipPools;
+  return {
+    region: { label: messages.common.region, cell: ({ region }) => region },
+    network: {
+      label: text.network,
+      class: "mono",
+      cell: ({ gateway, prefix_length }) => `${gateway}/${prefix_length}`,
+    },
+    use: {
+      label: text.use,
+      cell: ({ addresses }) => {
+        const { total, reserved, allocated, taken } = addresses;
+        return (
+          <div class="fill-cell">
+            <AddressBar view={view} addresses={addresses} />
+            <span class="hint figures">
+              {total === 0
+                ? text.noAddresses
+                : text.given(format.number(allocated + taken), format.number(total - reserved))}
+            </span>
+          </div>
+        );
+      },
+    },
+    created: {
+      label: messages.common.created,
+      sort: "created_at",
+      cell: ({ created_at }) => <When view={view} time={created_at} />,
+    },
+  };
+}
+
+function PoolTable({ view, pools, query }: IpPoolsPageProps) {
+  const text = view.messages.ipPools;
   return (
-    <table class="list">
-      <caption class="visually-hidden">{text.title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{text.pool}</th>
-          <th scope="col">{messages.common.region}</th>
-          <th scope="col">{text.network}</th>
-          <th scope="col">{text.use}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {pools.items.map((pool) => {
-          const { total, reserved, allocated, taken } = pool.addresses;
-          return (
-            <tr>
-              <th scope="row">
-                <a href={`/ip-pools/${pool.id}`}>{pool.name}</a>{" "}
-                <span class="tag">{`IPv${pool.version}`}</span>
-              </th>
-              <td data-label={messages.common.region}>{pool.region}</td>
-              <td class="mono" data-label={text.network}>{`${pool.gateway}/${pool.prefix_length}`}</td>
-              <td data-label={text.use}>
-                <div class="fill-cell">
-                  <AddressBar view={view} addresses={pool.addresses} />
-                  <span class="hint figures">
-                    {total === 0
-                      ? text.noAddresses
-                      : text.given(format.number(allocated + taken), format.number(total - reserved))}
-                  </span>
-                </div>
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <ListTable
+      view={view}
+      list="ip_pools"
+      caption={text.title}
+      items={pools.items}
+      name={{
+        label: text.pool,
+        sort: "name",
+        cell: ({ id, name, version }) => (
+          <>
+            <a href={`/ip-pools/${id}`}>{name}</a> <span class="tag">{`IPv${version}`}</span>
+          </>
+        ),
+      }}
+      columns={poolColumns(view)}
+      sorted={{ page: "/ip-pools", parameters: listParameters(query), sort: query.sort }}
+      row={() => ({})}
+    />
   );
 }
 

@@ -3,6 +3,7 @@ import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, nameSorts, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
@@ -171,15 +172,16 @@ async function showList(
   status: 200 | 409 | 422,
 ) {
   const api = context.get("api");
+  const view = context.get("view");
   const query = readListQuery(new URL(context.req.url).searchParams, poolFilters, nameSorts);
   const [pools, regions] = await Promise.all([
-    read(api.GET("/ip-pools", { params: { query: askedList(query, 50) } })),
+    read(api.GET("/ip-pools", { params: { query: askedList(query, rowsOf(view.lists, "ip_pools")) } })),
     readAll((page) => api.GET("/regions", { params: { query: page } })),
   ]);
   return context.html(
     renderPage(
       <IpPoolsPage
-        view={context.get("view")}
+        view={view}
         pools={pools}
         regions={regions.items}
         query={query}

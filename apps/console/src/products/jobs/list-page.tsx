@@ -1,8 +1,12 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { type Columns, ListTable } from "../../layout/list-table.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { EmptyState, PageHead, Pages, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { jobTone } from "./phase-states.ts";
+
+type Job = Schemas["Job"];
 
 export const jobStatuses = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 
@@ -22,32 +26,35 @@ export function JobListPage({ view, jobs, status, cursor, names }: Props) {
   return (
     <Shell view={view} title={messages.jobs.title} section="jobs">
       <PageHead title={messages.jobs.title} lead={messages.jobs.lead} />
-      <form
-        class="filters"
-        method="get"
-        action="/jobs"
-        hx-get="/jobs"
-        hx-trigger="input, submit"
-        hx-target="#job-list"
-        hx-select="#job-list"
-        hx-swap="outerMorph"
-        hx-replace-url="true"
-      >
-        <label>
-          <span class="visually-hidden">{messages.common.status}</span>
-          <select name="status">
-            <option value="">{messages.jobs.allStatuses}</option>
-            {jobStatuses.map((choice) => (
-              <option value={choice} selected={choice === status}>
-                {messages.jobs.status[choice]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="submit" class="button without-script">
-          {messages.common.apply}
-        </button>
-      </form>
+      <search class="list-bar">
+        <form
+          class="filters"
+          method="get"
+          action="/jobs"
+          hx-get="/jobs"
+          hx-trigger="input, submit"
+          hx-target="#job-list"
+          hx-select="#job-list"
+          hx-swap="outerMorph"
+          hx-replace-url="true"
+        >
+          <label>
+            <span class="visually-hidden">{messages.common.status}</span>
+            <select name="status">
+              <option value="">{messages.jobs.allStatuses}</option>
+              {jobStatuses.map((choice) => (
+                <option value={choice} selected={choice === status}>
+                  {messages.jobs.status[choice]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="submit" class="button without-script">
+            {messages.common.apply}
+          </button>
+        </form>
+        <ListView view={view} list="jobs" columns={jobColumns(view, names)} />
+      </search>
       <section
         id="job-list"
         aria-label={messages.jobs.title}
@@ -70,58 +77,61 @@ export function JobListPage({ view, jobs, status, cursor, names }: Props) {
   );
 }
 
-/** Jobs as rows; on a server's own page, where no names are needed, the resource is left out. */
+function jobColumns(view: View, names: ReadonlyMap<string, string>): Columns<"jobs", Job> {
+  const { messages } = view;
+  const text = messages.jobs;
+  return {
+    status: {
+      label: messages.common.status,
+      isPlain: true,
+      cell: ({ status, progress }) => (
+        <Status tone={jobTone(status)}>
+          {text.status[status] ?? status}
+          {status === "running" ? <span class="figures">{view.format.percent(progress)}</span> : null}
+        </Status>
+      ),
+    },
+    resource: {
+      label: text.resource,
+      cell: ({ resource }) => <ResourceLink resource={resource} name={names.get(resource.id)} />,
+    },
+    requested_by: {
+      label: text.requestedBy,
+      cell: ({ requested_by }) => actorName(view, requested_by),
+    },
+    duration: { label: text.duration, class: "figures", cell: (job) => jobDuration(view, job) ?? "–" },
+    created: {
+      label: messages.common.created,
+      cell: ({ created_at }) => <When view={view} time={created_at} />,
+    },
+  };
+}
+
+/** Jobs as rows; on a resource's own page, where no names are needed, the resource is left out. */
 export function JobTable(props: {
   readonly view: View;
-  readonly jobs: readonly Schemas["Job"][];
+  readonly jobs: readonly Job[];
   readonly names?: ReadonlyMap<string, string>;
 }) {
-  const { view, names } = props;
-  const { messages } = view;
+  const { view, jobs, names } = props;
+  const text = view.messages.jobs;
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{messages.jobs.job}</th>
-          <th scope="col">{messages.common.status}</th>
-          {names === undefined ? null : <th scope="col">{messages.jobs.resource}</th>}
-          <th scope="col">{messages.jobs.requestedBy}</th>
-          <th scope="col">{messages.jobs.duration}</th>
-          <th scope="col">{messages.common.created}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {props.jobs.map((job) => (
-          <tr id={`row-${job.id}`} data-tone={jobTone(job.status)}>
-            <th scope="row">
-              <a href={`/jobs/${job.id}`} id={`open-${job.id}`}>
-                {messages.jobs.kind[job.kind] ?? job.kind}
-              </a>
-            </th>
-            <td>
-              <Status tone={jobTone(job.status)}>
-                {messages.jobs.status[job.status] ?? job.status}
-                {job.status === "running" ? (
-                  <span class="figures">{view.format.percent(job.progress)}</span>
-                ) : null}
-              </Status>
-            </td>
-            {names === undefined ? null : (
-              <td data-label={messages.jobs.resource}>
-                <ResourceLink resource={job.resource} name={names.get(job.resource.id)} />
-              </td>
-            )}
-            <td data-label={messages.jobs.requestedBy}>{actorName(view, job.requested_by)}</td>
-            <td data-label={messages.jobs.duration} class="figures">
-              {jobDuration(view, job) ?? "–"}
-            </td>
-            <td data-label={messages.common.created}>
-              <When view={view} time={job.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      view={view}
+      list="jobs"
+      items={jobs}
+      name={{
+        label: text.job,
+        cell: ({ id, kind }) => (
+          <a href={`/jobs/${id}`} id={`open-${id}`}>
+            {text.kind[kind] ?? kind}
+          </a>
+        ),
+      }}
+      columns={jobColumns(view, names ?? new Map())}
+      without={names === undefined ? ["resource"] : []}
+      row={({ id, status }) => ({ id: `row-${id}`, "data-tone": jobTone(status) })}
+    />
   );
 }
 
@@ -144,7 +154,7 @@ export function actorName(view: View, actor: Schemas["Actor"]): string {
 }
 
 /** How long the job ran, or null before it began. */
-export function jobDuration(view: View, job: Schemas["Job"]): string | null {
+export function jobDuration(view: View, job: Job): string | null {
   if (job.started_at === null) return null;
   const end = job.finished_at === null ? view.now.getTime() : Date.parse(job.finished_at);
   return view.format.duration(end - Date.parse(job.started_at));

@@ -11,6 +11,7 @@ import {
   streamScope,
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { problemText } from "../../problem-messages.ts";
 import { may, safeReturnPath } from "../../session.ts";
 import { ActivityPart, readActivity } from "./activity.tsx";
@@ -33,12 +34,13 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
     const cursor = context.req.query("cursor") || undefined;
     const status = jobStatuses.find((known) => known === context.req.query("status")) ?? "";
     const api = context.get("api");
+    const view = context.get("view");
     const [jobs, servers, networks] = await Promise.all([
       read(
         api.GET("/jobs", {
           params: {
             query: {
-              limit: 25,
+              limit: rowsOf(view.lists, "jobs"),
               ...(cursor === undefined ? {} : { cursor }),
               ...(status === "" ? {} : { status: [status] }),
             },
@@ -50,9 +52,7 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
     ]);
     const names = new Map([...servers.items, ...networks.items].map(({ id, name }) => [id, name]));
     return context.html(
-      renderPage(
-        <JobListPage view={context.get("view")} jobs={jobs} status={status} cursor={cursor} names={names} />,
-      ),
+      renderPage(<JobListPage view={view} jobs={jobs} status={status} cursor={cursor} names={names} />),
     );
   });
 

@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { nameSorts } from "../../layout/list-query.ts";
+import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -32,6 +33,7 @@ export function NetworksPage(props: Props) {
         selectorProblem={props.selectorProblem}
         empty={{ title: messages.networks.empty, hint: messages.networks.emptyHint }}
         found={networks}
+        options={<ListView view={view} list="networks" columns={{}} />}
       >
         {networks.items.map((network) => (
           <NetworkPanel {...props} network={network} mayCreate={mayCreate} />

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
@@ -57,7 +58,7 @@ async function showNetworks(
   const view = context.get("view");
   const query = readListQuery(new URL(context.req.url).searchParams, networkFilters, nameSorts);
   const [listed, catalog] = await Promise.all([
-    attempt(api.GET("/networks", { params: { query: askedList(query, 20) } })),
+    attempt(api.GET("/networks", { params: { query: askedList(query, rowsOf(view.lists, "networks")) } })),
     read(api.GET("/catalog")),
   ]);
   const { list: networks, selectorProblem } = narrowedList(listed, view.messages);

@@ -1,7 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { addressSorts, type ListQuery } from "../../layout/list-query.ts";
+import { addressSorts, type ListQuery, listParameters } from "../../layout/list-query.ts";
+import { type Columns, ListTable } from "../../layout/list-table.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -12,6 +14,8 @@ import { may } from "../../session.ts";
 import { AttachedTo } from "./attached-to.tsx";
 import { toneOf } from "./public-ip-status.ts";
 import { TakePublicIp } from "./take-public-ip.tsx";
+
+type PublicIp = Schemas["PublicIp"];
 
 export type PublicIpsPageProps = {
   readonly view: View;
@@ -48,6 +52,7 @@ export function PublicIpsPage(props: PublicIpsPageProps) {
         selectorProblem={props.selectorProblem}
         empty={{ title: text.empty, hint: text.emptyHint }}
         found={ips}
+        options={<ListView view={view} list="public_ips" columns={publicIpColumns(view)} />}
         isLive
       >
         <PublicIpTable {...props} />
@@ -62,50 +67,53 @@ export function PublicIpsPage(props: PublicIpsPageProps) {
   );
 }
 
-function PublicIpTable({ view, ips }: PublicIpsPageProps) {
+function publicIpColumns(view: View): Columns<"public_ips", PublicIp> {
   const { messages } = view;
   const text = messages.publicIps;
+  return {
+    status: {
+      label: messages.common.status,
+      isPlain: true,
+      cell: (ip) => <Status tone={toneOf(ip)}>{text.status[ip.status]}</Status>,
+    },
+    server: { label: text.server, cell: (ip) => <AttachedTo ip={ip} none="–" /> },
+    ptr: { label: text.ptr, class: "mono breakable", cell: ({ ptr }) => ptr ?? "–" },
+    region: { label: messages.common.region, cell: ({ region }) => region },
+    created: {
+      label: messages.common.created,
+      sort: "created_at",
+      cell: ({ created_at }) => <When view={view} time={created_at} />,
+    },
+  };
+}
+
+function PublicIpTable({ view, ips, query }: PublicIpsPageProps) {
+  const text = view.messages.publicIps;
   return (
-    <table class="list">
-      <caption class="visually-hidden">{text.title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{text.address}</th>
-          <th scope="col">{messages.common.status}</th>
-          <th scope="col">{text.server}</th>
-          <th scope="col">{text.ptr}</th>
-          <th scope="col">{messages.common.region}</th>
-          <th scope="col">{messages.common.created}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {ips.items.map((ip) => (
-          <tr id={ip.id} data-tone={toneOf(ip)}>
-            <th scope="row" class="mono">
-              <a href={`/public-ips/${ip.id}`}>{ip.address}</a>
-              {ip.protection.delete ? (
-                <span class="lock" title={text.protected}>
-                  <Icon name="lock" size={14} />
-                  <span class="visually-hidden">{text.protected}</span>
-                </span>
-              ) : null}
-            </th>
-            <td>
-              <Status tone={toneOf(ip)}>{text.status[ip.status]}</Status>
-            </td>
-            <td data-label={text.server}>
-              <AttachedTo ip={ip} none="–" />
-            </td>
-            <td class="mono breakable" data-label={text.ptr}>
-              {ip.ptr ?? "–"}
-            </td>
-            <td data-label={messages.common.region}>{ip.region}</td>
-            <td data-label={messages.common.created}>
-              <When view={view} time={ip.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      view={view}
+      list="public_ips"
+      caption={text.title}
+      items={ips.items}
+      name={{
+        label: text.address,
+        sort: "address",
+        class: "mono",
+        cell: (ip) => (
+          <>
+            <a href={`/public-ips/${ip.id}`}>{ip.address}</a>
+            {ip.protection.delete ? (
+              <span class="lock" title={text.protected}>
+                <Icon name="lock" size={14} />
+                <span class="visually-hidden">{text.protected}</span>
+              </span>
+            ) : null}
+          </>
+        ),
+      }}
+      columns={publicIpColumns(view)}
+      sorted={{ page: "/public-ips", parameters: listParameters(query), sort: query.sort }}
+      row={(ip) => ({ id: ip.id, "data-tone": toneOf(ip) })}
+    />
   );
 }

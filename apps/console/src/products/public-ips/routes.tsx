@@ -3,6 +3,7 @@ import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { addressSorts, askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
@@ -109,7 +110,9 @@ async function showList(
   const view = context.get("view");
   const query = readListQuery(new URL(context.req.url).searchParams, publicIpFilters, addressSorts);
   const [listed, catalog] = await Promise.all([
-    attempt(api.GET("/public-ips", { params: { query: askedList(query, 50) } })),
+    attempt(
+      api.GET("/public-ips", { params: { query: askedList(query, rowsOf(view.lists, "public_ips")) } }),
+    ),
     read(api.GET("/catalog")),
   ]);
   const { list: ips, selectorProblem } = narrowedList(listed, view.messages);

@@ -1,7 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ListFilters } from "../../layout/list-filters.tsx";
 import { nameSorts } from "../../layout/list-query.ts";
+import { ListView } from "../../layout/list-view.tsx";
 import type { View } from "../../layout/view.ts";
+import { serverColumns } from "./list-columns.tsx";
 import { type ServerListQuery, serverFilters } from "./list-query.ts";
 import { serverStatuses } from "./server-status.ts";
 
@@ -23,6 +25,7 @@ export function ServerFilters({ view, query, regions }: Props) {
       sorts={nameSorts}
       query={query}
       regions={regions}
+      options={<ListView view={view} list="servers" columns={serverColumns(view)} />}
     >
       <label>
         <span class="visually-hidden">{messages.common.status}</span>

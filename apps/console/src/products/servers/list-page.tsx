@@ -2,11 +2,12 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { NothingMatches, SelectorProblem } from "../../layout/list-filters.tsx";
-import { Banner, EmptyState, PageHead, Pages, Status, When } from "../../layout/parts.tsx";
+import { ListTable } from "../../layout/list-table.tsx";
+import { Banner, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
-import { LabelTags } from "./labels-panel.tsx";
+import { serverColumns, serverName } from "./list-columns.tsx";
 import { ServerFilters } from "./list-filters.tsx";
 import { isServerListNarrowed, type ServerListQuery, serverListParameters } from "./list-query.ts";
 import { SelectAll, SelectBox, SelectionBar } from "./selection.tsx";
@@ -72,27 +73,19 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
         <NoServers view={view} filtered={isServerListNarrowed(query)} />
       ) : (
         <>
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col" class="choose">
-                  <SelectAll view={view} />
-                </th>
-                <th scope="col">{messages.common.name}</th>
-                <th scope="col">{messages.common.status}</th>
-                <th scope="col">{messages.servers.address}</th>
-                <th scope="col">{messages.servers.image}</th>
-                <th scope="col">{messages.servers.package}</th>
-                <th scope="col">{messages.common.region}</th>
-                <th scope="col">{messages.common.created}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {servers.items.map((server) => (
-                <ServerRow view={view} server={server} />
-              ))}
-            </tbody>
-          </table>
+          <ListTable
+            view={view}
+            list="servers"
+            items={servers.items}
+            name={serverName(view)}
+            columns={serverColumns(view)}
+            sorted={{ page: "/servers", parameters, sort: query.sort }}
+            row={({ id, status }) => ({ id, "data-tone": serverTone(status) })}
+            box={{
+              head: <SelectAll view={view} />,
+              cell: (server) => <SelectBox view={view} server={server} />,
+            }}
+          />
           <div class="list-foot">
             <p class="hint">
               {messages.servers.count(
@@ -111,54 +104,6 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
         </>
       )}
     </section>
-  );
-}
-
-function ServerRow({ view, server }: { readonly view: View; readonly server: Schemas["Server"] }) {
-  const { messages, format } = view;
-  const address = server.interfaces.find(({ primary }) => primary)?.private_ip;
-  return (
-    <tr id={server.id} data-tone={serverTone(server.status)}>
-      <td class="choose">
-        <SelectBox view={view} server={server} />
-      </td>
-      <th scope="row">
-        <a href={`/servers/${server.id}`} id={`open-${server.id}`}>
-          {server.name}
-        </a>
-        {server.protection.delete ? (
-          <span class="lock" title={messages.servers.protection}>
-            <Icon name="lock" size={14} />
-            <span class="visually-hidden">{messages.servers.protection}</span>
-          </span>
-        ) : null}
-        {Object.keys(server.labels).length === 0 ? null : <LabelTags labels={server.labels} />}
-      </th>
-      <td>
-        <Status tone={serverTone(server.status)}>
-          {messages.servers.status[server.status] ?? server.status}
-        </Status>
-        {server.observation === "stale" && server.observed_at !== null ? (
-          <small class="hint as-of">
-            {messages.inventory.asOf(format.relative(server.observed_at, view.now))}
-          </small>
-        ) : null}
-        {server.drift === null ? null : (
-          <small class="hint as-of">{messages.inventory.differs[server.drift.kind]}</small>
-        )}
-      </td>
-      <td class="mono" data-label={messages.servers.address}>
-        {address ?? "–"}
-      </td>
-      <td data-label={messages.servers.image}>{server.image.name}</td>
-      <td class="figures" data-label={messages.servers.package}>
-        {messages.create.vcpu(format.number(server.package.vcpu))} · {format.memory(server.package.memory_mb)}
-      </td>
-      <td data-label={messages.common.region}>{server.region}</td>
-      <td data-label={messages.common.created}>
-        <When view={view} time={server.created_at} />
-      </td>
-    </tr>
   );
 }
 

@@ -10,6 +10,7 @@ import {
   streamScope,
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, narrowedList } from "../../layout/list-query.ts";
 import { refuseForm } from "../../refused-form.ts";
 import { addressRoutes } from "./address-routes.ts";
@@ -39,7 +40,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         api.GET("/servers", {
           params: {
             query: {
-              ...askedList(query, 25),
+              ...askedList(query, rowsOf(view.lists, "servers")),
               sort: query.sort,
               ...(query.status.length === 0 ? {} : { status: [...query.status] }),
             },

@@ -3,11 +3,10 @@ import { Hono } from "hono";
 import { readOrNull } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { mostRows } from "../../layout/list-choices.ts";
 import { isSelectedAct, type SelectedEnd, selectedActs } from "./selected-acts.ts";
 import { NothingSelectedPage, SelectedEndPage, SelectedPage } from "./selected-page.tsx";
 
-/** More than a page of the list has rows. */
-const mostServers = 50;
 /** So many calls at once, so that a whole page of servers is no burst against the rate limit's small print. */
 const atOnce = 5;
 
@@ -53,9 +52,9 @@ export function selectedRoutes(): Hono<ConsoleEnv> {
   return routes;
 }
 
-/** Those of the identifiers that are servers the session sees, in the order they came. */
+/** Those of the identifiers that are servers the session sees, in the order they came; no more than a page has. */
 async function serversOf(context: ConsoleContext, ids: readonly string[]): Promise<Schemas["Server"][]> {
-  const wanted = [...new Set(ids)].filter((id) => id.startsWith("srv_")).slice(0, mostServers);
+  const wanted = [...new Set(ids)].filter((id) => id.startsWith("srv_")).slice(0, mostRows);
   const api = context.get("api");
   const found = await inTurns(wanted, (id) =>
     readOrNull(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } })),

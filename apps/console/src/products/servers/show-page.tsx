@@ -44,7 +44,7 @@ export function ShowPage(props: ShowPageProps) {
   const { view, server, notice, problem } = props;
   const { messages } = view;
   return (
-    <Shell view={view} title={server.name} section="servers">
+    <Shell view={view} title={server.name} section="servers" needs={["jobs"]}>
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
       {problem === null ? null : <Banner kind="problem">{problem}</Banner>}
       <SecretPanel view={view} password={props.consolePassword} />

@@ -1,7 +1,8 @@
 import { Hono } from "hono";
 import { clientFor } from "../../api.ts";
-import type { ConsoleEnv, ConsoleServices } from "../../console-context.ts";
+import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { chosen, isListId, writeListChoices } from "../../layout/list-choices.ts";
 import { isTheme } from "../../layout/view.ts";
 import { isLanguage } from "../../messages/messages.ts";
 import { safeReturnPath } from "../../session.ts";
@@ -12,7 +13,7 @@ import { listProviders, providerTrouble } from "./providers.ts";
 import { secondFactorRoutes } from "./second-factor-routes.tsx";
 import { SignInPage } from "./sign-in-page.tsx";
 
-/** Sign-in, sign-out, and the two preferences that need no account. */
+/** Sign-in, sign-out, and how this browser likes to see pages, which needs no account. */
 export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const { settings, cookies } = services;
   const routes = new Hono<ConsoleEnv>();
@@ -111,9 +112,22 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     const language = form.get("language") ?? undefined;
     if (isTheme(theme)) cookies.writePreference(context, "theme", theme);
     if (isLanguage(language)) cookies.writePreference(context, "language", language);
-    const back = form.get("return_to") ?? "";
+    const list = form.get("list");
+    if (isListId(list)) {
+      const { [list]: _before, ...others } = context.get("view").lists;
+      const now = chosen(list, form.get("rows"), form.getAll("columns"));
+      const lists = form.get("intent") === "reset" ? others : { ...others, [list]: now };
+      cookies.writePreference(context, "lists", writeListChoices(lists));
+    }
+    const back = pageOf(context) ?? form.get("return_to") ?? "";
     return context.redirect(back.startsWith("/sign-in") ? "/sign-in" : safeReturnPath(back), 303);
   });
 
   return routes;
+}
+
+/** Where the form was sent from as the browser has it: the filters of a list change its address without a new page. */
+function pageOf(context: ConsoleContext): string | null {
+  const from = URL.parse(context.req.header("referer") ?? "");
+  return from === null ? null : from.pathname + from.search;
 }

@@ -3,7 +3,9 @@ import type { CalledOperation } from "../../api-operation.ts";
 import { ApiCall, ApiCalls } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { type ListQuery, nameSorts } from "../../layout/list-query.ts";
+import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
+import { type Columns, ListTable } from "../../layout/list-table.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, CopyButton, FormSeal, PageHead, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -11,6 +13,8 @@ import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import { problemsOf, type RefusedForm, typedIn } from "../../refused-form.ts";
 import { may } from "../../session.ts";
+
+type Key = Schemas["SshKey"];
 
 type Props = {
   readonly view: View;
@@ -45,6 +49,7 @@ export function SshKeysPage(props: Props) {
         selectorProblem={props.selectorProblem}
         empty={{ title: messages.sshKeys.empty, hint: messages.sshKeys.emptyHint }}
         found={keys}
+        options={<ListView view={view} list="ssh_keys" columns={keyColumns(view)} />}
       >
         <KeyTable {...props} />
       </NarrowedList>
@@ -58,73 +63,92 @@ export function SshKeysPage(props: Props) {
   );
 }
 
+function keyColumns(view: View): Columns<"ssh_keys", Key> {
+  const { messages } = view;
+  const text = messages.sshKeys;
+  return {
+    type: { label: text.type, cell: ({ type, bits }) => `${type} · ${bits}` },
+    fingerprint: {
+      label: text.fingerprint,
+      class: "mono breakable",
+      cell: ({ id, fingerprint_sha256 }) => (
+        <>
+          <span id={`fingerprint-${id}`}>{fingerprint_sha256}</span>{" "}
+          <CopyButton view={view} source={`fingerprint-${id}`} />
+        </>
+      ),
+    },
+    used_by: {
+      label: text.usedBy,
+      cell: ({ used_by_server_count }) => text.servers(used_by_server_count),
+    },
+    last_used: {
+      label: text.lastUsed,
+      cell: ({ last_used_at }) =>
+        last_used_at === null ? text.never : <When view={view} time={last_used_at} />,
+    },
+    created: {
+      label: messages.common.created,
+      sort: "created_at",
+      cell: ({ created_at, created_by }) => (
+        <>
+          <When view={view} time={created_at} />
+          {created_by === null ? null : <span class="hint"> {created_by.name}</span>}
+        </>
+      ),
+    },
+  };
+}
+
 function KeyTable(props: Props) {
-  const { view, keys, form } = props;
+  const { view, keys, query } = props;
   const { messages, session } = view;
   const renamable = session === null || may(session, "ssh_key:update");
   const deletable = session === null || may(session, "ssh_key:delete");
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{messages.common.name}</th>
-          <th scope="col">{messages.sshKeys.type}</th>
-          <th scope="col">{messages.sshKeys.fingerprint}</th>
-          <th scope="col">{messages.sshKeys.usedBy}</th>
-          <th scope="col">{messages.sshKeys.lastUsed}</th>
-          <th scope="col">{messages.common.created}</th>
-          <td></td>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.items.map((key) => (
-          <tr id={key.id}>
-            <th scope="row">
-              {key.name}
-              {renamable ? <RenameKey {...props} id={key.id} name={key.name} /> : null}
-            </th>
-            <td data-label={messages.sshKeys.type}>
-              {key.type} · {key.bits}
-            </td>
-            <td class="mono breakable" data-label={messages.sshKeys.fingerprint}>
-              <span id={`fingerprint-${key.id}`}>{key.fingerprint_sha256}</span>{" "}
-              <CopyButton view={view} source={`fingerprint-${key.id}`} />
-            </td>
-            <td data-label={messages.sshKeys.usedBy}>{messages.sshKeys.servers(key.used_by_server_count)}</td>
-            <td data-label={messages.sshKeys.lastUsed}>
-              {key.last_used_at === null ? (
-                messages.sshKeys.never
-              ) : (
-                <When view={view} time={key.last_used_at} />
-              )}
-            </td>
-            <td data-label={messages.common.created}>
-              <When view={view} time={key.created_at} />
-              {key.created_by === null ? null : <span class="hint"> {key.created_by.name}</span>}
-            </td>
-            <td class="row-act">
-              {deletable ? (
-                <details class="confirm">
-                  <summary class="button" aria-label={messages.sshKeys.deleteNamed(key.name)}>
-                    {messages.sshKeys.delete}
-                  </summary>
-                  <form method="post" action={`/ssh-keys/${key.id}/delete`}>
-                    <FormSeal view={view} idempotencyKey={`${form.idempotencyKey}-${key.id}`} />
-                    <p>
-                      <strong>{messages.sshKeys.deleteQuestion(key.name)}</strong>
-                    </p>
-                    <p class="hint">{messages.sshKeys.deleteHint}</p>
-                    <button type="submit" class="button" data-kind="danger">
-                      {messages.sshKeys.delete}
-                    </button>
-                  </form>
-                </details>
-              ) : null}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      view={view}
+      list="ssh_keys"
+      items={keys.items}
+      name={{
+        label: messages.common.name,
+        sort: "name",
+        cell: ({ id, name }) => (
+          <>
+            {name}
+            {renamable ? <RenameKey {...props} id={id} name={name} /> : null}
+          </>
+        ),
+      }}
+      columns={keyColumns(view)}
+      sorted={{ page: "/ssh-keys", parameters: listParameters(query), sort: query.sort }}
+      row={({ id }) => ({ id })}
+      acts={{
+        class: "row-act",
+        cell: (key) => (deletable ? <DeleteKey {...props} of={key} /> : null),
+      }}
+    />
+  );
+}
+
+function DeleteKey({ view, form, of: { id, name } }: Props & { readonly of: Key }) {
+  const text = view.messages.sshKeys;
+  return (
+    <details class="confirm">
+      <summary class="button" aria-label={text.deleteNamed(name)}>
+        {text.delete}
+      </summary>
+      <form method="post" action={`/ssh-keys/${id}/delete`}>
+        <FormSeal view={view} idempotencyKey={`${form.idempotencyKey}-${id}`} />
+        <p>
+          <strong>{text.deleteQuestion(name)}</strong>
+        </p>
+        <p class="hint">{text.deleteHint}</p>
+        <button type="submit" class="button" data-kind="danger">
+          {text.delete}
+        </button>
+      </form>
+    </details>
   );
 }
 

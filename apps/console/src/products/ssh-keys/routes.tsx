@@ -4,6 +4,7 @@ import type { ConsoleEnv } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
@@ -97,15 +98,18 @@ async function showKeys(
     readonly status: 200 | 409 | 422;
   },
 ) {
+  const view = context.get("view");
   const query = readListQuery(new URL(context.req.url).searchParams, keyFilters, nameSorts);
   const listed = await attempt(
-    context.get("api").GET("/ssh-keys", { params: { query: askedList(query, 50) } }),
+    context
+      .get("api")
+      .GET("/ssh-keys", { params: { query: askedList(query, rowsOf(view.lists, "ssh_keys")) } }),
   );
-  const { list: keys, selectorProblem } = narrowedList(listed, context.get("view").messages);
+  const { list: keys, selectorProblem } = narrowedList(listed, view.messages);
   return context.html(
     renderPage(
       <SshKeysPage
-        view={context.get("view")}
+        view={view}
         keys={keys}
         query={query}
         selectorProblem={selectorProblem}

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { attempt, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
@@ -128,17 +129,17 @@ async function showTokens(
   },
 ): Promise<Response> {
   const api = context.get("api");
+  const view = context.get("view");
   const cursor = context.req.query("cursor") || undefined;
+  const limit = rowsOf(view.lists, "tokens");
   const [me, tokens] = await Promise.all([
     read(api.GET("/me")),
-    read(
-      api.GET("/tokens", { params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } } }),
-    ),
+    read(api.GET("/tokens", { params: { query: { limit, ...(cursor === undefined ? {} : { cursor }) } } })),
   ]);
   return context.html(
     renderPage(
       <TokensPage
-        view={context.get("view")}
+        view={view}
         me={me}
         tokens={tokens}
         cursor={cursor}

@@ -1,7 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField } from "../../layout/fields.tsx";
+import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { FormSeal, Status, When } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
 import type { TokensPageProps } from "./tokens-page.tsx";
 
@@ -11,65 +13,68 @@ type Token = Schemas["Token"];
 export const overlapSeconds = { none: 0, hour: 3600, day: 86_400, week: 604_800 } as const;
 const overlapNames = Object.keys(overlapSeconds) as (keyof typeof overlapSeconds)[];
 
+export function tokenColumns(view: View): Columns<"tokens", Token> {
+  const { messages } = view;
+  const text = messages.tokens;
+  return {
+    role: { label: text.role, cell: ({ role }) => (role === null ? null : messages.roles[role]) },
+    scopes: {
+      label: text.scopes,
+      cell: ({ scopes }) =>
+        scopes.length === 0 ? (
+          text.everything
+        ) : (
+          <span class="tags">
+            {scopes.map((scope) => (
+              <code class="tag">{scope}</code>
+            ))}
+          </span>
+        ),
+    },
+    status: { label: text.status, cell: (token) => <Standing view={view} token={token} /> },
+    last_used: {
+      label: text.lastUsed,
+      cell: ({ last_used_at }) =>
+        last_used_at === null ? text.never : <When view={view} time={last_used_at} />,
+    },
+    created: {
+      label: messages.common.created,
+      cell: ({ created_at }) => <When view={view} time={created_at} />,
+    },
+  };
+}
+
 export function TokenTable(props: TokensPageProps) {
   const { view, tokens } = props;
   const text = view.messages.tokens;
   const manages = view.session !== null && may(view.session, "token:manage");
+  const acts = {
+    class: "row-act",
+    cell: (token: Token) => (endOf(token, view.now) === null ? <Acts {...props} token={token} /> : null),
+  };
   return (
-    <table class="list">
-      <caption class="visually-hidden">{text.title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{text.name}</th>
-          <th scope="col">{text.role}</th>
-          <th scope="col">{text.scopes}</th>
-          <th scope="col">{text.status}</th>
-          <th scope="col">{text.lastUsed}</th>
-          <th scope="col">{view.messages.common.created}</th>
-          {manages ? <td></td> : null}
-        </tr>
-      </thead>
-      <tbody>
-        {tokens.items.map((token) => (
-          <tr id={token.id} data-ended={endOf(token, view.now) === null ? undefined : ""}>
-            <th scope="row">
-              {token.name}
-              <div class="hint mono breakable">{token.prefix}…</div>
-            </th>
-            <td data-label={text.role}>{token.role === null ? null : view.messages.roles[token.role]}</td>
-            <td data-label={text.scopes}>
-              {token.scopes.length === 0 ? (
-                text.everything
-              ) : (
-                <span class="tags">
-                  {token.scopes.map((scope) => (
-                    <code class="tag">{scope}</code>
-                  ))}
-                </span>
-              )}
-            </td>
-            <td data-label={text.status}>
-              <Standing {...props} token={token} />
-            </td>
-            <td data-label={text.lastUsed}>
-              {token.last_used_at === null ? text.never : <When view={view} time={token.last_used_at} />}
-            </td>
-            <td data-label={view.messages.common.created}>
-              <When view={view} time={token.created_at} />
-            </td>
-            {manages ? (
-              <td class="row-act">
-                {endOf(token, view.now) === null ? <Acts {...props} token={token} /> : null}
-              </td>
-            ) : null}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      view={view}
+      list="tokens"
+      caption={text.title}
+      items={tokens.items}
+      name={{
+        label: text.name,
+        cell: ({ name, prefix }) => (
+          <>
+            {name}
+            <div class="hint mono breakable">{prefix}…</div>
+          </>
+        ),
+      }}
+      columns={tokenColumns(view)}
+      row={(token) => ({ id: token.id, "data-ended": endOf(token, view.now) === null ? undefined : "" })}
+      {...(manages ? { acts } : {})}
+    />
   );
 }
 
-function Standing({ view, token }: TokensPageProps & { readonly token: Token }) {
+function Standing({ view, token }: { readonly view: View; readonly token: Token }) {
   const text = view.messages.tokens;
   const ended = endOf(token, view.now);
   if (ended !== null) return <Status tone="idle">{text[ended]}</Status>;

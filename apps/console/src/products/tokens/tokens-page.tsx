@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
 import { Banner, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { SecretPanel } from "../../layout/secret-panel.tsx";
@@ -10,7 +11,7 @@ import type { RefusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
 import { type Role, RoleGuide } from "../members/role-guide.tsx";
 import { CreateToken } from "./create-token.tsx";
-import { TokenTable } from "./token-table.tsx";
+import { TokenTable, tokenColumns } from "./token-table.tsx";
 import type { Access } from "./typed-scopes.ts";
 
 /** The form of a new token, as it was typed. */
@@ -59,7 +60,12 @@ export function TokensPage(props: TokensPageProps) {
       {tokens.items.length === 0 ? (
         <EmptyState title={text.empty} hint={text.emptyHint} />
       ) : (
-        <TokenTable {...props} />
+        <>
+          <div class="list-bar">
+            <ListView view={view} list="tokens" columns={tokenColumns(view)} />
+          </div>
+          <TokenTable {...props} />
+        </>
       )}
       <Pages
         view={view}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import {
+  chosen,
+  columnsOf,
+  isListId,
+  type ListId,
+  mostRows,
+  readListChoices,
+  rowCountsOf,
+  rowsOf,
+  shownColumns,
+  writeListChoices,
+} from "./list-choices.ts";
+
+const names = ["servers", "networks", "jobs", "audit"] as const satisfies readonly ListId[];
+
+describe("what a browser remembers of a list", () => {
+  test.each(names)("%s: at first all of its columns, and a number of rows that can be chosen", (list) => {
+    expect(shownColumns({}, list)).toEqual(columnsOf(list));
+    expect(rowCountsOf(list)).toContain(rowsOf({}, list));
+  });
+
+  test("comes back as it was written, an empty table too", () => {
+    const choices = {
+      servers: chosen("servers", "200", ["region", "status"]),
+      jobs: chosen("jobs", "50", []),
+      networks: chosen("networks", "50", []),
+    };
+    const read = readListChoices(writeListChoices(choices));
+    expect(read).toEqual(choices);
+    expect(shownColumns(read, "servers")).toEqual(["status", "region"]);
+    expect(shownColumns(read, "jobs")).toEqual([]);
+    expect(rowsOf(read, "networks")).toBe(50);
+    expect(rowsOf(read, "audit")).toBe(rowsOf({}, "audit"));
+  });
+
+  test("is of each list alone, and with rows alone has all columns", () => {
+    const read = readListChoices("servers.100");
+    expect(rowsOf(read, "servers")).toBe(100);
+    expect(shownColumns(read, "servers")).toEqual(columnsOf("servers"));
+    expect(rowsOf(read, "jobs")).not.toBe(100);
+  });
+
+  test.each([
+    undefined,
+    "",
+    "~~..~.",
+    "servers",
+    "servers.1000000",
+    "servers.-1.",
+    "servers.NaN",
+    "networks.200",
+    "constructor.50.status",
+    "__proto__.50.status",
+    "<script>.50",
+    `servers.50${".x".repeat(5000)}`,
+    "%00%ff.%7e",
+  ])("%j does nothing bad: rows and columns are those of the lists", (cookie) => {
+    const read = readListChoices(cookie);
+    expect(Object.keys(read).every(isListId)).toBe(true);
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+    for (const list of names) {
+      expect(rowCountsOf(list)).toContain(rowsOf(read, list));
+      expect(rowsOf(read, list)).toBeLessThanOrEqual(mostRows);
+      for (const column of shownColumns(read, list)) expect(columnsOf(list)).toContain(column);
+    }
+    expect(writeListChoices(read).length).toBeLessThan(500);
+  });
+});

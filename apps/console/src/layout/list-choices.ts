@@ -1,0 +1,137 @@
+/** How many rows people may have on a page. */
+const rowCounts = [20, 50, 100, 200] as const;
+/** Where the API is asked once more for each entry. */
+const panelCounts = [20, 50] as const;
+
+/** The longest page of a list. */
+export const mostRows = Math.max(...rowCounts);
+
+/**
+ * Each list of the panel: how long its pages are at first and may be, and the columns that one may leave out, in their
+ * order. What names a row is always there, and so is what acts on it.
+ */
+const lists = {
+  servers: {
+    rows: 20,
+    counts: rowCounts,
+    columns: ["status", "private_ip", "public_ip", "image", "package", "region", "created"],
+  },
+  networks: { rows: 20, counts: panelCounts, columns: [] },
+  gateways: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["status", "address", "network", "serves", "forwards", "region", "created"],
+  },
+  firewalls: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["rules", "attached", "status", "region", "created"],
+  },
+  public_ips: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["status", "server", "ptr", "region", "created"],
+  },
+  ssh_keys: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["type", "fingerprint", "used_by", "last_used", "created"],
+  },
+  jobs: {
+    rows: 20,
+    counts: rowCounts,
+    columns: ["status", "resource", "requested_by", "duration", "created"],
+  },
+  segments: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["kind", "amount", "region", "start", "end", "took"],
+  },
+  events: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["resource", "amount", "region", "labels", "job", "at"],
+  },
+  ip_pools: { rows: 50, counts: rowCounts, columns: ["region", "network", "use", "created"] },
+  tokens: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["role", "scopes", "status", "last_used", "created"],
+  },
+  audit: {
+    rows: 50,
+    counts: rowCounts,
+    columns: ["at", "actor", "source", "resource", "organisation", "outcome", "details"],
+  },
+} as const satisfies Readonly<
+  Record<
+    string,
+    { readonly rows: number; readonly counts: readonly number[]; readonly columns: readonly string[] }
+  >
+>;
+
+export type ListId = keyof typeof lists;
+export type ColumnOf<List extends ListId> = (typeof lists)[List]["columns"][number];
+
+type Choice = { readonly rows: number; readonly columns: readonly string[] };
+/** What a browser remembers of the lists; of those that are not in it, what they are at first. */
+export type ListChoices = { readonly [list in ListId]?: Choice };
+
+export function isListId(name: string | null): name is ListId {
+  return name !== null && Object.hasOwn(lists, name);
+}
+
+export function rowCountsOf(list: ListId): readonly number[] {
+  return lists[list].counts;
+}
+
+/** How many rows the list's pages have. */
+export function rowsOf(choices: ListChoices, list: ListId): number {
+  return choices[list]?.rows ?? lists[list].rows;
+}
+
+/** All columns of the list that can be left out. */
+export function columnsOf<List extends ListId>(list: List): readonly ColumnOf<List>[] {
+  return lists[list].columns;
+}
+
+/** Those of its columns that are shown. */
+export function shownColumns<List extends ListId>(
+  choices: ListChoices,
+  list: List,
+): readonly ColumnOf<List>[] {
+  const chosen = choices[list]?.columns;
+  return columnsOf(list).filter((column) => chosen === undefined || chosen.includes(column));
+}
+
+/** A choice as somebody posts it; what makes no sense in it is as it was at first, or left out. */
+export function chosen(list: ListId, rows: string | null, columns: readonly string[]): Choice {
+  const known: readonly string[] = lists[list].columns;
+  return {
+    rows: rowCountsOf(list).find((count) => String(count) === rows) ?? lists[list].rows,
+    columns: known.filter((column) => columns.includes(column)),
+  };
+}
+
+// `servers.50.status.image~jobs.100.-`: the list, its rows, its columns; a hyphen for none of them, nothing for all.
+const none = "-";
+
+/** Reads the cookie. It may hold anything; what is no list, no count and no column there is as if it were not there. */
+export function readListChoices(cookie: string | undefined): ListChoices {
+  const entries = (cookie ?? "").split("~").flatMap((text) => {
+    const [list = "", rows = "", ...columns] = text.split(".");
+    if (!isListId(list)) return [];
+    const named = columns.length === 0 ? columnsOf(list) : columns;
+    return [[list, chosen(list, rows, named)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The cookie that `readListChoices` reads. */
+export function writeListChoices(choices: ListChoices): string {
+  return Object.entries(choices)
+    .map(([list, { rows, columns }]) =>
+      [list, String(rows), ...(columns.length === 0 ? [none] : columns)].join("."),
+    )
+    .join("~");
+}

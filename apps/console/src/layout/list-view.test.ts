@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "../testing/console-world.ts";
+import { seedEverything } from "../testing/seed-everything.ts";
+import { tokenIn, Visitor } from "../testing/visitor.ts";
+
+let world: ConsoleWorld;
+let ada: Visitor;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+  seedEverything(world.api.state);
+  ada = await new Visitor(world).signIn();
+});
+afterEach(async () => {
+  await world.stop();
+  expect(world.api.defects).toEqual([]);
+});
+
+const headsIn = (html: string) =>
+  [...html.matchAll(/<th scope="col"[^>]*>(.*?)<\/th>/g)].map(([, head = ""]) =>
+    head.replaceAll(/<[^>]*>/g, ""),
+  );
+const heads = async (path: string) => headsIn(await ada.page(path));
+
+/** Sends the form View as the browser does: with what is ticked. */
+const choose = (list: string, page: string, rows: string, columns: readonly string[], more = {}) =>
+  ada.submit(page, "/preferences", { list, rows, columns, return_to: page, ...more });
+
+test("a list has the columns that were chosen for it, and no other list has", async () => {
+  expect(await heads("/servers")).toEqual([
+    "",
+    "Name",
+    "Status",
+    "Private address",
+    "Public address",
+    "Image",
+    "Package",
+    "Region",
+    "Created",
+  ]);
+  const jobs = await heads("/jobs");
+  const answer = await choose("servers", "/servers", "20", ["public_ip", "status"]);
+  expect(answer.status).toBe(303);
+  expect(answer.headers.get("location")).toBe("/servers");
+  expect(await heads("/servers")).toEqual(["", "Name", "Status", "Public address"]);
+  // What refreshes by itself asks the same address, and gets the same columns.
+  const part = await ada.get("/servers", { "hx-request": "true" });
+  expect(headsIn(await part.text())).toEqual(["", "Name", "Status", "Public address"]);
+  expect(await heads("/jobs")).toEqual(jobs);
+});
+
+test("what names a row cannot be left out, and one press shows all again", async () => {
+  await choose("servers", "/servers", "50", []);
+  expect(await heads("/servers")).toEqual(["", "Name"]);
+  await choose("jobs", "/jobs", "20", ["status"]);
+  await choose("servers", "/servers", "50", [], { intent: "reset" });
+  expect(await heads("/servers")).toHaveLength(9);
+  expect(await heads("/jobs")).toEqual(["Job", "Status"]);
+});
+
+test.each([
+  ["servers", "/servers", "100", "/servers?limit=100"],
+  ["networks", "/networks", "50", "/networks?limit=50"],
+  ["public_ips", "/public-ips", "50", "/public-ips?limit=50"],
+  ["gateways", "/gateways", "100", "/gateways?limit=100"],
+  ["firewalls", "/firewalls", "20", "/firewalls?limit=20"],
+  ["ssh_keys", "/ssh-keys", "20", "/ssh-keys?limit=20"],
+  ["jobs", "/jobs", "200", "/jobs?limit=200"],
+  ["tokens", "/tokens", "20", "/tokens?limit=20"],
+])("%s: pages are as long as was chosen", async (list, page, rows, call) => {
+  await choose(list, page, rows, []);
+  world.api.calls.length = 0;
+  const html = await ada.page(page);
+  expect(html).toMatch(new RegExp(`value="${rows}" selected`));
+  expect(world.api.calls.filter((each) => each.startsWith(`GET ${call}`))).toHaveLength(1);
+});
+
+test("it leads back to the list as its filters have it by now, and to this console alone", async () => {
+  const html = await ada.page("/servers");
+  const fields = { _token: "", list: "servers", rows: "20", columns: "status", return_to: "/servers" };
+  const [tokenField] = /name="([^"]+)" value="[^"]+"/.exec(html)?.slice(1) ?? [];
+  const form = { ...fields, [tokenField ?? ""]: tokenIn(html) };
+  const back = async (referer: string) =>
+    (await ada.post("/preferences", form, { referer })).headers.get("location");
+  expect(await back("http://console.test/servers?q=app&sort=name")).toBe("/servers?q=app&sort=name");
+  expect(await back("http://console.test//elsewhere.test/")).toBe("/servers");
+  expect(await back("not an address")).toBe("/servers");
+});
+
+test("a cookie that somebody filled with nonsense changes nothing", async () => {
+  const before = await heads("/servers");
+  for (const nonsense of ["servers.50.%3Cscript%3E", "~~~", "servers.99999999", "%E0%A4%A"]) {
+    ada.cookies.set("kule_lists", nonsense);
+    const answer = await ada.get("/servers");
+    expect(answer.status, nonsense).toBe(200);
+    const html = await answer.text();
+    expect(html, nonsense).not.toContain("<script>");
+    expect(headsIn(html).slice(0, 2)).toEqual(before.slice(0, 2));
+  }
+});
+
+test("a head sorts by its column, keeps the filters, turns round, and says so", async () => {
+  const html = await ada.page("/servers?q=app&status=running");
+  expect(html).toContain(
+    '<th scope="col" aria-sort="descending"><a href="/servers?q=app&amp;status=running&amp;sort=created_at">Created',
+  );
+  expect(html).toContain('<th scope="col"><a href="/servers?q=app&amp;status=running&amp;sort=name">Name');
+  const named = await ada.page("/servers?sort=name&cursor=2");
+  expect(named).toContain('<th scope="col" aria-sort="ascending"><a href="/servers?sort=-name">Name');
+  expect(named).toContain('<th scope="col"><a href="/servers">Created');
+  expect(named.match(/aria-sort/g)).toHaveLength(1);
+  for (const page of ["/gateways", "/firewalls", "/ssh-keys"])
+    expect(await ada.page(page)).toContain(`<a href="${page}?sort=name">Name</a>`);
+});

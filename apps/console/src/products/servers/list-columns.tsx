@@ -1,0 +1,85 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { Icon } from "../../layout/icons.tsx";
+import type { Column, Columns } from "../../layout/list-table.tsx";
+import { Status, When } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
+import { LabelTags } from "./labels-panel.tsx";
+import { serverTone } from "./server-status.ts";
+
+type Server = Schemas["Server"];
+
+/** What names a server in the list: its name, whether it is protected, its labels. */
+export function serverName({ messages }: View): Column<Server> {
+  return {
+    label: messages.common.name,
+    sort: "name",
+    cell: (server) => (
+      <>
+        <a href={`/servers/${server.id}`} id={`open-${server.id}`}>
+          {server.name}
+        </a>
+        {server.protection.delete ? (
+          <span class="lock" title={messages.servers.protection}>
+            <Icon name="lock" size={14} />
+            <span class="visually-hidden">{messages.servers.protection}</span>
+          </span>
+        ) : null}
+        {Object.keys(server.labels).length === 0 ? null : <LabelTags labels={server.labels} />}
+      </>
+    ),
+  };
+}
+
+export function serverColumns(view: View): Columns<"servers", Server> {
+  const { messages, format } = view;
+  return {
+    status: {
+      label: messages.common.status,
+      isPlain: true,
+      cell: (server) => <ServerStatus view={view} server={server} />,
+    },
+    private_ip: {
+      label: messages.servers.address,
+      class: "mono",
+      cell: ({ interfaces }) => interfaces.find(({ primary }) => primary)?.private_ip ?? "–",
+    },
+    public_ip: {
+      label: messages.servers.publicAddress,
+      class: "mono",
+      cell: ({ public_ips }) =>
+        public_ips.length === 0 ? "–" : public_ips.map(({ address }) => <div>{address}</div>),
+    },
+    image: { label: messages.servers.image, cell: ({ image }) => image.name },
+    package: {
+      label: messages.servers.package,
+      class: "figures",
+      cell: ({ package: { vcpu, memory_mb } }) =>
+        `${messages.create.vcpu(format.number(vcpu))} · ${format.memory(memory_mb)}`,
+    },
+    region: { label: messages.common.region, cell: ({ region }) => region },
+    created: {
+      label: messages.common.created,
+      sort: "created_at",
+      cell: ({ created_at }) => <When view={view} time={created_at} />,
+    },
+  };
+}
+
+function ServerStatus({ view, server }: { readonly view: View; readonly server: Server }) {
+  const { messages, format } = view;
+  return (
+    <>
+      <Status tone={serverTone(server.status)}>
+        {messages.servers.status[server.status] ?? server.status}
+      </Status>
+      {server.observation === "stale" && server.observed_at !== null ? (
+        <small class="hint as-of">
+          {messages.inventory.asOf(format.relative(server.observed_at, view.now))}
+        </small>
+      ) : null}
+      {server.drift === null ? null : (
+        <small class="hint as-of">{messages.inventory.differs[server.drift.kind]}</small>
+      )}
+    </>
+  );
+}
