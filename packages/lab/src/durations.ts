@@ -16,6 +16,9 @@ export const seconds = {
   regenerateCloudInit: 0.3,
   migrate: 4,
   template: 1,
+  /** From power on until the guest has its addresses: some time before its agent answers. */
+  networkBootLinux: 3,
+  networkBootWindows: 30,
   /** From power on until the guest agent answers. */
   agentBootLinux: 18,
   agentBootWindows: 90,

@@ -35,7 +35,7 @@ export const bridgeOf = ({ bridge, vlan }: Pick<Wire, "bridge" | "vlan">): strin
 /** When the guest has booted far enough to have a network, in milliseconds since the epoch; null while it is off. */
 export function networkAtMs(vm: VmDocument, timeScale: number): number | null {
   if (vm.process === null) return null;
-  const boot = isWindows(vm.config) ? seconds.agentBootWindows : seconds.agentBootLinux;
+  const boot = isWindows(vm.config) ? seconds.networkBootWindows : seconds.networkBootLinux;
   return vm.process.guestBootAt + boot * timeScale * 1000;
 }
 

@@ -15,8 +15,7 @@ type SeenFilter =
   | { readonly state: "absent" }
   | { readonly state: "present"; readonly vm: Vm; readonly firewall: SeenFirewall };
 
-/** `waits`: the VM runs, and what is written takes effect with the hypervisor's next round. */
-type FilterStep = { readonly do: "firewall"; readonly waits: boolean };
+type FilterStep = { readonly do: "firewall" };
 
 export const applyFirewall: Program<"FirewallApply", SeenFilter, FilterStep> = {
   kind: "FirewallApply",
@@ -31,10 +30,11 @@ export const applyFirewall: Program<"FirewallApply", SeenFilter, FilterStep> = {
   plan: ({ payload }, seen) => planFilter(payload, seen),
 
   apply: {
-    firewall: async ({ waits }, job, world, effect) => {
+    firewall: async (_, job, world, effect) => {
       const { vmid } = job.payload;
       await world.hypervisor.setFirewall(vmid, ownerOf(job, world), desiredFirewall(job.payload), effect);
-      if (waits) await waitForFirewall(world, effect);
+      // For a VM that is off as well: the job that starts it may be next, and its guest is up before the round is over.
+      await waitForFirewall(world, effect);
     },
   },
 
@@ -44,5 +44,5 @@ export const applyFirewall: Program<"FirewallApply", SeenFilter, FilterStep> = {
 function planFilter(payload: PayloadOf<"FirewallApply">, seen: SeenFilter): readonly FilterStep[] {
   if (seen.state === "absent") throw vmMissing(payload.vmid);
   if (nextFirewallChange(desiredFirewall(payload), seen.firewall) === null) return [];
-  return [{ do: "firewall", waits: seen.vm.power !== "stopped" }];
+  return [{ do: "firewall" }];
 }

@@ -1,7 +1,10 @@
 // ServerCreate: a VM of the size its owner bought, with the addresses chosen for it, running.
 
+import type { PayloadOf } from "@kule/contract/schemas";
 import { bootDiskOf } from "@kule/proxmox/disks";
-import type { Program } from "../../program.ts";
+import type { EffectContext } from "@kule/proxmox/hypervisor";
+import { waitForFirewall } from "../../firewalls/firewall-round.ts";
+import type { Job, Program, World } from "../../program.ts";
 import { settledSighting } from "../settled-sighting.ts";
 import { desiredVm } from "./desired-vm.ts";
 import { type CreateStep, planCreate, type SeenServer } from "./plan.ts";
@@ -62,13 +65,17 @@ export const createServer: Program<"ServerCreate", SeenServer, CreateStep> = {
       const { vmid, owner, firewall } = desiredVm(job, world);
       return world.hypervisor.setFirewall(vmid, owner, firewall, effect);
     },
-    configure: ({ rewriteSecrets }, job, world, effect) => {
-      const { vmid, owner, config } = desiredVm(job, world);
-      return world.hypervisor.configure(vmid, owner, { desired: config, rewriteSecrets }, effect);
+    configure: async ({ rewriteSecrets }, job, world, effect) => {
+      const { vmid, owner, config, running } = desiredVm(job, world);
+      await world.hypervisor.configure(vmid, owner, { desired: config, rewriteSecrets }, effect);
+      // The job that starts it may be next.
+      if (!running) await untilFiltered(job, world, effect);
     },
-    start: (_, job, world, effect) => {
+    // In this step: an attempt that goes on after another cannot know since when the rules are there.
+    start: async (_, job, world, effect) => {
       const { vmid, owner } = desiredVm(job, world);
-      return world.hypervisor.start(vmid, owner, effect);
+      await untilFiltered(job, world, effect);
+      await world.hypervisor.start(vmid, owner, effect);
     },
   },
 
@@ -90,3 +97,12 @@ export const createServer: Program<"ServerCreate", SeenServer, CreateStep> = {
     };
   },
 };
+
+/** A guest is in its network before the hypervisor's firewall has read the rules that were written for it just now. */
+async function untilFiltered(
+  { payload }: Job<PayloadOf<"ServerCreate">>,
+  world: World,
+  effect: EffectContext,
+): Promise<void> {
+  if (payload.filter?.is_filtered === true) await waitForFirewall(world, effect);
+}
