@@ -63,7 +63,7 @@ export function ListTable<List extends ListId, Item>(props: {
           {[name, ...shown].map((column) => (
             <Head column={column} sorted={sorted} />
           ))}
-          {acts === undefined ? null : <td>{acts.head}</td>}
+          {acts === undefined ? null : <td class={acts.class}>{acts.head}</td>}
         </tr>
       </thead>
       <tbody>

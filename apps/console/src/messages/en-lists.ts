@@ -7,4 +7,8 @@ export const listsEn = {
     apply: "Apply",
     reset: "As at first",
   },
+  rowMenu: {
+    title: "Acts",
+    of: (name: string) => `Acts on ${name}`,
+  },
 };

@@ -9,4 +9,8 @@ export const listsTr = {
     apply: "Uygula",
     reset: "Başlangıçtaki gibi",
   },
+  rowMenu: {
+    title: "İşlemler",
+    of: (name: string) => `${name} için işlemler`,
+  },
 } satisfies typeof listsEn;

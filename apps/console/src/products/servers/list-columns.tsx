@@ -39,12 +39,12 @@ export function serverColumns(view: View): Columns<"servers", Server> {
       cell: (server) => <ServerStatus view={view} server={server} />,
     },
     private_ip: {
-      label: messages.servers.address,
+      label: messages.servers.privateIp,
       class: "mono",
       cell: ({ interfaces }) => interfaces.find(({ primary }) => primary)?.private_ip ?? "–",
     },
     public_ip: {
-      label: messages.servers.publicAddress,
+      label: messages.servers.publicIp,
       class: "mono",
       cell: ({ public_ips }) =>
         public_ips.length === 0 ? "–" : public_ips.map(({ address }) => <div>{address}</div>),
@@ -52,7 +52,7 @@ export function serverColumns(view: View): Columns<"servers", Server> {
     image: { label: messages.servers.image, cell: ({ image }) => image.name },
     package: {
       label: messages.servers.package,
-      class: "figures",
+      class: "figures one-line",
       cell: ({ package: { vcpu, memory_mb } }) =>
         `${messages.create.vcpu(format.number(vcpu))} · ${format.memory(memory_mb)}`,
     },

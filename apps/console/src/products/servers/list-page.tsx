@@ -10,6 +10,7 @@ import { may } from "../../session.ts";
 import { serverColumns, serverName } from "./list-columns.tsx";
 import { ServerFilters } from "./list-filters.tsx";
 import { isServerListNarrowed, type ServerListQuery, serverListParameters } from "./list-query.ts";
+import { RowMenu } from "./row-menu.tsx";
 import { SelectAll, SelectBox, SelectionBar } from "./selection.tsx";
 import { SilentRegions } from "./server-seen.tsx";
 import { serverTone } from "./server-status.ts";
@@ -53,6 +54,9 @@ function CreateLink({ view }: { readonly view: View }) {
   );
 }
 
+/** A page of more is asked for less often: it is as long as that many. */
+const mostAtOnce = 50;
+
 /** The part of the page that refreshes by itself, and that a filter replaces. */
 function ServerList({ view, query, servers, selectorProblem }: Props) {
   const { messages } = view;
@@ -64,7 +68,7 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
       aria-label={messages.servers.title}
       data-poll=""
       hx-get={address}
-      hx-trigger="every 4s, refresh"
+      hx-trigger={`every ${servers.items.length > mostAtOnce ? 10 : 4}s, refresh`}
       hx-select="#server-list"
       hx-swap="outerMorph"
     >
@@ -84,6 +88,11 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
             box={{
               head: <SelectAll view={view} />,
               cell: (server) => <SelectBox view={view} server={server} />,
+            }}
+            acts={{
+              head: <span class="visually-hidden">{messages.rowMenu.title}</span>,
+              class: "row-more",
+              cell: (server) => <RowMenu view={view} server={server} />,
             }}
           />
           <div class="list-foot">

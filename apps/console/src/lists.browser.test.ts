@@ -1,0 +1,150 @@
+import { probeChromium } from "@kule/testing/chromium";
+import { requirePart } from "@kule/testing/parts";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  accessibilityProblems,
+  complaintsBeyond,
+  openBrowser,
+  openPage,
+  signIn,
+  takeScreenshots,
+  type WatchedPage,
+} from "./testing/browser.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { seedNetworks } from "./testing/seed-networks.ts";
+
+const part = await requirePart("chromium", probeChromium, import.meta.filename);
+
+describe.skipIf(part.missing)("a list that people work in, in a browser", { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let world: ConsoleWorld;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  }, 60_000);
+  afterAll(() => browser?.close());
+  beforeEach(async () => {
+    world = await startConsoleWorld({ listen: true });
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(25_000);
+    seedNetworks(world.api.state);
+    await signIn(page, world.url);
+  });
+  afterEach(async () => {
+    await watched.context.close();
+    await world.stop();
+    expect(world.api.defects).toEqual([]);
+  });
+
+  const idOf = (name: string) => world.api.state.servers.find((server) => server.name === name)?.id ?? "";
+  const heads = (of: Page) =>
+    of.locator("#server-list thead").evaluate((head) => (head as { innerText: string }).innerText);
+
+  test("a row's menu stays open, with the keyboard in it, while the list refreshes itself", async () => {
+    const { state } = world.api;
+    const id = idOf("app-1");
+    const menu = page.locator(`#acts-${id}`);
+    await menu.locator("summary").focus();
+    await page.keyboard.press("Enter");
+    const reboot = menu.getByRole("link", { name: "Reboot" });
+    await reboot.focus();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "servers-row-menu");
+
+    // Another row changes first: the list came anew, and the hand stays where it was.
+    state.changeServer(idOf("app-2"), { status: "stopping" });
+    await page.waitForSelector(`#${idOf("app-2")} >> text=stopping`);
+    expect(await menu.getAttribute("open")).not.toBeNull();
+    expect(await menu.locator("a:focus").textContent()).toBe("Reboot");
+
+    // Then its own: what cannot be asked for any more is grey and says why.
+    state.changeServer(id, { status: "stopped" });
+    await page.waitForSelector(`#${id} >> text=stopped`);
+    expect(await menu.getAttribute("open")).not.toBeNull();
+    expect(await reboot.count()).toBe(0);
+    expect(await menu.locator(".row-menu-off", { hasText: "Reboot" }).locator("small").count()).toBe(1);
+    await menu.getByRole("link", { name: "Start" }).click();
+    await page.waitForURL("**/servers/selected?**");
+    expect(await page.textContent("h1")).toBe("Start 1 server?");
+    await page.click("main form button[type=submit]");
+    await page.waitForSelector("text=What was asked for");
+    expect(state.server(id)?.status).toBe("starting");
+    expect(complaintsBeyond(watched)).toEqual([]);
+  });
+
+  test("Escape closes the menu and gives the keyboard back to its button; another menu closes it too", async () => {
+    const first = page.locator(`#acts-${idOf("app-1")}`);
+    // The first row: the menu of the last one lies over those above it.
+    const second = page.locator(".row-menu").first();
+    await first.locator("summary").click();
+    await second.locator("summary").click();
+    expect(await first.getAttribute("open")).toBeNull();
+    await second.locator("a").first().focus();
+    await page.keyboard.press("Escape");
+    expect(await second.getAttribute("open")).toBeNull();
+    expect(await second.locator("summary:focus").count()).toBe(1);
+  });
+
+  test("on a phone the menus of the first and of the last row are wholly on the screen", async () => {
+    const size = { width: 390, height: 844 };
+    await page.setViewportSize(size);
+    const menus = page.locator(".row-menu");
+    for (const menu of [menus.first(), menus.last()]) {
+      await menu.locator("summary").click();
+      const box = await menu.locator(".menu-body").boundingBox();
+      expect(box?.x).toBeGreaterThanOrEqual(0);
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(size.width);
+      expect(box?.y).toBeGreaterThan(0);
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(size.height);
+      // Nothing lies over any of it.
+      const links = await menu.locator("a").all();
+      for (const link of links) await link.click({ trial: true });
+      expect(links.length).toBeGreaterThan(0);
+      await page.keyboard.press("Escape");
+    }
+  });
+
+  test("chosen columns stay through refreshes, and choosing them keeps a filter that was just typed", async () => {
+    await page.fill("input[name=q]", "app");
+    await page.waitForURL("**/servers?q=app**");
+    await page.click("#view-servers > summary");
+    for (const label of ["Image", "Package", "Region"]) await page.uncheck(`#view-servers >> text=${label}`);
+    await page.selectOption("#view-servers select", "50");
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await takeScreenshots(page, "servers-view");
+    await page.click("#view-servers button[data-kind=primary]");
+    await page.waitForFunction("!document.querySelector('#server-list thead').innerText.includes('Image')");
+    expect(new URL(page.url()).searchParams.get("q")).toBe("app");
+    expect(await heads(page)).not.toContain("Package");
+    const { state } = world.api;
+    state.changeServer(idOf("app-2"), { status: "stopping" });
+    await page.waitForSelector(`#${idOf("app-2")} >> text=stopping`);
+    expect(await heads(page)).not.toContain("Package");
+    expect(world.api.calls.findLast((call) => call.startsWith("GET /servers?"))).toContain("limit=50");
+    await page.goto(`${world.url}/jobs`);
+    expect(await page.textContent("#view-jobs option[selected]")).toBe("20");
+    expect(complaintsBeyond(watched)).toEqual([]);
+  });
+
+  test("without a script the columns, the order and a row's menu do the same", async () => {
+    const plain = await openPage(browser, { javaScriptEnabled: false });
+    const without = plain.page;
+    await signIn(without, world.url);
+    await without.click("#view-servers > summary");
+    await without.uncheck("#view-servers >> text=Package");
+    await without.click("#view-servers button[data-kind=primary]");
+    expect(await without.getByRole("columnheader", { name: "Package" }).count()).toBe(0);
+    await without.getByRole("columnheader", { name: "Name" }).getByRole("link").click();
+    await without.waitForURL("**/servers?sort=name");
+    const sorted = without.locator("[aria-sort=ascending]");
+    expect(await sorted.innerText()).toContain("Name");
+    await without.click(".row-menu >> nth=0 >> summary");
+    await without.click(".row-menu[open] >> text=Reboot");
+    await without.waitForURL("**/servers/selected?act=reboot**");
+    await plain.context.close();
+  });
+});
