@@ -654,6 +654,7 @@ export const en = {
     title: "Jobs",
     lead: "What is being done and what was done, newest first.",
     job: "Job",
+    allKinds: "Every job",
     kind: {
       ServerCreate: "Create server",
       ServerAdopt: "Import VM",

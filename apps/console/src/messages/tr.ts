@@ -659,6 +659,7 @@ export const tr = {
     title: "İşler",
     lead: "Yapılmakta ve yapılmış olanlar, önce en yenisi.",
     job: "İş",
+    allKinds: "Her iş",
     kind: {
       ServerCreate: "Sunucu kurma",
       ServerAdopt: "Makine devralma",

@@ -44,7 +44,7 @@ export function registerGateways(operation: Operation, state: FakeState): void {
   const find = (id: string | undefined) => state.gateways.find((gateway) => gateway.id === id);
   const told = (gateway: Gateway, change: Partial<Gateway>, token: string) => {
     const job = fakeJob("NetworkApply", gateway.network_id, state.userOf(token).name);
-    job.resource = { type: "network", id: gateway.network_id };
+    job.resource = { type: "network", id: gateway.network_id, name: null };
     state.jobs.unshift(job);
     const forwards = state.portForwards.filter(({ gateway_id }) => gateway_id === gateway.id);
     const delete_ =

@@ -230,19 +230,29 @@ function whatBlocks(state: FakeState, body: Schemas["ServerCreate"]): Preconditi
 }
 
 function registerJobs(operation: Operation, state: FakeState, app: Hono, calls: string[]): void {
+  const named = (job: Schemas["Job"]): Schemas["Job"] => {
+    const { type, id } = job.resource;
+    const found = type === "server" ? state.server(id) : state.networks.find((network) => network.id === id);
+    return { ...job, resource: { type, id, name: found?.name ?? null } };
+  };
   operation("get", "/jobs", "listJobs", ({ query }) => {
     const statuses = query.getAll("status");
+    const kinds = query.getAll("kind");
     const jobs = state.jobs
+      .filter((job) => kinds.length === 0 || kinds.includes(job.kind))
+      .filter((job) => !query.has("region") || job.region === query.get("region"))
       .filter((job) => !query.has("resource") || job.resource.id === query.get("resource"))
       .filter((job) => statuses.length === 0 || statuses.includes(job.status));
     return page(
-      jobs.map((job) => ({ ...job, steps: [] })),
+      jobs.map((job) => ({ ...named(job), steps: [] })),
       query,
     );
   });
   operation("get", "/jobs/:job_id", "getJob", ({ params, fail }) => {
     const job = state.job(params.job_id);
-    return job === undefined ? fail(404, "not_found", "There is no such job") : { status: 200, body: job };
+    return job === undefined
+      ? fail(404, "not_found", "There is no such job")
+      : { status: 200, body: named(job) };
   });
   for (const act of ["retry", "cancel"] as const)
     operation("post", `/jobs/:job_id/${act}`, `${act}Job`, ({ params, fail }) => {
@@ -255,7 +265,7 @@ function registerJobs(operation: Operation, state: FakeState, app: Hono, calls: 
           ? { status: "queued", done: false, error: null, retryable: false, finished_at: null, phase: null }
           : { cancel_requested: true };
       if (act === "retry") state.changeServer(job.resource.id, { status: "creating", job_id: job.id });
-      return { status: 202, body: state.changeJob(job.id, change) };
+      return { status: 202, body: named(state.changeJob(job.id, change)) };
     });
 
   app.get("/api/v1/jobs/:job_id/events", (context) => {
@@ -265,11 +275,11 @@ function registerJobs(operation: Operation, state: FakeState, app: Hono, calls: 
     if (!state.sessions.has(token)) return context.json({}, 401);
     if (job === undefined) return context.json({}, 404);
     return streamSSE(context, async (stream) => {
-      const queue: Schemas["Job"][] = [structuredClone(job)];
+      const queue: Schemas["Job"][] = [structuredClone(named(job))];
       let more = Promise.withResolvers<void>();
       const watcher = (changed: Schemas["Job"]) => {
         if (changed.id !== job.id) return;
-        queue.push(structuredClone(changed));
+        queue.push(structuredClone(named(changed)));
         more.resolve();
       };
       state.jobWatchers.add(watcher);

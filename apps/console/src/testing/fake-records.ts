@@ -134,7 +134,8 @@ export function fakeJob(kind: Schemas["JobKind"], serverId: string, user: string
     status: "queued",
     done: false,
     region: "ist1",
-    resource: { type: "server", id: serverId },
+    // The fake API says the name as it is when it answers.
+    resource: { type: "server", id: serverId, name: null },
     phase: null,
     progress: 0,
     steps: [],

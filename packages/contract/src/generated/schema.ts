@@ -4757,6 +4757,8 @@ export interface components {
             /** @enum {string} */
             type: "server" | "network" | "subnet";
             id: string;
+            /** @description What it is called now. Null when it is gone */
+            name: string | null;
         };
         Job: {
             /** @example job_06ex2v3m8n4k6q1r5s7t9w0y2z */
@@ -4813,13 +4815,7 @@ export interface components {
                 id: string;
                 name: string;
             };
-            resource: {
-                /** @enum {string} */
-                type: "server" | "network" | "subnet";
-                id: string;
-                /** @description Null when it is gone */
-                name: string | null;
-            };
+            resource: components["schemas"]["ResourceRef"];
             phase: components["schemas"]["JobPhase"] | null;
             attempt: number;
             max_attempts: number;

@@ -72,6 +72,20 @@ describe("GET /jobs", () => {
   });
 });
 
+test("a job says what its server is called now, and no name once that is gone", async () => {
+  const { server, job } = await world.create();
+  const resource = async () => (await world.owned.get(`/jobs/${job.id}`)).body.resource;
+  expect(await resource()).toEqual({ type: "server", id: server.id, name: server.name });
+  await world.agent.work();
+  await world.owned.patch(`/servers/${server.id}`, { name: "another-name" });
+  expect(await resource()).toMatchObject({ name: "another-name" });
+  await world.agent.work();
+  await world.owned.delete(`/servers/${server.id}?purge=true`);
+  await world.agent.work();
+  expect((await world.owned.get(`/servers/${server.id}`)).status).toBe(404);
+  expect(await resource()).toEqual({ type: "server", id: server.id, name: null });
+});
+
 describe("GET /jobs/{id}", () => {
   test("says how long to wait while the job is open", async () => {
     const { job } = await world.create();

@@ -5,11 +5,13 @@ import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
+import { resourceNameOf } from "./resource-name.ts";
 
 /** A job with what its view needs to know of its surroundings. */
 export type JobDetails = JobRow & {
   /** The job of the same resource that runs first. */
   readonly queued_behind: string | null;
+  readonly resource_name: string | null;
   readonly server_status: string | null;
   readonly server_was_created: boolean | null;
   readonly server_is_locked: boolean | null;
@@ -90,6 +92,7 @@ function jobDetails(db: Database | Tx, organisationId: string) {
     .selectAll("job")
     .select([
       queuedBehind.as("queued_behind"),
+      resourceNameOf("job").as("resource_name"),
       "server.status as server_status",
       sql<boolean | null>`server.observed_generation > 0`.as("server_was_created"),
       sql<boolean | null>`server.locked_at is not null`.as("server_is_locked"),

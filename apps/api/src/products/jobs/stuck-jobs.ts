@@ -2,6 +2,7 @@ import type { RequestQuery, Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
 import { fetchPage, type Page } from "../../platform/pagination.ts";
+import { resourceNameOf } from "./resource-name.ts";
 
 type StuckRow = {
   readonly id: string;
@@ -34,12 +35,7 @@ const repeatingFrom = sql.raw("4");
 /** Older ones have been lived with. */
 const failedWithin = sql.raw("interval '30 days'");
 
-const resourceName = sql.raw(`case j.resource_type
-  when 'server' then (select s.name from server s
-    where s.organisation_id = j.organisation_id and s.id = j.resource_id and s.status <> 'deleted')
-  when 'network' then (select n.name from network n where n.organisation_id = j.organisation_id and n.id = j.resource_id)
-  when 'subnet' then (select u.name from subnet u where u.organisation_id = j.organisation_id and u.id = j.resource_id)
-end`);
+const resourceName = resourceNameOf("j");
 
 // Two halves, so that each finds its rows by the index that has only them.
 const stuck = sql<StuckRow>`(

@@ -24,7 +24,11 @@ export function viewJob(row: JobDetails, steps: readonly StepRow[], viewer: View
     status,
     done: isDone(status),
     region: row.region,
-    resource: { type: row.resource_type as Schemas["ResourceRef"]["type"], id: row.resource_id },
+    resource: {
+      type: row.resource_type as Schemas["ResourceRef"]["type"],
+      id: row.resource_id,
+      name: row.resource_name,
+    },
     phase: row.phase as Schemas["JobPhase"] | null,
     progress: row.progress,
     steps: steps.map((step, index) => viewStep(step, index + 1, viewer)),

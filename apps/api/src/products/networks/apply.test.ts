@@ -167,7 +167,7 @@ describe("in a region with an edge", () => {
     expect(answer.status).toBe(202);
     expect(answer.body).toMatchObject({
       subnet: { id: subnet, status: "deleting" },
-      job: { kind: "NetworkApply" },
+      job: { kind: "NetworkApply", resource: { type: "network", id, name: expect.any(String) } },
     });
     const twice = await world.owned.delete(`/networks/${id}/subnets/${subnet}`);
     expect([twice.status, twice.body.code]).toEqual([409, "invalid_state"]);

@@ -4,6 +4,7 @@ import { attempt } from "../../api.ts";
 import { Icon } from "../../layout/icons.tsx";
 import { Status } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { jobSubject } from "./job-name.ts";
 import { jobTone } from "./phase-states.ts";
 
 export type Activity = {
@@ -52,7 +53,7 @@ export function ActivityPart({ view, activity }: { readonly view: View; readonly
         <span class="activity-count figures">{open.length === 0 ? "" : count}</span>
         <span class="activity-text">
           {open.length === 0 ? text.quiet : text.running(open.length, count)}
-          {first === undefined || open.length > 1 ? null : <small>{jobName(view, first)}</small>}
+          {first === undefined || open.length > 1 ? null : <small>{jobSubject(view.messages, first)}</small>}
         </span>
       </a>
       {ended.map((job) => (
@@ -75,11 +76,7 @@ export function ActivityPart({ view, activity }: { readonly view: View; readonly
 
 function sentence(view: View, job: Schemas["Job"]): string {
   const text = view.messages.activity;
-  const name = jobName(view, job);
+  const name = jobSubject(view.messages, job);
   if (job.status === "failed") return text.failed(name);
   return job.status === "cancelled" ? text.cancelled(name) : text.succeeded(name);
-}
-
-function jobName(view: View, job: Schemas["Job"]): string {
-  return view.messages.jobs.kind[job.kind] ?? job.kind;
 }

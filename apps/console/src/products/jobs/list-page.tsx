@@ -1,28 +1,26 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { NothingMatches } from "../../layout/list-filters.tsx";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { EmptyState, PageHead, Pages, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import { jobName } from "./job-name.ts";
+import { isJobListNarrowed, type JobQuery, jobParameters, jobStatuses } from "./job-query.ts";
 import { jobTone } from "./phase-states.ts";
 
 type Job = Schemas["Job"];
 
-export const jobStatuses = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-
 type Props = {
   readonly view: View;
   readonly jobs: Schemas["JobList"];
-  readonly status: Schemas["JobStatus"] | "";
-  readonly cursor: string | undefined;
-  /** Names of servers and networks by id, as far as they are known. */
-  readonly names: ReadonlyMap<string, string>;
+  readonly query: JobQuery;
+  readonly regions: readonly Schemas["CatalogRegion"][];
 };
 
-export function JobListPage({ view, jobs, status, cursor, names }: Props) {
+export function JobListPage({ view, jobs, query, regions }: Props) {
   const { messages } = view;
-  const query = new URLSearchParams(status === "" ? {} : { status });
-  if (cursor !== undefined) query.set("cursor", cursor);
+  const parameters = jobParameters(query);
   return (
     <Shell view={view} title={messages.jobs.title} section="jobs">
       <PageHead title={messages.jobs.title} lead={messages.jobs.lead} />
@@ -43,8 +41,30 @@ export function JobListPage({ view, jobs, status, cursor, names }: Props) {
             <select name="status">
               <option value="">{messages.jobs.allStatuses}</option>
               {jobStatuses.map((choice) => (
-                <option value={choice} selected={choice === status}>
+                <option value={choice} selected={choice === query.status}>
                   {messages.jobs.status[choice]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span class="visually-hidden">{messages.jobs.job}</span>
+            <select name="kind">
+              <option value="">{messages.jobs.allKinds}</option>
+              {Object.entries(messages.jobs.kind).map(([kind, name]) => (
+                <option value={kind} selected={kind === query.kind}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span class="visually-hidden">{messages.common.region}</span>
+            <select name="region">
+              <option value="">{messages.listFilters.allRegions}</option>
+              {regions.map(({ slug, name }) => (
+                <option value={slug} selected={slug === query.region}>
+                  {name}
                 </option>
               ))}
             </select>
@@ -53,23 +73,31 @@ export function JobListPage({ view, jobs, status, cursor, names }: Props) {
             {messages.common.apply}
           </button>
         </form>
-        <ListView view={view} list="jobs" columns={jobColumns(view, names)} />
+        <ListView view={view} list="jobs" columns={jobColumns(view)} />
       </search>
       <section
         id="job-list"
         aria-label={messages.jobs.title}
         data-poll=""
-        hx-get={query.size === 0 ? "/jobs" : `/jobs?${query}`}
+        hx-get={parameters.size === 0 ? "/jobs" : `/jobs?${parameters}`}
         hx-trigger="every 5s, refresh"
         hx-select="#job-list"
         hx-swap="outerMorph"
       >
-        {jobs.items.length === 0 ? (
+        {jobs.items.length === 0 && isJobListNarrowed(query) ? (
+          <NothingMatches view={view} page="/jobs" />
+        ) : jobs.items.length === 0 ? (
           <EmptyState title={messages.jobs.empty} hint={messages.jobs.emptyHint} />
         ) : (
           <>
-            <JobTable view={view} jobs={jobs.items} names={names} />
-            <Pages view={view} base="/jobs" query={query} cursor={cursor} next={jobs.next_cursor} />
+            <JobTable view={view} jobs={jobs.items} showsResource />
+            <Pages
+              view={view}
+              base="/jobs"
+              query={parameters}
+              cursor={query.cursor}
+              next={jobs.next_cursor}
+            />
           </>
         )}
       </section>
@@ -77,7 +105,7 @@ export function JobListPage({ view, jobs, status, cursor, names }: Props) {
   );
 }
 
-function jobColumns(view: View, names: ReadonlyMap<string, string>): Columns<"jobs", Job> {
+function jobColumns(view: View): Columns<"jobs", Job> {
   const { messages } = view;
   const text = messages.jobs;
   return {
@@ -93,7 +121,7 @@ function jobColumns(view: View, names: ReadonlyMap<string, string>): Columns<"jo
     },
     resource: {
       label: text.resource,
-      cell: ({ resource }) => <ResourceLink resource={resource} name={names.get(resource.id)} />,
+      cell: ({ resource }) => <ResourceLink resource={resource} />,
     },
     requested_by: {
       label: text.requestedBy,
@@ -107,13 +135,13 @@ function jobColumns(view: View, names: ReadonlyMap<string, string>): Columns<"jo
   };
 }
 
-/** Jobs as rows; on a resource's own page, where no names are needed, the resource is left out. */
+/** Jobs as rows; on a resource's own page the resource is left out. */
 export function JobTable(props: {
   readonly view: View;
   readonly jobs: readonly Job[];
-  readonly names?: ReadonlyMap<string, string>;
+  readonly showsResource?: boolean;
 }) {
-  const { view, jobs, names } = props;
+  const { view, jobs, showsResource = false } = props;
   const text = view.messages.jobs;
   return (
     <ListTable
@@ -122,30 +150,26 @@ export function JobTable(props: {
       items={jobs}
       name={{
         label: text.job,
-        cell: ({ id, kind }) => (
-          <a href={`/jobs/${id}`} id={`open-${id}`}>
-            {text.kind[kind] ?? kind}
+        cell: (job) => (
+          <a href={`/jobs/${job.id}`} id={`open-${job.id}`}>
+            {jobName(view.messages, job)}
           </a>
         ),
       }}
-      columns={jobColumns(view, names ?? new Map())}
-      without={names === undefined ? ["resource"] : []}
+      columns={jobColumns(view)}
+      without={showsResource ? [] : ["resource"]}
       row={({ id, status }) => ({ id: `row-${id}`, "data-tone": jobTone(status) })}
     />
   );
 }
 
-/** The thing a job is about: by its name where that is known, and a link where there is a page. */
-export function ResourceLink(props: {
-  readonly resource: Schemas["ResourceRef"];
-  readonly name: string | undefined;
-}) {
-  const { resource, name } = props;
-  const { type, id } = resource;
-  const path = type === "server" ? `/servers/${id}` : type === "network" ? `/networks/${id}` : null;
+/** The thing a job is about: by its name, and a link where there is a page. */
+export function ResourceLink({ resource }: { readonly resource: Schemas["ResourceRef"] }) {
+  const { type, id, name } = resource;
   // One that is gone has no name and no page.
-  if (path === null || name === undefined) return <code>{id}</code>;
-  return <a href={path}>{name}</a>;
+  if (name === null) return <code>{id}</code>;
+  const path = type === "server" ? `/servers/${id}` : type === "network" ? `/networks/${id}` : null;
+  return path === null ? <span>{name}</span> : <a href={path}>{name}</a>;
 }
 
 /** Who asked: a person's or token's name, or the system. */

@@ -1,9 +1,7 @@
-import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import { attempt, conflictOf, read, readOrNull } from "../../api.ts";
+import { attempt, conflictOf, read } from "../../api.ts";
 import {
-  type ConsoleContext,
   type ConsoleEnv,
   type ConsoleServices,
   noticeOf,
@@ -15,7 +13,8 @@ import { rowsOf } from "../../layout/list-choices.ts";
 import { problemText } from "../../problem-messages.ts";
 import { may, safeReturnPath } from "../../session.ts";
 import { ActivityPart, readActivity } from "./activity.tsx";
-import { JobListPage, jobStatuses } from "./list-page.tsx";
+import { askedJobs, readJobQuery } from "./job-query.ts";
+import { JobListPage } from "./list-page.tsx";
 import { JobPage } from "./show-page.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -31,29 +30,14 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/jobs", async (context) => {
-    const cursor = context.req.query("cursor") || undefined;
-    const status = jobStatuses.find((known) => known === context.req.query("status")) ?? "";
-    const api = context.get("api");
     const view = context.get("view");
-    const [jobs, servers, networks] = await Promise.all([
-      read(
-        api.GET("/jobs", {
-          params: {
-            query: {
-              limit: rowsOf(view.lists, "jobs"),
-              ...(cursor === undefined ? {} : { cursor }),
-              ...(status === "" ? {} : { status: [status] }),
-            },
-          },
-        }),
-      ),
-      read(api.GET("/servers", { params: { query: { limit: 200 } } })),
-      read(api.GET("/networks", { params: { query: { limit: 200 } } })),
+    const query = readJobQuery(new URL(context.req.url).searchParams, view.messages.jobs.kind);
+    const api = context.get("api");
+    const [jobs, { regions }] = await Promise.all([
+      read(api.GET("/jobs", { params: { query: askedJobs(query, rowsOf(view.lists, "jobs")) } })),
+      read(api.GET("/catalog")),
     ]);
-    const names = new Map([...servers.items, ...networks.items].map(({ id, name }) => [id, name]));
-    return context.html(
-      renderPage(<JobListPage view={view} jobs={jobs} status={status} cursor={cursor} names={names} />),
-    );
+    return context.html(renderPage(<JobListPage view={view} jobs={jobs} query={query} regions={regions} />));
   });
 
   // A part of every page, which asks for it by itself.
@@ -77,7 +61,6 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
         <JobPage
           view={view}
           job={latest ?? job}
-          resourceName={await resourceNameOf(context, job)}
           notice={noticeOf(context, view.messages.jobs.notices)}
           problem={null}
           idempotencyKey={crypto.randomUUID()}
@@ -147,7 +130,6 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
           <JobPage
             view={view}
             job={job}
-            resourceName={await resourceNameOf(context, job)}
             notice={null}
             problem={problemText(problem, view.messages)}
             idempotencyKey={crypto.randomUUID()}
@@ -158,17 +140,4 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
     });
 
   return routes;
-}
-
-/** The name of what the job is about; null for what is gone, and for what has no page. */
-async function resourceNameOf(context: ConsoleContext, job: Schemas["Job"]): Promise<string | null> {
-  const { type, id } = job.resource;
-  const api = context.get("api");
-  const resource =
-    type === "server"
-      ? await readOrNull(api.GET("/servers/{server_id}", { params: { path: { server_id: id } } }))
-      : type === "network"
-        ? await readOrNull(api.GET("/networks/{network_id}", { params: { path: { network_id: id } } }))
-        : null;
-  return resource?.name ?? null;
 }

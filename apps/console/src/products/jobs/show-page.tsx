@@ -4,6 +4,7 @@ import { Banner, Copyable, FormSeal, PageHead, Status, When } from "../../layout
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
+import { jobName } from "./job-name.ts";
 import { actorName, jobDuration, ResourceLink } from "./list-page.tsx";
 import { jobTone } from "./phase-states.ts";
 import { LiveTimeline } from "./timeline.tsx";
@@ -12,15 +13,14 @@ type Props = {
   readonly view: View;
   readonly job: Schemas["Job"];
   /** Null when it is gone. */
-  readonly resourceName: string | null;
   readonly notice: string | null;
   readonly problem: string | null;
   readonly idempotencyKey: string;
 };
 
-export function JobPage({ view, job, resourceName, notice, problem, idempotencyKey }: Props) {
+export function JobPage({ view, job, notice, problem, idempotencyKey }: Props) {
   const { messages } = view;
-  const kind = messages.jobs.kind[job.kind] ?? job.kind;
+  const kind = jobName(messages, job);
   return (
     <Shell view={view} title={kind} section="jobs">
       <PageHead title={kind} />
@@ -44,7 +44,7 @@ export function JobPage({ view, job, resourceName, notice, problem, idempotencyK
           <JobFailure job={job} />
           <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/jobs/${job.id}`} />
         </section>
-        <JobFacts view={view} job={job} resourceName={resourceName} />
+        <JobFacts view={view} job={job} />
       </div>
       <ApiCalls
         view={view}
@@ -101,7 +101,7 @@ export function JobActs(props: {
   );
 }
 
-function JobFacts({ view, job, resourceName }: Pick<Props, "view" | "job" | "resourceName">) {
+function JobFacts({ view, job }: Pick<Props, "view" | "job">) {
   const { messages } = view;
   return (
     <section class="panel">
@@ -115,7 +115,7 @@ function JobFacts({ view, job, resourceName }: Pick<Props, "view" | "job" | "res
         <div>
           <dt>{messages.jobs.resource}</dt>
           <dd>
-            <ResourceLink resource={job.resource} name={resourceName ?? undefined} />
+            <ResourceLink resource={job.resource} />
           </dd>
         </div>
         <div>

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { jobName } from "../jobs/job-name.ts";
 import { WatchedList } from "./watched-list.tsx";
 
 export type StuckJobsPageProps = {
@@ -91,7 +92,7 @@ function StuckRow({ view, job }: { readonly view: View; readonly job: Schemas["S
   return (
     <tr id={job.id} data-tone={tones[job.reason]}>
       <th scope="row">
-        {messages.jobs.kind[job.kind] ?? job.kind}
+        {jobName(messages, job)}
         <small class="vm-name">{resource.name ?? resource.id}</small>
       </th>
       <td data-label={text.reason}>

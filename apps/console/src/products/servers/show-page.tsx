@@ -5,6 +5,7 @@ import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { RefusedForm } from "../../refused-form.ts";
+import { jobName } from "../jobs/job-name.ts";
 import { JobTable } from "../jobs/list-page.tsx";
 import { jobTone } from "../jobs/phase-states.ts";
 import { JobActs, JobFailure } from "../jobs/show-page.tsx";
@@ -90,7 +91,7 @@ function CurrentJob({ view, server, job, idempotencyKey }: ShowPageProps) {
   return (
     <section class="panel" aria-labelledby="now-title">
       <div class="panel-head">
-        <h2 id="now-title">{messages.jobs.kind[job.kind] ?? job.kind}</h2>
+        <h2 id="now-title">{jobName(messages, job)}</h2>
         <Status tone={jobTone(job.status)}>{messages.jobs.status[job.status] ?? job.status}</Status>
       </div>
       <LiveTimeline view={view} job={job} />

@@ -1,0 +1,13 @@
+import { type RawBuilder, sql } from "kysely";
+
+/** What the resource of a job is called now; null when it is gone. The job is in the query under this name. */
+export function resourceNameOf(job: "job" | "j"): RawBuilder<string | null> {
+  return sql.raw(`case ${job}.resource_type
+    when 'server' then (select s.name from server s
+      where s.organisation_id = ${job}.organisation_id and s.id = ${job}.resource_id and s.status <> 'deleted')
+    when 'network' then (select n.name from network n
+      where n.organisation_id = ${job}.organisation_id and n.id = ${job}.resource_id)
+    when 'subnet' then (select u.name from subnet u
+      where u.organisation_id = ${job}.organisation_id and u.id = ${job}.resource_id)
+  end`);
+}
