@@ -52,6 +52,7 @@ export function seedEverything(state: FakeState): void {
   state.agentTokens.push(fakeToken({ name: "agent-1", kind: "agent", role: null, region: "ist1" }));
   const failed = {
     ...fakeJob("ServerPower", other.id, "Ada"),
+    action: "reboot",
     status: "failed" as const,
     done: true,
     cancellable: false,
@@ -59,7 +60,7 @@ export function seedEverything(state: FakeState): void {
     error: { code: "timeout", message: "The guest did not stop", retryable: true, step: "stop" },
     finished_at: now,
   };
-  const running = fakeJob("ServerPower", server.id, "Ada");
+  const running = { ...fakeJob("ServerPower", server.id, "Ada"), action: "stop" };
   state.jobs.push(running, failed);
   server.job_id = running.id;
   server.actions = fakeActions(server);

@@ -4,7 +4,7 @@ import { Banner, Copyable, FormSeal, PageHead, Status, When } from "../../layout
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
-import { jobName } from "./job-name.ts";
+import { jobSubject } from "./job-name.ts";
 import { actorName, jobDuration, ResourceLink } from "./list-page.tsx";
 import { jobTone } from "./phase-states.ts";
 import { LiveTimeline } from "./timeline.tsx";
@@ -20,10 +20,10 @@ type Props = {
 
 export function JobPage({ view, job, notice, problem, idempotencyKey }: Props) {
   const { messages } = view;
-  const kind = jobName(messages, job);
+  const subject = jobSubject(messages, job);
   return (
-    <Shell view={view} title={kind} section="jobs">
-      <PageHead title={kind} />
+    <Shell view={view} title={subject} section="jobs">
+      <PageHead title={subject} />
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
       {problem === null ? null : <Banner kind="problem">{problem}</Banner>}
       <div
