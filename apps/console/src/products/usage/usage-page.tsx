@@ -138,16 +138,19 @@ function Days({ view, month, byDay }: Props) {
             </tr>
           </thead>
           <tbody>
-            {[...found].map(([day, item]) => (
-              <tr>
-                <th scope="row">{format.day(day)}</th>
-                {measures.map((measure) => (
-                  <td class="figures" data-label={measure.title}>
-                    {said(measure, measure.of(item))}
-                  </td>
-                ))}
-              </tr>
-            ))}
+            {month.days.map((day) => {
+              const item = found.get(day);
+              return item === undefined ? null : (
+                <tr>
+                  <th scope="row">{format.day(day)}</th>
+                  {measures.map((measure) => (
+                    <td class="figures" data-label={measure.title}>
+                      {said(measure, measure.of(item))}
+                    </td>
+                  ))}
+                </tr>
+              );
+            })}
           </tbody>
         </table>
       </details>
