@@ -59,18 +59,18 @@ describe.skipIf(part.missing)("a server's acts in a browser", { timeout: 180_000
     await page.click("#edit-labels > summary");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "server-acts");
-    await page.fill("#field-key", "bad key");
+    await page.fill("#labels--key", "bad key");
     await page.click("#edit-labels form:last-of-type button");
-    await page.waitForSelector("#key-problem");
+    await page.waitForSelector("#labels--key-problem");
     expect(await accessibilityProblems(page)).toEqual([]);
     // The page around it asks again and changes; what was typed and said stays.
     world.api.state.changeServer(id, { labels: { env: "test" } });
     await page.evaluate(`document.getElementById("server-live").dispatchEvent(new CustomEvent("refresh"))`);
     await page.waitForSelector("#labels .tag >> text=env=test");
-    expect(await page.inputValue("#field-key")).toBe("bad key");
-    expect(await page.locator("#key-problem").count()).toBe(1);
-    await page.fill("#field-key", "role");
-    await page.fill("#field-value", "web");
+    expect(await page.inputValue("#labels--key")).toBe("bad key");
+    expect(await page.locator("#labels--key-problem").count()).toBe(1);
+    await page.fill("#labels--key", "role");
+    await page.fill("#labels--value", "web");
     await page.click("#edit-labels form:last-of-type button");
     await page.waitForSelector("text=The label is set");
     expect(server()?.labels).toEqual({ env: "test", role: "web" });

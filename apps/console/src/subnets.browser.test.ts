@@ -102,7 +102,7 @@ describe.skipIf(part.missing)("the addresses of a subnet in a browser", { timeou
     await page.click("#addresses .tabs a[href*='state=reserved']");
     await page.waitForSelector("#addresses .tabs a[aria-current][href*='state=reserved']");
     expect(await page.locator("#addresses tbody tr").count()).toBe(2);
-    await page.click("#reservations tbody tr:nth-child(3) button");
+    await page.click("#reservations tbody tr:nth-child(3) .row-act button");
     await page.waitForSelector(".banner[data-kind=notice]");
     expect(world.api.state.reservations.map(({ name }) => name)).toEqual(["primary-db", "vip"]);
     expect(watched.complaints).toEqual([expect.stringContaining("409 (Conflict)")]);

@@ -8,6 +8,8 @@ export const noProblems: FieldProblems = {};
 
 type TextFieldProps = {
   readonly view: View;
+  /** Where a page has several of the name. */
+  readonly id?: string;
   readonly name: string;
   readonly label: string;
   readonly value?: string;
@@ -29,12 +31,14 @@ type TextFieldProps = {
 /** A label, an input, its hint and what is wrong with it, tied together for every kind of reader. */
 export function TextField(props: TextFieldProps) {
   const problems = props.problems[props.name];
+  const id = props.id ?? `field-${props.name}`;
+  const beside = props.id ?? props.name;
   const described = [
-    props.hint === undefined ? null : `${props.name}-hint`,
-    problems === undefined ? null : `${props.name}-problem`,
+    props.hint === undefined ? null : `${beside}-hint`,
+    problems === undefined ? null : `${beside}-problem`,
   ].filter((id) => id !== null);
   const shared = {
-    id: `field-${props.name}`,
+    id,
     name: props.name,
     required: props.required ?? false,
     maxlength: props.maxlength,
@@ -48,7 +52,7 @@ export function TextField(props: TextFieldProps) {
   };
   return (
     <div class="field" data-invalid={problems === undefined ? undefined : "true"}>
-      <label for={`field-${props.name}`}>
+      <label for={id}>
         {props.label}
         {props.optional ? <span class="optional"> · {props.view.messages.common.optional}</span> : null}
       </label>
@@ -59,9 +63,9 @@ export function TextField(props: TextFieldProps) {
           {props.value}
         </textarea>
       )}
-      <Problem name={props.name} problems={problems} />
+      <Problem name={beside} problems={problems} />
       {props.hint === undefined ? null : (
-        <p class="hint" id={`${props.name}-hint`}>
+        <p class="hint" id={`${beside}-hint`}>
           {props.hint}
         </p>
       )}

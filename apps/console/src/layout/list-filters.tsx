@@ -67,7 +67,7 @@ export function ListFilters(props: {
         {props.children}
         {filters.includes("labels") ? (
           <label class="selector">
-            <span class="visually-hidden">{labels.filter}</span>
+            <span class="visually-hidden">{labels.title}</span>
             <Icon name="tag" size={17} />
             <input
               class="mono"

@@ -17,6 +17,9 @@ export const gatewaysEn = {
     anyAddress: "a new one",
     addressHint:
       "Everything that leaves by the gateway has this address. A new one is given back with the gateway, one that you have stays yours.",
+    certainAddress: "A certain address",
+    certainAddressHint:
+      "One of those that are allocated to you and that nobody has taken. Leave the choice above at “a new one”.",
     network: "Network",
     serves: "Subnets",
     servesHint: "Which subnets it lets out. This can be changed at any time.",

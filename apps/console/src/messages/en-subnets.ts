@@ -19,6 +19,8 @@ export const subnetsEn = {
     address: "Address",
     addressHint: "Left empty, the lowest free one is kept.",
     reserve: "Reserve an address",
+    change: "Change",
+    changeNamed: (name: string) => `Change the reservation ${name}`,
     giveUp: "Give up",
     giveUpNamed: (name: string) => `Give up the reservation ${name}`,
     list: "Every address that is not free",
@@ -42,6 +44,7 @@ export const subnetsEn = {
       count === 1 ? "One of its addresses is reserved." : `${count} of its addresses are reserved.`,
     notices: {
       reserved: "The address is reserved.",
+      reservationChanged: "The reservation is changed.",
       givenUp: "The reservation is given up. The address rests for a while before anybody gets it.",
     } as Readonly<Record<string, string>>,
   },

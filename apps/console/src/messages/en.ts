@@ -4,6 +4,7 @@ import { actionsEn } from "./en-actions.ts";
 import { auditEn } from "./en-audit.ts";
 import { gatewaysEn } from "./en-gateways.ts";
 import { identitiesEn } from "./en-identities.ts";
+import { labelsEn } from "./en-labels.ts";
 import { listsEn } from "./en-lists.ts";
 import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
@@ -77,6 +78,7 @@ export const en = {
       "The API does not answer at the moment. What you see is the last known state; it refreshes by itself.",
     loading: "Loading…",
     optional: "optional",
+    more: "More choices",
     problems: (count: number) => `${count} ${count === 1 ? "field needs" : "fields need"} another look`,
     notAllowed: (permission: string) => `Your role does not include ${permission}.`,
   },
@@ -213,7 +215,6 @@ export const en = {
     observed: "Last seen",
     sshKeys: "SSH keys",
     noKeys: "None: console password",
-    labels: "Labels",
     console: "Console",
     consoleTypes: { serial: "serial", vnc: "VNC" },
     interfaces: "Interfaces",
@@ -272,8 +273,6 @@ export const en = {
       purged: "The server is being destroyed.",
       restored: "The deletion is undone.",
       protected: "The server is protected.",
-      labelled: "The label is set.",
-      unlabelled: "The label is removed.",
       attaching: "The address is on its way to the server.",
       detaching: "The address is being taken off the server.",
       firewallAttached: "The firewall is attached. The server is being told.",
@@ -357,22 +356,7 @@ export const en = {
     noMatchHint: "Change or clear the filters to see more.",
     clear: "Clear filters",
   },
-  labels: {
-    empty: "No labels yet. They group servers: role=web, env=prod. Lists and usage can be narrowed by them.",
-    edit: "Change labels",
-    key: "Label",
-    value: "Value",
-    hint: "Letters, digits, dots, hyphens and underscores, 63 at most. A label that is there already gets the new value.",
-    filter: "Labels",
-    filterHint: "Terms with commas between them: role=web, env!=test, env in (prod,stage), role, !role.",
-    add: "Add",
-    save: "Save",
-    remove: "Remove",
-    wrongKey:
-      "Begins and ends with a letter or digit; between them also dots, hyphens and underscores. 63 at most.",
-    wrongValue: "The same letters as a label, or nothing. 63 at most.",
-    removeNamed: (key: string) => `Remove the label ${key}`,
-  },
+  ...labelsEn,
   resize: {
     lead: "CPU and memory go up and down. A disk only grows.",
     now: "now",
@@ -431,11 +415,11 @@ export const en = {
       edges: "no hyphen first or last",
       length: "63 characters at most",
     },
-    advanced: "More choices",
     privateIp: "Private address",
     privateIpHint: "Left empty, the lowest free address of the subnet is taken.",
     start: "Start it when it is ready",
     protect: "Protect from deletion",
+    protectRebuild: "Protect from being rebuilt",
     summary: "Summary",
     summaryName: "(no name yet)",
     password: "console password, shown once",
@@ -505,6 +489,9 @@ export const en = {
     network: "With its prefix",
     gateway: "Gateway of the pool",
     ptr: "PTR name",
+    certainAddress: "A certain address",
+    certainAddressHint:
+      "One of those that are allocated to you and that nobody has taken. Left empty, any free one.",
     ptrHint: "Stored for the day that domains are offered.",
     withServer: "When its server is destroyed",
     released: "it is released",
@@ -537,8 +524,12 @@ export const en = {
       "The guest does not know the address yet. Reboot the server from here, or stop and start it.",
     status: { free: "free", attaching: "attaching", attached: "attached", detaching: "detaching" },
     none: "No public address",
-    auto: "Give it a public IPv4 address",
-    autoHint: "One of those allocated to your organisation.",
+    ofNewServer: {
+      label: "Public IPv4 address",
+      none: "None",
+      any: "A new one",
+      hint: "A new one is one of those allocated to your organisation.",
+    },
     notices: {
       taken: "The address is yours.",
       attaching: "The address is on its way.",

@@ -18,6 +18,9 @@ export const gatewaysTr = {
     anyAddress: "yeni bir adres",
     addressHint:
       "Geçitten çıkan her şeyin adresi budur. Yeni alınan adres geçitle birlikte geri verilir, sizde olan sizde kalır.",
+    certainAddress: "Belirli bir adres",
+    certainAddressHint:
+      "Size ayrılmış ve kimsenin almadığı adreslerden biri. Yukarıdaki seçim “yeni bir adres” olarak kalsın.",
     network: "Ağ",
     serves: "Alt ağlar",
     servesHint: "Hangi alt ağları dışarı çıkaracağı. Her zaman değiştirilebilir.",

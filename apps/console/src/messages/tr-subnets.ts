@@ -17,6 +17,8 @@ export const subnetsTr = {
     address: "Adres",
     addressHint: "Boş bırakılırsa en küçük boş adres rezerve edilir.",
     reserve: "Adres rezerve et",
+    change: "Değiştir",
+    changeNamed: (name: string) => `${name} rezervasyonunu değiştir`,
     giveUp: "Vazgeç",
     giveUpNamed: (name: string) => `${name} rezervasyonundan vazgeç`,
     list: "Boş olmayan bütün adresler",
@@ -39,6 +41,7 @@ export const subnetsTr = {
     subnetReserves: (count: number) => `${count} adresi rezerve.`,
     notices: {
       reserved: "Adres rezerve edildi.",
+      reservationChanged: "Rezervasyon değiştirildi.",
       givenUp: "Rezervasyondan vazgeçildi. Adres, birine verilmeden önce bir süre dinlenir.",
     },
   },

@@ -5,6 +5,7 @@ import { actionsTr } from "./tr-actions.ts";
 import { auditTr } from "./tr-audit.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { identitiesTr } from "./tr-identities.ts";
+import { labelsTr } from "./tr-labels.ts";
 import { listsTr } from "./tr-lists.ts";
 import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
@@ -87,6 +88,7 @@ export const tr = {
     stale: "API şu anda yanıt vermiyor. Gördüğünüz, bilinen son durumdur; kendiliğinden yenilenir.",
     loading: "Yükleniyor…",
     optional: "isteğe bağlı",
+    more: "Diğer seçenekler",
     problems: (count: number) => `${count} alan yeniden gözden geçirilmeli`,
     notAllowed: (permission: string) => `Rolünüz ${permission} iznini içermiyor.`,
   },
@@ -221,7 +223,6 @@ export const tr = {
     observed: "Son görülme",
     sshKeys: "SSH anahtarları",
     noKeys: "Yok: konsol parolası",
-    labels: "Etiketler",
     console: "Konsol",
     consoleTypes: { serial: "seri", vnc: "VNC" },
     interfaces: "Ağ arayüzleri",
@@ -278,8 +279,6 @@ export const tr = {
       deleted: "Sunucu silinmek üzere işaretlendi.",
       restored: "Silme geri alındı.",
       protected: "Sunucu korunuyor.",
-      labelled: "Etiket yazıldı.",
-      unlabelled: "Etiket kaldırıldı.",
       attaching: "Adres sunucuya doğru yolda.",
       detaching: "Adres sunucudan alınıyor.",
       firewallAttached: "Güvenlik duvarı bağlandı. Sunucuya bildiriliyor.",
@@ -362,23 +361,7 @@ export const tr = {
     noMatchHint: "Daha fazlasını görmek için süzgeçleri değiştirin ya da temizleyin.",
     clear: "Süzgeçleri temizle",
   },
-  labels: {
-    empty:
-      "Henüz etiket yok. Etiketler sunucuları gruplar: role=web, env=prod. Listeler ve kullanım onlarla daraltılabilir.",
-    edit: "Etiketleri değiştir",
-    key: "Etiket",
-    value: "Değer",
-    hint: "Harf, rakam, nokta, tire ve alt çizgi; en çok 63 karakter. Zaten olan bir etiket yeni değeri alır.",
-    filter: "Etiketler",
-    filterHint: "Virgülle ayrılmış koşullar: role=web, env!=test, env in (prod,stage), role, !role.",
-    add: "Ekle",
-    save: "Kaydet",
-    remove: "Kaldır",
-    wrongKey:
-      "Harf ya da rakamla başlar ve biter; arada nokta, tire ve alt çizgi de olabilir. En çok 63 karakter.",
-    wrongValue: "Etiketle aynı karakterler ya da boş. En çok 63 karakter.",
-    removeNamed: (key: string) => `${key} etiketini kaldır`,
-  },
+  ...labelsTr,
   resize: {
     lead: "İşlemci ve bellek büyür ya da küçülür. Disk yalnızca büyür.",
     now: "şimdi",
@@ -436,11 +419,11 @@ export const tr = {
       edges: "başta ve sonda tire yok",
       length: "en çok 63 karakter",
     },
-    advanced: "Diğer seçenekler",
     privateIp: "Özel adres",
     privateIpHint: "Boş bırakılırsa alt ağın en küçük boş adresi alınır.",
     start: "Hazır olunca başlat",
     protect: "Silmeye karşı koru",
+    protectRebuild: "Yeniden kurmaya karşı koru",
     summary: "Özet",
     summaryName: "(henüz adı yok)",
     password: "bir kez gösterilen konsol parolası",
@@ -511,6 +494,9 @@ export const tr = {
     network: "Önekiyle",
     gateway: "Havuzun ağ geçidi",
     ptr: "PTR adı",
+    certainAddress: "Belirli bir adres",
+    certainAddressHint:
+      "Size ayrılmış ve kimsenin almadığı adreslerden biri. Boş bırakılırsa herhangi bir boş adres.",
     ptrHint: "Alan adları sunulduğu gün için saklanır.",
     withServer: "Sunucusu yok edilince",
     released: "bırakılır",
@@ -542,8 +528,12 @@ export const tr = {
       "Konuk sistem adresi henüz bilmiyor. Sunucuyu buradan yeniden başlatın ya da durdurup başlatın.",
     status: { free: "boşta", attaching: "bağlanıyor", attached: "bağlı", detaching: "ayrılıyor" },
     none: "Genel adres yok",
-    auto: "Genel bir IPv4 adresi ver",
-    autoHint: "Kuruluşunuza ayrılanlardan biri.",
+    ofNewServer: {
+      label: "Genel IPv4 adresi",
+      none: "Yok",
+      any: "Yeni bir adres",
+      hint: "Yeni adres, kuruluşunuza ayrılanlardan biridir.",
+    },
     notices: {
       taken: "Adres sizin.",
       attaching: "Adres yolda.",

@@ -143,7 +143,7 @@ describe.skipIf(part.missing)("a newcomer in the panel of a whole Kule", { timeo
           params: { path: { network_id: network } },
         });
         await page.selectOption("#field-subnet_id", data?.subnets[0]?.id ?? "none");
-        await page.check("#public_ip");
+        await page.selectOption("#public_ip", "auto");
         if (words.choosesFirst) await page.check(`#firewalls label:has-text("wall-${words.name}") input`);
         await page.waitForSelector(".summary .ready");
         await fits(page);

@@ -114,8 +114,8 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
 
   test("gets another name, a label, and a password that can be copied", async () => {
     await page.click("#edit-labels > summary");
-    await page.fill("#field-key", "role");
-    await page.fill("#field-value", "web");
+    await page.fill("#labels--key", "role");
+    await page.fill("#labels--value", "web");
     await send(page, "#edit-labels form:last-of-type button");
     await page.waitForSelector("#labels .tag >> text=role=web");
     await page.click("#rename > summary");

@@ -4,6 +4,7 @@ import { includesPort, parsePorts } from "@kule/rules/firewalls/ports";
 import { parseLabelSelector, selectorMatches } from "@kule/rules/labels/selector";
 import { parseIp, parseIpBlock } from "@kule/rules/public-ips/addresses";
 import type { Operation } from "./fake-api.ts";
+import { relabelled } from "./fake-labels.ts";
 import { narrowedPage } from "./fake-page.ts";
 import { fakeId, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -21,7 +22,7 @@ export function fakeFirewall(body: Schemas["FirewallCreate"]): Firewall {
     rules: (body.rules ?? []).map(fakeRule),
     platform_rules: platformRules.map((rule) => ({ ...rule })),
     attachments: [],
-    labels: {},
+    labels: body.labels ?? {},
     generation: 1,
     created_at: now,
     updated_at: now,
@@ -109,8 +110,7 @@ export function registerFirewalls(operation: Operation, state: FakeState): void 
       if (firewall === undefined) return fail(404, "not_found", "There is no such firewall");
       if (state.firewalls.some(({ id, name }) => id !== firewall.id && name === body.name))
         return fail(409, "name_taken", `region ist1 has a firewall named ${body.name}`);
-      const { labels: _labels, ...change } = body;
-      return { ...changed(firewall, change, token), status: 200 };
+      return relabelled(firewall, body, fail, () => ({ ...changed(firewall, {}, token), status: 200 }));
     },
   );
   operation("delete", "/firewalls/:firewall_id", "deleteFirewall", ({ params, fail }) => {

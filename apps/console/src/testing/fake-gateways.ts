@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
+import { relabelled } from "./fake-labels.ts";
 import { narrowedPage, page } from "./fake-page.ts";
 import { fakeId, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -73,6 +74,7 @@ export function registerGateways(operation: Operation, state: FakeState): void {
     const brought = state.publicIps.find(({ id }) => id === body.public_ip);
     const address = brought?.address ?? body.address ?? "203.0.113.77";
     const gateway = fakeGateway(body.name, network, body.subnet_ids ?? [], address);
+    Object.assign(gateway, { labels: body.labels ?? {}, description: body.description ?? "" });
     state.gateways.push(gateway);
     return { status: 202, body: told(gateway, { status: "provisioning" }, token) };
   });
@@ -87,8 +89,7 @@ export function registerGateways(operation: Operation, state: FakeState): void {
     ({ params, body, fail }) => {
       const gateway = find(params.gateway_id);
       if (gateway === undefined) return fail(404, "not_found", absent);
-      const { labels: _labels, ...change } = body;
-      return { status: 200, body: { gateway: Object.assign(gateway, change), job: null } };
+      return relabelled(gateway, body, fail, () => ({ status: 200, body: { gateway, job: null } }));
     },
   );
   operation("delete", "/gateways/:gateway_id", "deleteGateway", ({ params, fail, token }) => {

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
 import { questionErrors } from "./fake-firewalls.ts";
+import { relabelled } from "./fake-labels.ts";
 import { narrowedPage, page } from "./fake-page.ts";
 import { fakeNetwork, fakeSubnet } from "./fake-records.ts";
 import { registerReservations } from "./fake-reservations.ts";
@@ -33,8 +34,7 @@ export function registerNetworks(operation: Operation, state: FakeState): void {
       if (network === undefined) return fail(404, "not_found", "There is no such network");
       if (state.networks.some(({ id, name }) => id !== network.id && name === body.name))
         return fail(409, "name_taken", `region ist1 has a network named ${body.name}`);
-      const { labels: _labels, ...change } = body;
-      return { status: 200, body: { network: Object.assign(network, change), job: null } };
+      return relabelled(network, body, fail, () => ({ status: 200, body: { network, job: null } }));
     },
   );
   operation("delete", "/networks/:network_id", "deleteNetwork", ({ params, fail }) => {
@@ -78,8 +78,7 @@ export function registerNetworks(operation: Operation, state: FakeState): void {
     ({ params, body, fail }) => {
       const subnet = findSubnet(params.subnet_id);
       if (subnet === undefined) return fail(404, "not_found", "There is no such subnet");
-      const { labels: _labels, ...change } = body;
-      return { status: 200, body: { subnet: Object.assign(subnet, change), job: null } };
+      return relabelled(subnet, body, fail, () => ({ status: 200, body: { subnet, job: null } }));
     },
   );
   operation("delete", "/networks/:network_id/subnets/:subnet_id", "deleteSubnet", ({ params, fail }) => {

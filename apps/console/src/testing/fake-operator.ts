@@ -153,7 +153,7 @@ function registerOperatorsServers(operation: Operation, state: FakeState): void 
         });
       const server = {
         ...fakeServer(
-          { name: body.name, image: body.image, package: body.package },
+          { name: body.name, image: body.image, package: body.package, labels: body.labels ?? {} },
           network,
           state.servers.length,
         ),

@@ -7,6 +7,7 @@ import { registerConsoleSessions } from "./fake-consoles.ts";
 import { fakeAttachment, registerFirewalls } from "./fake-firewalls.ts";
 import { registerGateways } from "./fake-gateways.ts";
 import { registerIpPools } from "./fake-ip-pools.ts";
+import { relabelled } from "./fake-labels.ts";
 import { registerNetworks } from "./fake-networks.ts";
 import { registerOperator } from "./fake-operator.ts";
 import { narrowedPage, page } from "./fake-page.ts";
@@ -337,8 +338,7 @@ function registerSshKeys(operation: Operation, state: FakeState): void {
     ({ params, body, fail }) => {
       const key = state.sshKeys.find(({ id }) => id === params.ssh_key_id);
       if (key === undefined) return fail(404, "not_found", "There is no such key");
-      if (body.name !== undefined) key.name = body.name;
-      return { status: 200, body: key };
+      return relabelled(key, body, fail, () => ({ status: 200, body: key }));
     },
   );
   operation("delete", "/ssh-keys/:ssh_key_id", "deleteSshKey", ({ params, fail }) => {

@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
+import { relabelled } from "./fake-labels.ts";
 import { narrowedPage } from "./fake-page.ts";
 import { fakeId, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -55,7 +56,7 @@ export function registerPublicIps(operation: Operation, state: FakeState): void 
     const ip = find(params.public_ip_id);
     return ip === undefined ? fail(404, "not_found", "no such address") : { status: 200, body: ip };
   });
-  operation<Schemas["PublicIpCreate"]>("post", "/public-ips", "createPublicIp", ({ fail }) => {
+  operation<Schemas["PublicIpCreate"]>("post", "/public-ips", "createPublicIp", ({ body, fail }) => {
     const message = "The organisation has no free public IPv4 address in region ist1; ask the operator";
     if (state.publicIps.length >= allocated)
       return fail(409, "no_public_ip_available", message, {
@@ -67,7 +68,16 @@ export function registerPublicIps(operation: Operation, state: FakeState): void 
           fix: null,
         },
       });
-    const ip = fakePublicIp(`203.0.113.${10 + state.publicIps.length}`);
+    const { address = `203.0.113.${10 + state.publicIps.length}`, ptr = null, labels = {} } = body;
+    if (state.publicIps.some((ip) => ip.address === address))
+      return fail(409, "no_public_ip_available", `${address} is none of the addresses that are free to take`);
+    const ip = {
+      ...fakePublicIp(address),
+      ptr,
+      labels,
+      delete_with_server: body.delete_with_server ?? false,
+      protection: { delete: body.protection?.delete ?? false },
+    };
     state.publicIps.push(ip);
     return { status: 201, body: ip };
   });
@@ -118,8 +128,7 @@ export function registerPublicIps(operation: Operation, state: FakeState): void 
     ({ params, body, fail }) => {
       const ip = find(params.public_ip_id);
       if (ip === undefined) return fail(404, "not_found", "no such address");
-      const { labels: _labels, ...change } = body;
-      return { status: 200, body: Object.assign(ip, change) };
+      return relabelled(ip, body, fail, () => ({ status: 200, body: ip }));
     },
   );
   operation("delete", "/public-ips/:public_ip_id", "deletePublicIp", ({ params }) => {

@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Operation } from "./fake-api.ts";
+import { relabelled } from "./fake-labels.ts";
 import { page } from "./fake-page.ts";
 import { fakeId } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
@@ -25,7 +26,7 @@ export function fakeReservation(
     address: body.address,
     state: "reserved",
     server: null,
-    labels: {},
+    labels: body.labels ?? {},
     generation: 1,
     created_at: now,
     updated_at: now,
@@ -74,6 +75,23 @@ export function registerReservations(operation: Operation, state: FakeState): vo
       subnet.usage.addresses_reserved += 1;
       subnet.usage.addresses_free -= 1;
       return { status: 201, body: reservation };
+    },
+  );
+  operation<Schemas["ReservationUpdate"]>(
+    "patch",
+    `${base}/reservations/:reservation_id`,
+    "updateReservation",
+    ({ params, body, fail }) => {
+      const reservation = state.reservations.find(({ id }) => id === params.reservation_id);
+      if (reservation === undefined) return fail(404, "not_found", "There is no such reservation");
+      const { id, subnet_id } = reservation;
+      if (
+        state.reservations.some(
+          (each) => each.subnet_id === subnet_id && each.id !== id && each.name === body.name,
+        )
+      )
+        return fail(409, "name_taken", `the subnet has a reservation named ${body.name}`);
+      return relabelled(reservation, body, fail, () => ({ status: 200, body: reservation }));
     },
   );
   operation("delete", `${base}/reservations/:reservation_id`, "deleteReservation", ({ params, fail }) => {

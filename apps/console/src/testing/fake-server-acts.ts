@@ -1,5 +1,6 @@
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import type { Answer, Operation } from "./fake-api.ts";
+import { relabelled } from "./fake-labels.ts";
 import { fakeCatalog, fakeJob } from "./fake-records.ts";
 import type { FakeState } from "./fake-state.ts";
 
@@ -35,14 +36,12 @@ export function registerServerActs(operation: Operation, state: FakeState): void
           return conflict(fail, "name_taken", `A server named ${name} exists in region ${server.region}`);
         return { status: 202, body: queue(server, "ServerUpdate", token, { name, hostname: name }) };
       }
-      const labels = Object.entries({ ...server.labels, ...body.labels }).filter(
-        (entry): entry is [string, string] => entry[1] !== null,
-      );
-      const change = {
-        labels: Object.fromEntries(labels),
-        protection: { ...server.protection, ...body.protection },
-      };
-      return { status: 200, body: state.changeServer(server.id, change) };
+      const protection = { ...server.protection, ...body.protection };
+      const { labels = {} } = body;
+      return relabelled(server, { labels }, fail, () => ({
+        status: 200,
+        body: state.changeServer(server.id, { protection }),
+      }));
     },
   );
 

@@ -1,5 +1,6 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
+import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import type { FirewallsPageProps } from "./list-page.tsx";
 
@@ -62,6 +63,9 @@ export function CreateFirewall({ view, regions, form, idempotencyKey }: Firewall
           optional
           maxlength={500}
         />
+        <MoreFields view={view} id="more-firewall" form={form} fields={["labels"]}>
+          <LabelsField view={view} value={form?.values.labels ?? ""} problems={problems} />
+        </MoreFields>
         <button type="submit" class="button" data-kind="primary">
           {text.create}
         </button>
@@ -70,7 +74,12 @@ export function CreateFirewall({ view, regions, form, idempotencyKey }: Firewall
         view={view}
         id="create-call"
         operation="createFirewall"
-        body={{ name: "web", region: regions[0]?.slug ?? "ist1", rules: startingRules.web }}
+        body={{
+          name: "web",
+          region: regions[0]?.slug ?? "ist1",
+          rules: startingRules.web,
+          labels: { env: "prod" },
+        }}
       />
     </section>
   );

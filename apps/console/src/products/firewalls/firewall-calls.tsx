@@ -23,7 +23,7 @@ export function FirewallCalls({ view, firewall, places }: FirewallPageProps) {
         {
           operation: "updateFirewall",
           path,
-          body: { name: firewall.name, description: firewall.description },
+          body: { name: firewall.name, description: firewall.description, labels: firewall.labels },
         },
         { operation: "deleteFirewall", path },
       ]}

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { LabelTags } from "../../layout/labels.tsx";
 import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
@@ -116,7 +117,12 @@ function FirewallTable(props: FirewallsPageProps) {
       name={{
         label: messages.common.name,
         sort: "name",
-        cell: ({ id, name }) => <a href={`/firewalls/${id}`}>{name}</a>,
+        cell: ({ id, name, labels }) => (
+          <>
+            <a href={`/firewalls/${id}`}>{name}</a>
+            <LabelTags labels={labels} list="/firewalls" />
+          </>
+        ),
       }}
       columns={firewallColumns(props)}
       sorted={{ page: "/firewalls", parameters: listParameters(query), sort: query.sort }}

@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
+import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
@@ -16,7 +17,7 @@ import { readPlaces } from "./places.ts";
 import { ruleRoutes } from "./rule-routes.tsx";
 import { FirewallPage } from "./show-page.tsx";
 
-const createFields = ["name", "region", "start", "description"] as const;
+const createFields = ["labels", "name", "region", "start", "description"] as const;
 
 export function firewallRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
@@ -33,6 +34,7 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
           name: values.name,
           ...(values.region === "" ? {} : { region: values.region }),
           ...(values.description === "" ? {} : { description: values.description }),
+          ...typedLabels(values.labels),
           rules: structuredClone(rules) as unknown as NonNullable<RequestBody<"createFirewall">["rules"]>,
         },
       }),
@@ -40,8 +42,9 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
     if (outcome.kind === "done")
       return context.redirect(`/firewalls/${outcome.data.firewall.id}?notice=created`, 303);
     const { form, banner, status } = refuseForm(context, outcome, "firewall", values, {
-      fields: ["name", "region", "description"],
+      fields: ["labels", "name", "region", "description"],
       conflicts: { name_taken: "name" },
+      said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
     });
     return showList(context, banner, form, status);
   });
@@ -67,6 +70,14 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
         conflicts: { name_taken: "name" },
       },
     });
+  });
+
+  routes.post("/firewalls/:id/labels", async (context) => {
+    const { labels, notice, values, beside } = postedLabel(context);
+    const outcome = await attempt(
+      context.get("api").PATCH("/firewalls/{firewall_id}", { ...options(context), body: { labels } }),
+    );
+    return answer(context, { outcome, notice, of: "labels", values, beside });
   });
 
   routes.post("/firewalls/:id/attach", async (context) => {

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ActButton } from "../../layout/act-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
+import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { Banner, Copyable, PageHead, When } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { SettingsForm } from "../../layout/settings-form.tsx";
@@ -86,7 +87,6 @@ export function FirewallPage(props: FirewallPageProps) {
 function Facts(props: FirewallPageProps & { readonly why: string | null }) {
   const { view, firewall, why } = props;
   const { messages } = view;
-  const _text = messages.firewalls;
   return (
     <section class="panel" aria-labelledby="facts-title">
       <div class="panel-head">
@@ -109,11 +109,21 @@ function Facts(props: FirewallPageProps & { readonly why: string | null }) {
             <When view={view} time={firewall.created_at} />
           </dd>
         </div>
+        <LabelsFact view={view} labels={firewall.labels} list="/firewalls" />
       </dl>
       <SettingsForm
         view={view}
         page={`/firewalls/${firewall.id}`}
         resource={firewall}
+        why={why}
+        form={props.form}
+        idempotencyKey={props.idempotencyKey}
+      />
+      <EditLabels
+        view={view}
+        action={`/firewalls/${firewall.id}/labels`}
+        of="labels"
+        labels={firewall.labels}
         why={why}
         form={props.form}
         idempotencyKey={props.idempotencyKey}

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, SelectField, TextField } from "../../layout/fields.tsx";
+import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -87,6 +88,21 @@ export function CreateGatewayPage(props: CreateGatewayPageProps) {
             optional
             maxlength={500}
           />
+          <MoreFields view={view} id="more-gateway" form={form} fields={["address", "labels"]}>
+            <TextField
+              view={view}
+              name="address"
+              label={text.certainAddress}
+              value={form?.values.address ?? ""}
+              hint={text.certainAddressHint}
+              problems={problems}
+              optional
+              mono
+              maxlength={15}
+              attributes={{ inputmode: "decimal", placeholder: "203.0.113.7" }}
+            />
+            <LabelsField view={view} value={form?.values.labels ?? ""} problems={problems} />
+          </MoreFields>
           <button type="submit" class="button" data-kind="primary">
             {text.create}
           </button>
@@ -95,7 +111,7 @@ export function CreateGatewayPage(props: CreateGatewayPageProps) {
           view={view}
           id="create-call"
           operation="createGateway"
-          body={{ name: "out", network_id: network.id, subnet_ids: chosen }}
+          body={{ name: "out", network_id: network.id, subnet_ids: chosen, labels: { env: "prod" } }}
         />
       </section>
     </Shell>

@@ -1,13 +1,14 @@
 import type { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { CreateGatewayPage } from "./create-page.tsx";
 
-const fields = ["network_id", "name", "public_ip", "description"] as const;
+const fields = ["network_id", "name", "public_ip", "address", "description", "labels"] as const;
 
 /** A gateway for the network that the address names. */
 export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
@@ -18,7 +19,7 @@ export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
   routes.post("/gateways", async (context) => {
     const values = postedValues(context, fields);
     const chosen = context.get("form").getAll("subnet_ids");
-    const { public_ip, description } = values;
+    const { public_ip, address, description } = values;
     const outcome = await attempt(
       context.get("api").POST("/gateways", {
         params: { header: { "Idempotency-Key": postedKey(context) } },
@@ -27,19 +28,22 @@ export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
           network_id: values.network_id,
           subnet_ids: chosen,
           ...(public_ip === "" ? {} : { public_ip }),
+          ...(address === "" ? {} : { address }),
           ...(description === "" ? {} : { description }),
+          ...typedLabels(values.labels),
         },
       }),
     );
     if (outcome.kind === "done")
       return context.redirect(`/gateways/${outcome.data.gateway.id}?notice=created`, 303);
     const { form, banner, status } = refuseForm(context, outcome, "gateway", values, {
-      fields: ["name", "public_ip", "description", "subnet_ids"],
+      fields: ["labels", "name", "public_ip", "address", "description", "subnet_ids"],
       conflicts: {
         name_taken: "name",
-        no_public_ip_available: "public_ip",
+        no_public_ip_available: address === "" ? "public_ip" : "address",
         tier_forbids_egress: "subnet_ids",
       },
+      said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
     });
     return show(context, values.network_id, chosen, form, banner, status);
   });

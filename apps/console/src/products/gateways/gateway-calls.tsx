@@ -13,7 +13,11 @@ export function GatewayCalls({ view, gateway, network, forwards, servers }: Gate
   const [forward] = forwards;
   const calls: readonly (CalledOperation | null)[] = [
     { operation: "getGateway", path },
-    { operation: "updateGateway", path, body: { name: gateway.name, description: gateway.description } },
+    {
+      operation: "updateGateway",
+      path,
+      body: { name: gateway.name, description: gateway.description, labels: gateway.labels },
+    },
     other === undefined ? null : { operation: "attachGatewaySubnet", path, body: { subnet_id: other.id } },
     served === undefined
       ? null

@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
+import { LabelTags } from "../../layout/labels.tsx";
 import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
@@ -127,7 +128,12 @@ function GatewayTable(props: GatewaysPageProps) {
       name={{
         label: messages.common.name,
         sort: "name",
-        cell: ({ id, name }) => <a href={`/gateways/${id}`}>{name}</a>,
+        cell: ({ id, name, labels }) => (
+          <>
+            <a href={`/gateways/${id}`}>{name}</a>
+            <LabelTags labels={labels} list="/gateways" />
+          </>
+        ),
       }}
       columns={gatewayColumns(props)}
       sorted={{ page: "/gateways", parameters: listParameters(query), sort: query.sort }}

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
+import { postedLabel } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
@@ -39,6 +40,14 @@ export function gatewayRoutes(): Hono<ConsoleEnv> {
         conflicts: { name_taken: "name" },
       },
     });
+  });
+
+  routes.post("/gateways/:id/labels", async (context) => {
+    const { labels, notice, values, beside } = postedLabel(context);
+    const outcome = await attempt(
+      context.get("api").PATCH("/gateways/{gateway_id}", { ...options(context), body: { labels } }),
+    );
+    return answer(context, { outcome, notice, of: "labels", values, beside });
   });
 
   routes.post("/gateways/:id/serve", async (context) => {

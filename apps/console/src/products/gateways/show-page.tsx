@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ActButton } from "../../layout/act-button.tsx";
 import { ConfirmName } from "../../layout/confirm-name.tsx";
+import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { Banner, Copyable, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { SettingsForm } from "../../layout/settings-form.tsx";
@@ -87,11 +88,21 @@ export function GatewayPage(props: GatewayPageProps) {
                 <Copyable view={view} id="gateway-id" text={gateway.id} />
               </dd>
             </div>
+            <LabelsFact view={view} labels={gateway.labels} list="/gateways" />
           </dl>
           <SettingsForm
             view={view}
             page={`/gateways/${gateway.id}`}
             resource={gateway}
+            why={whyNot(props, null)}
+            form={props.form}
+            idempotencyKey={props.idempotencyKey}
+          />
+          <EditLabels
+            view={view}
+            action={`/gateways/${gateway.id}/labels`}
+            of="labels"
+            labels={gateway.labels}
             why={whyNot(props, null)}
             form={props.form}
             idempotencyKey={props.idempotencyKey}

@@ -3,6 +3,7 @@ import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import type { ListQuery } from "../../layout/list-query.ts";
+import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -87,6 +88,26 @@ export function CreateSubnet(
           mono
           maxlength={18}
         />
+        <MoreFields view={view} id={named("more")} form={form} fields={["dns_servers", "labels"]}>
+          <TextField
+            view={view}
+            id={named("dns_servers")}
+            name="dns_servers"
+            label={messages.network.dns}
+            value={form?.values.dns_servers ?? ""}
+            hint={messages.network.dnsHint}
+            problems={problems}
+            optional
+            mono
+            maxlength={60}
+          />
+          <LabelsField
+            view={view}
+            id={named("labels")}
+            value={form?.values.labels ?? ""}
+            problems={problems}
+          />
+        </MoreFields>
         <button type="submit" class="button" data-kind="primary">
           {messages.networks.createSubnet}
         </button>
@@ -97,7 +118,7 @@ export function CreateSubnet(
           id={`subnet-call-${network.id}`}
           operation="createSubnet"
           path={{ network_id: network.id }}
-          body={{ name: "web", tier: "app" }}
+          body={{ name: "web", tier: "app", labels: { env: "prod" } }}
         />
       ) : null}
     </details>
@@ -157,6 +178,9 @@ export function CreateNetwork(props: NetworksPageProps) {
           optional
           maxlength={500}
         />
+        <MoreFields view={view} id="more-network" form={form} fields={["labels"]}>
+          <LabelsField view={view} value={form?.values.labels ?? ""} problems={problems} />
+        </MoreFields>
         <button type="submit" class="button" data-kind="primary">
           {messages.networks.create}
         </button>
@@ -165,7 +189,7 @@ export function CreateNetwork(props: NetworksPageProps) {
         view={view}
         id="create-call"
         operation="createNetwork"
-        body={{ name: "office", region: regions[0]?.slug ?? "ist1" }}
+        body={{ name: "office", region: regions[0]?.slug ?? "ist1", labels: { env: "prod" } }}
       />
     </section>
   );

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { LabelTags } from "../../layout/labels.tsx";
 import { nameSorts } from "../../layout/list-query.ts";
 import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
@@ -67,6 +68,7 @@ function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; rea
         <span class="mono">{network.cidr}</span> · {network.region}
         {network.description === "" ? null : ` · ${network.description}`}
       </p>
+      <LabelTags labels={network.labels} list="/networks" />
       {subnets.length === 0 ? (
         <p class="hint">{messages.networks.noSubnets}</p>
       ) : (
@@ -85,7 +87,10 @@ function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; rea
           <tbody>
             {subnets.map((subnet) => (
               <tr id={subnet.id}>
-                <th scope="row">{subnet.name}</th>
+                <th scope="row">
+                  {subnet.name}
+                  <LabelTags labels={subnet.labels} />
+                </th>
                 <td data-label={messages.networks.tier}>
                   <span class="tag">{messages.networks.tiers[subnet.tier]}</span>
                 </td>

@@ -13,7 +13,7 @@ export function NetworkCalls({ view, network, subnets }: NetworkPageProps) {
           {
             operation: "updateSubnet",
             path: { ...path, subnet_id: subnet.id },
-            body: { name: subnet.name, dns_servers: subnet.dns_servers },
+            body: { name: subnet.name, dns_servers: subnet.dns_servers, labels: subnet.labels },
           },
           { operation: "deleteSubnet", path: { ...path, subnet_id: subnet.id } },
         ];
@@ -22,9 +22,13 @@ export function NetworkCalls({ view, network, subnets }: NetworkPageProps) {
       view={view}
       calls={[
         { operation: "getNetwork", path },
-        { operation: "createSubnet", path, body: { name: "web", tier: "app" } },
+        { operation: "createSubnet", path, body: { name: "web", tier: "app", labels: { env: "prod" } } },
         ...ofSubnet,
-        { operation: "updateNetwork", path, body: { name: network.name, description: network.description } },
+        {
+          operation: "updateNetwork",
+          path,
+          body: { name: network.name, description: network.description, labels: network.labels },
+        },
         { operation: "deleteNetwork", path },
       ]}
     />

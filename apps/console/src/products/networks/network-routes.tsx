@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf } from "../../form-answer.ts";
+import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
@@ -30,7 +31,10 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
       name: (form.get(`name-${id}`) ?? "").trim(),
       cidr: (form.get(`cidr-${id}`) ?? "").trim(),
       tier: form.get("tier") ?? "",
+      dns_servers: (form.get("dns_servers") ?? "").trim(),
+      labels: (form.get("labels") ?? "").trim(),
     };
+    const dnsServers = typedList(values.dns_servers);
     const outcome = await attempt(
       context.get("api").POST("/networks/{network_id}/subnets", {
         ...options(context),
@@ -39,6 +43,8 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
           name: values.name,
           tier: values.tier as "app",
           ...(values.cidr === "" ? {} : { cidr: values.cidr }),
+          ...(dnsServers.length === 0 ? {} : { dns_servers: dnsServers }),
+          ...typedLabels(values.labels),
         },
       }),
     );
@@ -48,8 +54,9 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
       of: id,
       values,
       beside: {
-        fields: ["name", "cidr", "tier"],
+        fields: ["labels", "name", "cidr", "tier", "dns_servers"],
         conflicts: { name_taken: "name", cidr_overlap: "cidr" },
+        said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
       },
     });
   });
@@ -69,6 +76,14 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
         conflicts: { name_taken: "name" },
       },
     });
+  });
+
+  routes.post("/networks/:id/labels", async (context) => {
+    const { labels, notice, values, beside } = postedLabel(context);
+    const outcome = await attempt(
+      context.get("api").PATCH("/networks/{network_id}", { ...options(context), body: { labels } }),
+    );
+    return answer(context, { outcome, notice, of: "labels", values, beside });
   });
 
   routes.post("/networks/:id/delete", async (context) => {
@@ -100,7 +115,7 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
         ...subnetOptions(context),
         body: {
           name: values.name,
-          dns_servers: values.dns_servers.split(/[\s,;]+/).filter((address) => address !== ""),
+          dns_servers: typedList(values.dns_servers),
         },
       }),
     );
@@ -135,6 +150,8 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
     });
   });
 }
+
+const typedList = (text: string) => text.split(/[\s,;]+/).filter((each) => each !== "");
 
 function options(context: ConsoleContext) {
   return {

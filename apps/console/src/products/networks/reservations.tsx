@@ -1,18 +1,21 @@
 import { ActButton } from "../../layout/act-button.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
+import { LabelTags } from "../../layout/labels.tsx";
+import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
-import { may } from "../../session.ts";
 import { addressTones } from "./address-table.tsx";
+import { ChangeReservation } from "./change-reservation.tsx";
 import type { SubnetPageProps } from "./subnet-page.tsx";
+import { whyNotChangeSubnet } from "./why-not.ts";
 
 /** The addresses that are kept, and how there come to be more or fewer. */
 export function Reservations(props: SubnetPageProps) {
   const { view, subnet, reservations, idempotencyKey } = props;
   const { messages } = view;
   const text = messages.subnet;
-  const why = whyNot(props);
+  const why = whyNotChangeSubnet(view, subnet);
   return (
     <section class="panel" id="reservations" aria-labelledby="reservations-title">
       <div class="panel-head">
@@ -34,56 +37,56 @@ export function Reservations(props: SubnetPageProps) {
             </tr>
           </thead>
           <tbody>
-            {reservations.map(({ id, name, address, state, server, description }) => (
-              <tr id={id} data-tone={addressTones[state]}>
-                <th scope="row">{name}</th>
-                <td class="mono" data-label={text.address}>
-                  {address}
-                </td>
-                <td data-label={text.state}>
-                  <div>
-                    <Status tone={addressTones[state]}>{text.states[state]}</Status>
-                    {server === null ? null : (
-                      <div>
-                        <a href={`/servers/${server.id}`}>{server.name}</a>
-                      </div>
-                    )}
-                  </div>
-                </td>
-                <td class="anywhere" data-label={description === "" ? undefined : text.note}>
-                  {description}
-                </td>
-                <td class="row-act">
-                  <form
-                    method="post"
-                    action={`/networks/${subnet.network_id}/subnets/${subnet.id}/reservations/${id}/delete`}
-                  >
-                    <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${id}`} />
-                    <button
-                      type="submit"
-                      class="button"
-                      aria-label={text.giveUpNamed(name)}
-                      disabled={why !== null}
+            {reservations.map((reservation) => {
+              const { id, name, address, state, server, description, labels } = reservation;
+              return (
+                <tr id={id} data-tone={addressTones[state]}>
+                  <th scope="row">
+                    {name}
+                    <LabelTags labels={labels} />
+                    <ChangeReservation {...props} reservation={reservation} why={why} />
+                  </th>
+                  <td class="mono" data-label={text.address}>
+                    {address}
+                  </td>
+                  <td data-label={text.state}>
+                    <div>
+                      <Status tone={addressTones[state]}>{text.states[state]}</Status>
+                      {server === null ? null : (
+                        <div>
+                          <a href={`/servers/${server.id}`}>{server.name}</a>
+                        </div>
+                      )}
+                    </div>
+                  </td>
+                  <td class="anywhere" data-label={description === "" ? undefined : text.note}>
+                    {description}
+                  </td>
+                  <td class="row-act">
+                    <form
+                      method="post"
+                      action={`/networks/${subnet.network_id}/subnets/${subnet.id}/reservations/${id}/delete`}
                     >
-                      {text.giveUp}
-                    </button>
-                  </form>
-                </td>
-              </tr>
-            ))}
+                      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${id}`} />
+                      <button
+                        type="submit"
+                        class="button"
+                        aria-label={text.giveUpNamed(name)}
+                        disabled={why !== null}
+                      >
+                        {text.giveUp}
+                      </button>
+                    </form>
+                  </td>
+                </tr>
+              );
+            })}
           </tbody>
         </table>
       )}
       <ReserveForm {...props} why={why} />
     </section>
   );
-}
-
-function whyNot({ view, subnet }: SubnetPageProps): string | null {
-  const { messages, session } = view;
-  if (session !== null && !may(session, "network:update"))
-    return messages.common.notAllowed("network:update");
-  return subnet.status === "deleting" ? messages.networks.status.deleting : null;
 }
 
 function ReserveForm(props: SubnetPageProps & { readonly why: string | null }) {
@@ -139,6 +142,9 @@ function ReserveForm(props: SubnetPageProps & { readonly why: string | null }) {
           optional
           maxlength={500}
         />
+        <MoreFields view={view} id="more-reservation" form={form} fields={["labels"]}>
+          <LabelsField view={view} value={form?.values.labels ?? ""} problems={problems} />
+        </MoreFields>
         <ActButton why={why} kind="primary">
           {text.reserve}
         </ActButton>

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
@@ -11,7 +12,7 @@ import { NetworksPage, networkFilters } from "./list-page.tsx";
 import { networkPageRoutes } from "./network-routes.tsx";
 import { inAddressOrder } from "./subnet-order.ts";
 
-const createFields = ["name", "region", "cidr", "description"] as const;
+const createFields = ["labels", "name", "region", "cidr", "description"] as const;
 
 export function networkRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
@@ -31,6 +32,7 @@ export function networkRoutes(): Hono<ConsoleEnv> {
           ...(values.region === "" ? {} : { region: values.region }),
           ...(values.cidr === "" ? {} : { cidr: values.cidr }),
           ...(values.description === "" ? {} : { description: values.description }),
+          ...typedLabels(values.labels),
         },
       }),
     );
@@ -39,6 +41,7 @@ export function networkRoutes(): Hono<ConsoleEnv> {
     const { form, banner, status } = refuseForm(context, outcome, "network", values, {
       fields: createFields,
       conflicts: { name_taken: "name", cidr_overlap: "cidr" },
+      said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
     });
     return showNetworks(context, banner, form, status);
   });

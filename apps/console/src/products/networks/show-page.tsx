@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { SettingsForm } from "../../layout/settings-form.tsx";
@@ -134,11 +135,21 @@ function Facts(props: NetworkPageProps) {
             <Copyable view={view} id="network-id" text={network.id} />
           </dd>
         </div>
+        <LabelsFact view={view} labels={network.labels} list="/networks" />
       </dl>
       <SettingsForm
         view={view}
         page={`/networks/${network.id}`}
         resource={network}
+        why={why}
+        form={props.form}
+        idempotencyKey={props.idempotencyKey}
+      />
+      <EditLabels
+        view={view}
+        action={`/networks/${network.id}/labels`}
+        of="labels"
+        labels={network.labels}
         why={why}
         form={props.form}
         idempotencyKey={props.idempotencyKey}

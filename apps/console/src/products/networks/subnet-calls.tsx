@@ -9,13 +9,25 @@ export function SubnetCalls({ view, network, subnet, reservations, state }: Subn
   const ofReservation: readonly CalledOperation[] =
     reservation === undefined
       ? []
-      : [{ operation: "deleteReservation", path: { ...path, reservation_id: reservation.id } }];
+      : [
+          {
+            operation: "updateReservation",
+            path: { ...path, reservation_id: reservation.id },
+            body: {
+              name: reservation.name,
+              description: reservation.description,
+              labels: reservation.labels,
+            },
+          },
+          { operation: "deleteReservation", path: { ...path, reservation_id: reservation.id } },
+        ];
   return (
     <ApiCalls
       view={view}
       calls={[
         { operation: "listSubnetAddresses", path, ...(state === "" ? {} : { query: { state } }) },
-        { operation: "createReservation", path, body: { name: "printer" } },
+        { operation: "createReservation", path, body: { name: "printer", labels: { floor: "2" } } },
+        { operation: "updateSubnet", path, body: { labels: subnet.labels } },
         ...ofReservation,
       ]}
     />

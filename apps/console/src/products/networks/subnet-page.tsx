@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -9,6 +10,7 @@ import { networkTones } from "./network-status.ts";
 import { Reservations } from "./reservations.tsx";
 import { SubnetCalls } from "./subnet-calls.tsx";
 import { SubnetUse } from "./subnet-use.tsx";
+import { whyNotChangeSubnet } from "./why-not.ts";
 
 export type SubnetPageProps = {
   readonly view: View;
@@ -60,6 +62,15 @@ export function SubnetPage(props: SubnetPageProps) {
           <SubnetUse view={view} usage={subnet.usage} />
           {subnet.usage.addresses_free === 0 ? <p class="hint">{text.full}</p> : null}
           <Facts view={view} subnet={subnet} />
+          <EditLabels
+            view={view}
+            action={`${path}/labels`}
+            of="labels"
+            labels={subnet.labels}
+            why={whyNotChangeSubnet(view, subnet)}
+            form={props.form}
+            idempotencyKey={props.idempotencyKey}
+          />
         </section>
         <Reservations {...props} />
         <section class="panel" id="addresses" aria-labelledby="addresses-title">
@@ -109,6 +120,7 @@ function Facts({ view, subnet }: Pick<SubnetPageProps, "view" | "subnet">) {
           <Copyable view={view} id="subnet-id" text={subnet.id} />
         </dd>
       </div>
+      <LabelsFact view={view} labels={subnet.labels} />
     </dl>
   );
 }

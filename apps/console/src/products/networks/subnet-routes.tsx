@@ -1,7 +1,9 @@
+import type { RequestBody } from "@kule/contract/schemas";
 import type { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
+import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
@@ -9,7 +11,7 @@ import type { RefusedForm } from "../../refused-form.ts";
 import { addressStates } from "./address-table.tsx";
 import { SubnetPage } from "./subnet-page.tsx";
 
-const fields = ["name", "address", "description"] as const;
+const fields = ["labels", "name", "address", "description"] as const;
 
 /** One subnet: its addresses, and which of them are kept. */
 export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
@@ -19,7 +21,13 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
     return show(context, noticeBanner(context, notices), null, 200);
   });
   // Where a refused form was sent to, asked for again: the page that it is on.
-  routes.get(`${page}/reservations`, (context) => context.redirect(pathOf(context), 303));
+  for (const form of [
+    "labels",
+    "reservations",
+    "reservations/:reservation/settings",
+    "reservations/:reservation/labels",
+  ])
+    routes.get(`${page}/${form}`, (context) => context.redirect(pathOf(context), 303));
 
   routes.post(`${page}/reservations`, async (context) => {
     const values = postedValues(context, fields);
@@ -31,6 +39,7 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
           name: values.name,
           ...(address === "" ? {} : { address }),
           ...(description === "" ? {} : { description }),
+          ...typedLabels(values.labels),
         },
       }),
     );
@@ -40,8 +49,46 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
       notice: "reserved",
       of: "reserve",
       values,
-      beside: { fields, conflicts },
+      beside: {
+        fields,
+        conflicts,
+        said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
+      },
     });
+  });
+
+  routes.post(`${page}/reservations/:reservation/settings`, async (context) => {
+    const values = postedValues(context, ["name", "description"]);
+    return answer(context, {
+      outcome: await changeReservation(context, values),
+      notice: "reservationChanged",
+      of: `settings-${context.req.param("reservation")}`,
+      values,
+      beside: { fields: ["name", "description"], conflicts: { name_taken: "name" } },
+    });
+  });
+
+  routes.post(`${page}/reservations/:reservation/labels`, async (context) => {
+    const { labels, notice, values, beside } = postedLabel(context);
+    const outcome = await changeReservation(context, { labels });
+    return answer(context, {
+      outcome,
+      notice,
+      of: `labels-${context.req.param("reservation")}`,
+      values,
+      beside,
+    });
+  });
+
+  routes.post(`${page}/labels`, async (context) => {
+    const { labels, notice, values, beside } = postedLabel(context);
+    const outcome = await attempt(
+      context.get("api").PATCH("/networks/{network_id}/subnets/{subnet_id}", {
+        params: { path: idsOf(context), header: { "Idempotency-Key": postedKey(context) } },
+        body: { labels },
+      }),
+    );
+    return answer(context, { outcome, notice, of: "labels", values, beside });
   });
 
   routes.post(`${page}/reservations/:reservation/delete`, async (context) => {
@@ -59,6 +106,16 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
 
 function idsOf(context: ConsoleContext) {
   return { network_id: context.req.param("id") ?? "", subnet_id: context.req.param("subnet") ?? "" };
+}
+
+function changeReservation(context: ConsoleContext, body: RequestBody<"updateReservation">) {
+  const path = { ...idsOf(context), reservation_id: context.req.param("reservation") ?? "" };
+  return attempt(
+    context.get("api").PATCH("/networks/{network_id}/subnets/{subnet_id}/reservations/{reservation_id}", {
+      params: { path, header: { "Idempotency-Key": postedKey(context) } },
+      body,
+    }),
+  );
 }
 
 function pathOf(context: ConsoleContext): string {

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { LabelTags } from "../../layout/labels.tsx";
 import { Copyable, Status } from "../../layout/parts.tsx";
 import { serverTone } from "../servers/server-status.ts";
 import { serversIn } from "./map-model.ts";
@@ -33,6 +34,7 @@ export function SubnetsTable(props: NetworkPageProps) {
             <tr id={subnet.id}>
               <th scope="row">
                 <a href={`/networks/${network.id}/subnets/${subnet.id}`}>{subnet.name}</a>
+                <LabelTags labels={subnet.labels} />
               </th>
               <td data-label={text.tier}>
                 <span class="tag">{text.tiers[subnet.tier]}</span>

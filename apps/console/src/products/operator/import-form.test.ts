@@ -24,4 +24,10 @@ test("what is no number reaches the API as it was typed, and an address only whe
   const body = toImportBody(readImportForm(new URLSearchParams("vmid=other&other_vmid=abc&name=web")));
   expect(body.vmid).toBe("abc");
   expect(Object.keys(body)).not.toContain("private_ip");
+  expect(Object.keys(body)).not.toContain("labels");
+});
+
+test("labels are read as they are typed", () => {
+  const body = toImportBody(readImportForm(new URLSearchParams("vmid=20431&labels=env%3Dprod%2C+old")));
+  expect(body.labels).toEqual({ env: "prod", old: "" });
 });

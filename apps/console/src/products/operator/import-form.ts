@@ -1,4 +1,5 @@
 import type { RequestBody } from "@kule/contract/schemas";
+import { typedLabels } from "../../label-form.ts";
 import { typedNumber } from "../../posted-form.ts";
 
 /** The import form as it was typed. */
@@ -13,6 +14,8 @@ export type ImportForm = {
   readonly name: string;
   readonly image: string;
   readonly package: string;
+  /** As they are typed: `env=prod, role=web`. */
+  readonly labels: string;
   readonly idempotencyKey: string;
 };
 
@@ -30,6 +33,7 @@ export function readImportForm(fields: URLSearchParams): ImportForm {
     name: text("name"),
     image: text("image"),
     package: text("package"),
+    labels: text("labels"),
     idempotencyKey: text("idempotency_key"),
   };
 }
@@ -48,6 +52,7 @@ export function toImportBody(form: ImportForm): RequestBody<"importServer"> {
     package: form.package,
     subnet_id: form.subnetId,
     ...(form.privateIp === "" ? {} : { private_ip: form.privateIp }),
+    ...typedLabels(form.labels),
   };
 }
 

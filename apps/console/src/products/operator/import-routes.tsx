@@ -7,6 +7,7 @@ import {
   type ConsoleServices,
   sessionOf,
 } from "../../console-context.ts";
+import { withLabelProblem } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { conflictText, fieldProblems, problemText, sentence } from "../../problem-messages.ts";
 import { type ImportForm, nameFrom, otherVm, readImportForm, toImportBody } from "./import-form.ts";
@@ -17,7 +18,7 @@ type Shown = Partial<Pick<ImportPageProps, "problems" | "banner" | "check">> & {
   readonly status?: 200 | 409 | 422 | 503;
 };
 
-const fields = ["name", "region", "vmid", "image", "package", "subnet_id", "private_ip"];
+const fields = ["name", "region", "vmid", "image", "package", "subnet_id", "private_ip", "labels"];
 
 /** Beside which field a conflict belongs. */
 const besides: Readonly<Record<string, string>> = {
@@ -56,7 +57,7 @@ export function importRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     // This attempt is answered; the next one, with other choices, is another request.
     const next = { ...form, idempotencyKey: crypto.randomUUID() };
     if (outcome.kind === "refused")
-      return show(context, choices, next, refused(context, conflictOf(outcome)));
+      return show(context, choices, next, refused(context, form, conflictOf(outcome)));
     if (check) return show(context, choices, next, checked(context, outcome.data as Schemas["DryRun"]));
     const organisation = choices.organisations.find(({ id }) => id === form.organisationId);
     if (organisation !== undefined)
@@ -161,16 +162,16 @@ function send(context: ConsoleContext, form: ImportForm, dryRun: boolean): Promi
   );
 }
 
-function refused(context: ConsoleContext, problem: Problem): Shown {
+function refused(context: ConsoleContext, form: ImportForm, problem: Problem): Shown {
   const { messages } = context.get("view");
   if (problem.status === 422) {
     const { fields: problems, rest } = fieldProblems(
       problem,
       messages,
-      (pointer) => fields.find((name) => pointer === `/${name}`) ?? null,
+      (pointer) => fields.find((name) => pointer.split("/")[1] === name) ?? null,
     );
     return {
-      problems,
+      problems: withLabelProblem(problems, form.labels, messages),
       banner: { kind: "problem", text: [messages.serverImport.refused, ...rest].join(" ") },
       status: 422,
     };

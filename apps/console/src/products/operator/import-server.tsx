@@ -1,4 +1,5 @@
 import { SelectField, TextField } from "../../layout/fields.tsx";
+import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { Banner } from "../../layout/parts.tsx";
 import { packageLabel } from "./fits.tsx";
 import type { ImportPageProps } from "./import-page.tsx";
@@ -80,6 +81,14 @@ export function Server({ view, form, organisations, catalog, networks, problems 
             />
           </div>
         )}
+        <MoreFields
+          view={view}
+          id="more-import"
+          form={{ of: "import", values: { labels: form.labels }, problems }}
+          fields={["labels"]}
+        >
+          <LabelsField view={view} value={form.labels} problems={problems} />
+        </MoreFields>
       </div>
     </section>
   );

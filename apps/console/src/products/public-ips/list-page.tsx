@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { Icon } from "../../layout/icons.tsx";
+import { LabelTags } from "../../layout/labels.tsx";
 import { addressSorts, type ListQuery, listParameters } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
@@ -108,6 +109,7 @@ function PublicIpTable({ view, ips, query }: PublicIpsPageProps) {
                 <span class="visually-hidden">{text.protected}</span>
               </span>
             ) : null}
+            <LabelTags labels={ip.labels} list="/public-ips" />
           </>
         ),
       }}

@@ -9,7 +9,7 @@ export function PublicIpCalls({ view, ip, servers }: PublicIpPageProps) {
     { operation: "getPublicIp", path },
     { operation: "attachPublicIp", path, body: { server_id: servers[0]?.id ?? "srv_…" } },
     { operation: "detachPublicIp", path },
-    { operation: "updatePublicIp", path, body: { ptr: ip.ptr } },
+    { operation: "updatePublicIp", path, body: { ptr: ip.ptr, labels: ip.labels } },
     { operation: "deletePublicIp", path },
   ];
   return <ApiCalls view={view} calls={calls} />;

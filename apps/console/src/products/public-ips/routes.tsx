@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { answersOf, orGone } from "../../form-answer.ts";
+import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { addressSorts, askedList, narrowedList, readListQuery } from "../../layout/list-query.ts";
@@ -11,7 +12,15 @@ import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { PublicIpsPage, publicIpFilters } from "./list-page.tsx";
 import { PublicIpPage } from "./show-page.tsx";
 
-const takeFields = ["region", "version", "ptr"] as const;
+const takeFields = [
+  "labels",
+  "region",
+  "version",
+  "address",
+  "ptr",
+  "delete_with_server",
+  "protect",
+] as const;
 
 export function publicIpRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
@@ -26,12 +35,20 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
         body: {
           ...(values.region === "" ? {} : { region: values.region }),
           version: values.version === "6" ? 6 : 4,
+          ...(values.address === "" ? {} : { address: values.address }),
           ...(values.ptr === "" ? {} : { ptr: values.ptr }),
+          ...(values.delete_with_server === "" ? {} : { delete_with_server: true }),
+          ...(values.protect === "" ? {} : { protection: { delete: true } }),
+          ...typedLabels(values.labels),
         },
       }),
     );
     if (outcome.kind === "done") return context.redirect(`/public-ips/${outcome.data.id}?notice=taken`, 303);
-    const { form, banner, status } = refuseForm(context, outcome, "take", values, { fields: takeFields });
+    const { form, banner, status } = refuseForm(context, outcome, "take", values, {
+      fields: takeFields,
+      conflicts: values.address === "" ? {} : { no_public_ip_available: "address" },
+      said: { labels: saidOfLabels(values.labels, context.get("view").messages) },
+    });
     return showList(context, banner, form, status);
   });
 
@@ -74,6 +91,14 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
     );
     const values = Object.fromEntries(form);
     return answer(context, { outcome, notice: "changed", of: "update", values, beside: { fields: ["ptr"] } });
+  });
+
+  routes.post("/public-ips/:id/labels", async (context) => {
+    const { labels, notice, values, beside } = postedLabel(context);
+    const outcome = await attempt(
+      context.get("api").PATCH("/public-ips/{public_ip_id}", { params: targetOf(context), body: { labels } }),
+    );
+    return answer(context, { outcome, notice, of: "labels", values, beside });
   });
 
   routes.post("/public-ips/:id/release", async (context) => {

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -11,6 +12,7 @@ import { PublicIpCalls } from "./public-ip-calls.tsx";
 import { PublicIpSettings } from "./public-ip-settings.tsx";
 import { toneOf } from "./public-ip-status.ts";
 import { ReleasePublicIp } from "./release-public-ip.tsx";
+import { whyNot } from "./why-not.ts";
 
 export type PublicIpPageProps = {
   readonly view: View;
@@ -121,8 +123,18 @@ function Overview(props: PublicIpPageProps) {
             <Copyable view={view} id="public-ip-id" text={ip.id} />
           </dd>
         </div>
+        <LabelsFact view={view} labels={ip.labels} list="/public-ips" />
       </dl>
       <PublicIpSettings {...props} />
+      <EditLabels
+        view={view}
+        action={`/public-ips/${ip.id}/labels`}
+        of="labels"
+        labels={ip.labels}
+        why={whyNot(props, null)}
+        form={props.form}
+        idempotencyKey={props.idempotencyKey}
+      />
     </section>
   );
 }

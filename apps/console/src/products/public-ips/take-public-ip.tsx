@@ -1,5 +1,6 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
+import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
 import type { PublicIpsPageProps } from "./list-page.tsx";
@@ -51,6 +52,38 @@ export function TakePublicIp(props: PublicIpsPageProps) {
           mono
           maxlength={253}
         />
+        <MoreFields
+          view={view}
+          id="more-address"
+          form={form}
+          fields={["address", "labels", "delete_with_server", "protect"]}
+        >
+          <TextField
+            view={view}
+            name="address"
+            label={text.certainAddress}
+            value={form?.values.address ?? ""}
+            hint={text.certainAddressHint}
+            problems={problems}
+            optional
+            mono
+            maxlength={45}
+            attributes={{ placeholder: "203.0.113.7" }}
+          />
+          <LabelsField view={view} value={form?.values.labels ?? ""} problems={problems} />
+          <label class="check">
+            <input
+              type="checkbox"
+              name="delete_with_server"
+              checked={(form?.values.delete_with_server ?? "") !== ""}
+            />
+            <span>{text.deleteWithServer}</span>
+          </label>
+          <label class="check">
+            <input type="checkbox" name="protect" checked={(form?.values.protect ?? "") !== ""} />
+            <span>{text.protect}</span>
+          </label>
+        </MoreFields>
         <button type="submit" class="button" data-kind="primary">
           {text.take}
         </button>
@@ -59,7 +92,7 @@ export function TakePublicIp(props: PublicIpsPageProps) {
         view={view}
         id="take-call"
         operation="createPublicIp"
-        body={{ region: regions[0]?.slug ?? "ist1" }}
+        body={{ region: regions[0]?.slug ?? "ist1", labels: { role: "web" } }}
       />
     </section>
   );

@@ -1,5 +1,6 @@
-import { Problem, TextField } from "../../layout/fields.tsx";
+import { Problem, SelectField, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
+import { LabelsField } from "../../layout/more-fields.tsx";
 import { may } from "../../session.ts";
 import { takesSshKeys } from "./create-form.ts";
 import type { CreatePageProps } from "./create-page.tsx";
@@ -128,24 +129,47 @@ export function NetworkChoice({ view, form, networks, problems }: CreatePageProp
         ))}
       </select>
       <Problem name="subnet_id" problems={problems.subnet_id} />
-      <label class="check">
-        <input type="checkbox" id="public_ip" name="public_ip" checked={form.publicIp} />
-        <span>{messages.publicIps.auto}</span>
-      </label>
-      <Problem name="public_ip" problems={problems.public_ip} />
-      <p class="hint">{messages.publicIps.autoHint}</p>
     </div>
+  );
+}
+
+/** None, a new one, or one that the organisation has and nothing uses. */
+export function PublicIpChoice({ view, form, publicIps, problems }: CreatePageProps) {
+  const text = view.messages.publicIps.ofNewServer;
+  const free = publicIps.filter(
+    ({ region, version, status }) => region === form.region && version === 4 && status === "free",
+  );
+  return (
+    <SelectField
+      id="public_ip"
+      name="public_ip"
+      label={text.label}
+      value={form.publicIp}
+      options={[
+        { value: "", label: text.none },
+        { value: "auto", label: text.any },
+        ...free.map(({ id, address }) => ({ value: id, label: address })),
+      ]}
+      hint={text.hint}
+      problems={problems}
+    />
   );
 }
 
 export function AdvancedChoice({ view, form, problems }: CreatePageProps) {
   const { messages } = view;
-  const used = form.privateIp !== "" || !form.start || form.protect || problems.private_ip !== undefined;
+  const used =
+    form.privateIp !== "" ||
+    form.labels !== "" ||
+    !form.start ||
+    form.protect ||
+    form.protectRebuild ||
+    problems.private_ip !== undefined;
   return (
     <details class="add-inline" id="advanced" open={used}>
       <summary>
         <Icon name="plus" size={16} />
-        {messages.create.advanced}
+        {messages.common.more}
       </summary>
       <TextField
         view={view}
@@ -158,6 +182,7 @@ export function AdvancedChoice({ view, form, problems }: CreatePageProps) {
         mono
         maxlength={15}
       />
+      <LabelsField view={view} value={form.labels} problems={problems} />
       <label class="check">
         <input type="checkbox" id="start" name="start" checked={form.start} />
         <span>{messages.create.start}</span>
@@ -165,6 +190,10 @@ export function AdvancedChoice({ view, form, problems }: CreatePageProps) {
       <label class="check">
         <input type="checkbox" id="protect" name="protect" checked={form.protect} />
         <span>{messages.create.protect}</span>
+      </label>
+      <label class="check">
+        <input type="checkbox" id="protect_rebuild" name="protect_rebuild" checked={form.protectRebuild} />
+        <span>{messages.create.protectRebuild}</span>
       </label>
     </details>
   );

@@ -10,7 +10,7 @@ import {
   readCreateForm,
   takesSshKeys,
   toCreateBody,
-  withFirewallsOfRegion,
+  withChoicesOfRegion,
 } from "./create-form.ts";
 
 const fresh = freshCreateForm(fakeCatalog, "key-1");
@@ -52,6 +52,8 @@ test("every further choice reaches the body", () => {
     firewallIds: ["fw_1"],
     start: false,
     protect: true,
+    protectRebuild: true,
+    labels: "env=prod, role=web",
   };
   const body = toCreateBody(fakeCatalog, form);
   expect(body).toMatchObject({
@@ -59,7 +61,8 @@ test("every further choice reaches the body", () => {
     private_ip: "10.0.1.9",
     firewall_ids: ["fw_1"],
     start: false,
-    protection: { delete: true },
+    protection: { delete: true, rebuild: true },
+    labels: { env: "prod", role: "web" },
   });
   expect(validateBody("createServer", body).ok).toBe(true);
 });
@@ -103,9 +106,21 @@ test("a firewall is chosen once, and gives way with its region", () => {
     { id: "fw_a", region: "ist1" },
     { id: "fw_b", region: "ank1" },
   ];
-  expect(withFirewallsOfRegion(form, firewalls).firewallIds).toEqual(["fw_a"]);
+  expect(withChoicesOfRegion(form, { firewalls, publicIps: [] }).firewallIds).toEqual(["fw_a"]);
   // One that is gone is said to be, when it is sent.
-  expect(withFirewallsOfRegion(form, []).firewallIds).toEqual(["fw_a", "fw_b"]);
+  expect(withChoicesOfRegion(form, { firewalls: [], publicIps: [] }).firewallIds).toEqual(["fw_a", "fw_b"]);
+});
+
+test("a public address is chosen, and gives way with its region", () => {
+  const publicIps = [
+    { id: "ip_a", region: "ist1" },
+    { id: "ip_b", region: "ank1" },
+  ];
+  const chosen = (publicIp: string) =>
+    withChoicesOfRegion({ ...fresh, publicIp }, { firewalls: [], publicIps }).publicIp;
+  expect(["", "auto", "ip_a", "ip_b"].map(chosen)).toEqual(["", "auto", "ip_a", ""]);
+  expect(toCreateBody(fakeCatalog, { ...fresh, publicIp: "ip_a" })).toMatchObject({ public_ip: "ip_a" });
+  expect(toCreateBody(fakeCatalog, fresh)).not.toHaveProperty("public_ip");
 });
 
 test("what was sent is read as it was sent, gaps and all", () => {
@@ -118,6 +133,6 @@ test.each([
   ["/ssh_key_ids/1", "ssh_key_ids"],
   ["/firewall_ids/0", "firewall_ids"],
   ["/protection/delete", "protect"],
-  ["/labels/a", null],
+  ["/labels/a", "labels"],
   ["/", null],
 ])("an error at %s is shown at %s", (pointer, field) => expect(createFieldOf(pointer)).toBe(field));

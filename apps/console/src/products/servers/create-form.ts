@@ -1,4 +1,5 @@
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
+import { typedLabels } from "../../label-form.ts";
 
 type Catalog = Schemas["Catalog"];
 type Image = Schemas["Image"];
@@ -13,12 +14,15 @@ export type CreateForm = {
   /** Empty: the default network. */
   readonly subnetId: string;
   readonly privateIp: string;
-  /** A public IPv4 address of those allocated to the organisation. */
-  readonly publicIp: boolean;
+  /** Empty for none, `auto` for any that is allocated to the organisation, or the id of one that it has. */
+  readonly publicIp: string;
   /** Attached to the server itself from its first start on. */
   readonly firewallIds: readonly string[];
   readonly start: boolean;
   readonly protect: boolean;
+  readonly protectRebuild: boolean;
+  /** As they are typed: `env=prod, role=web`. */
+  readonly labels: string;
   readonly newKeyName: string;
   readonly newKeyText: string;
   readonly idempotencyKey: string;
@@ -37,10 +41,12 @@ export function readCreateForm(fields: URLSearchParams): CreateForm {
     sshKeyIds: [...new Set(fields.getAll("ssh_key_ids").filter((id) => id !== ""))],
     subnetId: text("subnet_id"),
     privateIp: text("private_ip"),
-    publicIp: fields.has("public_ip"),
+    publicIp: text("public_ip"),
     firewallIds: [...new Set(fields.getAll("firewall_ids").filter((id) => id !== ""))],
     start: fields.has("start"),
     protect: fields.has("protect"),
+    protectRebuild: fields.has("protect_rebuild"),
+    labels: text("labels"),
     newKeyName: text("new_key_name"),
     newKeyText: text("new_key_text"),
     idempotencyKey: text("idempotency_key"),
@@ -57,10 +63,12 @@ export function freshCreateForm(catalog: Catalog, idempotencyKey: string): Creat
     sshKeyIds: [],
     subnetId: "",
     privateIp: "",
-    publicIp: false,
+    publicIp: "",
     firewallIds: [],
     start: true,
     protect: false,
+    protectRebuild: false,
+    labels: "",
     newKeyName: "",
     newKeyText: "",
     idempotencyKey,
@@ -85,13 +93,21 @@ export function fitted(catalog: Catalog, form: CreateForm): CreateForm {
   return { ...form, region, image: image?.slug ?? "", package: size?.slug ?? "" };
 }
 
-/** The form while a person chooses, without firewalls of another region than the one that is chosen now. */
-export function withFirewallsOfRegion(
+type InRegion = { readonly id: string; readonly region: string };
+
+/** The form while a person chooses, without firewalls and an address of another region than the one that is chosen now. */
+export function withChoicesOfRegion(
   form: CreateForm,
-  firewalls: readonly Pick<Schemas["Firewall"], "id" | "region">[],
+  choices: { readonly firewalls: readonly InRegion[]; readonly publicIps: readonly InRegion[] },
 ): CreateForm {
-  const elsewhere = firewalls.filter(({ region }) => region !== form.region).map(({ id }) => id);
-  return { ...form, firewallIds: form.firewallIds.filter((id) => !elsewhere.includes(id)) };
+  const elsewhere = [...choices.firewalls, ...choices.publicIps]
+    .filter(({ region }) => region !== form.region)
+    .map(({ id }) => id);
+  return {
+    ...form,
+    firewallIds: form.firewallIds.filter((id) => !elsewhere.includes(id)),
+    publicIp: elsewhere.includes(form.publicIp) ? "" : form.publicIp,
+  };
 }
 
 export type PackageOffer = {
@@ -132,12 +148,18 @@ export function toCreateBody(catalog: Catalog, form: CreateForm): CreateServerBo
     ...(keys.length > 0 ? { ssh_key_ids: [...keys] } : {}),
     ...(form.subnetId !== "" ? { subnet_id: form.subnetId } : {}),
     ...(form.privateIp !== "" ? { private_ip: form.privateIp } : {}),
-    ...(form.publicIp ? { public_ip: "auto" } : {}),
+    ...(form.publicIp !== "" ? { public_ip: form.publicIp } : {}),
     ...(form.firewallIds.length > 0 ? { firewall_ids: [...form.firewallIds] } : {}),
+    ...typedLabels(form.labels),
     start: form.start,
-    ...(form.protect ? { protection: { delete: true } } : {}),
+    ...(form.protect || form.protectRebuild ? { protection: protectionOf(form) } : {}),
   };
 }
+
+const protectionOf = ({ protect, protectRebuild }: CreateForm) => ({
+  ...(protect ? { delete: true } : {}),
+  ...(protectRebuild ? { rebuild: true } : {}),
+});
 
 const fields = [
   "name",
@@ -149,6 +171,7 @@ const fields = [
   "private_ip",
   "public_ip",
   "firewall_ids",
+  "labels",
   "start",
 ] as const;
 

@@ -4,7 +4,13 @@ import { Banner, EmptyState, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { Check } from "./check-outcome.tsx";
-import { AccessChoice, AdvancedChoice, NameChoice, NetworkChoice } from "./create-details.tsx";
+import {
+  AccessChoice,
+  AdvancedChoice,
+  NameChoice,
+  NetworkChoice,
+  PublicIpChoice,
+} from "./create-details.tsx";
 import { FirewallChoice } from "./create-firewalls.tsx";
 import type { CreateForm } from "./create-form.ts";
 import { ImageChoice, PackageChoice, RegionChoice } from "./create-offers.tsx";
@@ -17,6 +23,8 @@ export type CreatePageProps = {
   readonly sshKeys: readonly Schemas["SshKey"][];
   readonly networks: readonly Schemas["Network"][];
   readonly firewalls: readonly Schemas["Firewall"][];
+  /** Addresses of the organisation. */
+  readonly publicIps: readonly Schemas["PublicIp"][];
   readonly problems: FieldProblems;
   /** What is wrong with the whole of it. */
   readonly banner: { readonly kind: "problem" | "warning"; readonly text: string } | null;
@@ -77,6 +85,7 @@ export function CreatePage(props: CreatePageProps) {
           <PackageChoice {...props} />
           <AccessChoice {...props} />
           <NetworkChoice {...props} />
+          <PublicIpChoice {...props} />
           <FirewallChoice {...props} />
           <AdvancedChoice {...props} />
         </div>

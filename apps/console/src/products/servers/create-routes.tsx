@@ -4,6 +4,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
 import { attempt, conflictOf, type Outcome, type Problem, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
+import { withLabelProblem } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
 import type { Messages } from "../../messages/messages.ts";
@@ -17,11 +18,11 @@ import {
   freshCreateForm,
   readCreateForm,
   toCreateBody,
-  withFirewallsOfRegion,
+  withChoicesOfRegion,
 } from "./create-form.ts";
 import { CreatePage, type CreatePageProps } from "./create-page.tsx";
 
-type Choices = Pick<CreatePageProps, "catalog" | "sshKeys" | "networks" | "firewalls">;
+type Choices = Pick<CreatePageProps, "catalog" | "sshKeys" | "networks" | "firewalls" | "publicIps">;
 type Banner = CreatePageProps["banner"];
 
 /** `/servers/new`: the form, its live check, and the act itself. */
@@ -79,7 +80,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
       const problem = conflictOf(outcome);
       // This attempt is answered; the next one, with other choices, is another request.
       const next = { ...form, idempotencyKey: crypto.randomUUID() };
-      return show(context, choices, next, { check: "refused", ...refusedCreate(problem, messages) });
+      return show(context, choices, next, { check: "refused", ...refusedCreate(problem, form, messages) });
     }
     const { server, console_password: password, secret_withheld: withheld } = outcome.data;
     if (password !== undefined && password !== null) await cookies.writeOnce(context, server.id, password);
@@ -89,8 +90,8 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
   return routes;
 }
 
-const fittedForm = ({ catalog, firewalls }: Choices, form: CreateForm): CreateForm =>
-  withFirewallsOfRegion(fitted(catalog, form), firewalls);
+const fittedForm = (choices: Choices, form: CreateForm): CreateForm =>
+  withChoicesOfRegion(fitted(choices.catalog, form), choices);
 
 function create(api: ApiClient, catalog: Schemas["Catalog"], form: CreateForm) {
   return attempt(
@@ -158,11 +159,11 @@ function refusedKey(
 const formProblem = (field: string, texts: readonly string[]): FieldProblems =>
   texts.length === 0 ? {} : { [field]: texts };
 
-function refusedCreate(problem: Problem, messages: Messages): Omit<Extra, "check"> {
+function refusedCreate(problem: Problem, form: CreateForm, messages: Messages): Omit<Extra, "check"> {
   if (problem.status === 422) {
     const { fields, rest } = fieldProblems(problem, messages, createFieldOf);
     return {
-      problems: fields,
+      problems: withLabelProblem(fields, form.labels, messages),
       banner: rest.length === 0 ? null : { kind: "problem", text: rest.join(" ") },
       status: 422,
     };
@@ -171,18 +172,26 @@ function refusedCreate(problem: Problem, messages: Messages): Omit<Extra, "check
     return { banner: { kind: "warning", text: messages.create.reused }, status: 409 };
   const text = problemText(problem, messages);
   if (problem.code === "name_taken") return { problems: { name: [text] }, status: 409 };
+  if (problem.code === "no_public_ip_available") return { problems: { public_ip: [text] }, status: 409 };
   if (problem.code === "address_in_use") return { problems: { private_ip: [text] }, status: 409 };
   return { banner: { kind: "problem", text }, status: 409 };
 }
 
 async function loadChoices(api: ApiClient): Promise<{ -readonly [Name in keyof Choices]: Choices[Name] }> {
-  const [catalog, sshKeys, networks, firewalls] = await Promise.all([
+  const [catalog, sshKeys, networks, firewalls, publicIps] = await Promise.all([
     read(api.GET("/catalog")),
     readAll((page) => api.GET("/ssh-keys", { params: { query: page } })),
     readAll((page) => api.GET("/networks", { params: { query: page } })),
     readAll((page) => api.GET("/firewalls", { params: { query: page } })),
+    readAll((page) => api.GET("/public-ips", { params: { query: page } })),
   ]);
-  return { catalog, sshKeys: sshKeys.items, networks: networks.items, firewalls: firewalls.items };
+  return {
+    catalog,
+    sshKeys: sshKeys.items,
+    networks: networks.items,
+    firewalls: firewalls.items,
+    publicIps: publicIps.items,
+  };
 }
 
 function show(context: ConsoleContext, choices: Choices, form: CreateForm, extra: Extra) {
@@ -190,7 +199,7 @@ function show(context: ConsoleContext, choices: Choices, form: CreateForm, extra
   const { check } = extra;
   // A dry run that was refused for its fields says so beside them, as the real request would.
   const refused =
-    typeof check === "object" && "request_id" in check ? refusedCreate(check, view.messages) : {};
+    typeof check === "object" && "request_id" in check ? refusedCreate(check, form, view.messages) : {};
   return context.html(
     renderPage(
       <CreatePage

@@ -1,9 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
+import { LabelTags } from "../../layout/labels.tsx";
 import type { Column, Columns } from "../../layout/list-table.tsx";
 import { Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import { LabelTags } from "./labels-panel.tsx";
 import { serverTone } from "./server-status.ts";
 
 type Server = Schemas["Server"];
@@ -24,7 +24,7 @@ export function serverName({ messages }: View): Column<Server> {
             <span class="visually-hidden">{messages.servers.protection}</span>
           </span>
         ) : null}
-        {Object.keys(server.labels).length === 0 ? null : <LabelTags labels={server.labels} />}
+        <LabelTags labels={server.labels} list="/servers" />
       </>
     ),
   };

@@ -3,6 +3,7 @@ import type { Hono } from "hono";
 import { attempt, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
+import { postedLabel } from "../../label-form.ts";
 import type { Beside } from "../../refused-form.ts";
 import { requestOptions } from "./request-options.ts";
 
@@ -27,9 +28,6 @@ type AfterAct = (
   end: ActEnd,
 ) => Response | Promise<Response>;
 type Work = (context: ConsoleContext, form: URLSearchParams, id: string) => Promise<ActEnd>;
-
-/** As the contract has it; tells which of the two fields the API means, whose errors name the label alone. */
-const labelKey = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 
 /** What the forms of a server's page ask for, each one call of the API. */
 export function operationRoutes(
@@ -69,23 +67,12 @@ export function operationRoutes(
     };
   });
 
-  act("labels", async (context, form, id) => {
-    const { messages } = context.get("view");
-    const key = (form.get("key") ?? "").trim();
-    const isRemoved = form.get("intent") === "remove";
-    const value = isRemoved ? null : (form.get("value") ?? "").trim();
-    const call = context.get("api").PATCH("/servers/{server_id}", {
-      ...requestOptions(context, id),
-      body: { labels: { [key]: value } },
-    });
-    return {
-      outcome: await attempt(call),
-      notice: isRemoved ? "unlabelled" : "labelled",
-      beside: {
-        fields: (pointer) => (pointer.startsWith("/labels") ? (labelKey.test(key) ? "value" : "key") : null),
-        said: { key: messages.labels.wrongKey, value: messages.labels.wrongValue },
-      },
-    };
+  act("labels", async (context, _form, id) => {
+    const { labels, notice, beside } = postedLabel(context);
+    const call = context
+      .get("api")
+      .PATCH("/servers/{server_id}", { ...requestOptions(context, id), body: { labels } });
+    return { outcome: await attempt(call), notice, beside };
   });
 
   act("protection", async (context, form, id) => {

@@ -12,6 +12,7 @@ import {
 import { renderPage } from "../../layout/document.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, narrowedList } from "../../layout/list-query.ts";
+import { noticeBanner } from "../../page-banner.ts";
 import { refuseForm } from "../../refused-form.ts";
 import { addressRoutes } from "./address-routes.ts";
 import { createServerRoutes } from "./create-routes.tsx";
@@ -73,7 +74,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     const partial = context.req.header("hx-request") === "true";
     const once = partial ? null : await cookies.takeOnce(context, id);
     return showServer(context, id, 200, {
-      notice: noticeOf(context, context.get("view").messages.servers.notices),
+      notice: noticeBanner(context, context.get("view").messages.servers.notices)?.text ?? null,
       problem: null,
       refused: null,
       consolePassword:

@@ -44,8 +44,8 @@ describe("what was typed comes back with what is wrong beside it", () => {
   });
 
   test.each([
-    ["bad key", "web", "key-problem"],
-    ["role", "not a value", "value-problem"],
+    ["bad key", "web", "labels--key-problem"],
+    ["role", "not a value", "labels--value-problem"],
   ])("the label %s=%s", async (key, value, problem) => {
     const answer = await act("labels", { key, value, intent: "set" });
     expect(answer.status).toBe(422);

@@ -1,10 +1,11 @@
+import { EditLabels, LabelTags } from "../../layout/labels.tsx";
 import { Copyable, When } from "../../layout/parts.tsx";
 import { ConsoleSessions } from "../consoles/console-sessions.tsx";
-import { LabelsPanel } from "./labels-panel.tsx";
 import { ServerAddresses } from "./server-addresses.tsx";
 import { ServerFirewalls } from "./server-firewalls.tsx";
 import { ServerSeen } from "./server-seen.tsx";
 import type { ShowPageProps } from "./show-page.tsx";
+import { whyNot } from "./why-not.ts";
 
 /** What the server is: as ordered on the one side, as seen in the region and reached from outside on the other. */
 export function ServerFacts(props: ShowPageProps) {
@@ -50,7 +51,7 @@ export function ServerFacts(props: ShowPageProps) {
           </dl>
         </section>
         <Interfaces {...props} />
-        <LabelsPanel {...props} />
+        <Labels {...props} />
       </div>
       <div class="stack">
         <ServerSeen {...props} />
@@ -103,6 +104,31 @@ function Interfaces({ view, server, networks }: ShowPageProps) {
           </dl>
         );
       })}
+    </section>
+  );
+}
+
+function Labels({ view, server, refused, idempotencyKey }: ShowPageProps) {
+  const texts = view.messages.labels;
+  return (
+    <section class="panel" id="labels" aria-labelledby="labels-title">
+      <div class="panel-head">
+        <h2 id="labels-title">{texts.title}</h2>
+      </div>
+      {Object.keys(server.labels).length === 0 ? (
+        <p class="hint">{texts.empty}</p>
+      ) : (
+        <LabelTags labels={server.labels} list="/servers" />
+      )}
+      <EditLabels
+        view={view}
+        action={`/servers/${server.id}/labels`}
+        of="labels"
+        labels={server.labels}
+        why={whyNot(view, server, "update", "server:update")}
+        form={refused}
+        idempotencyKey={idempotencyKey}
+      />
     </section>
   );
 }

@@ -1,17 +1,19 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { CalledOperation } from "../../api-operation.ts";
 import { ApiCall, ApiCalls } from "../../layout/api-call-part.tsx";
-import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
+import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
+import { EditLabels, LabelTags } from "../../layout/labels.tsx";
 import { type ListQuery, listParameters, nameSorts } from "../../layout/list-query.ts";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
+import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, CopyButton, FormSeal, PageHead, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
-import { problemsOf, type RefusedForm, typedIn } from "../../refused-form.ts";
+import { problemsOf, type RefusedForm, refusedForm, typedIn } from "../../refused-form.ts";
 import { may } from "../../session.ts";
 
 type Key = Schemas["SshKey"];
@@ -22,9 +24,8 @@ type Props = {
   readonly query: ListQuery;
   /** What is wrong with the label selector. */
   readonly selectorProblem: string | null;
-  readonly form: { readonly name: string; readonly publicKey: string; readonly idempotencyKey: string };
-  readonly problems: FieldProblems;
-  /** The renaming that the API did not take. */
+  readonly idempotencyKey: string;
+  /** The form that the API did not take: `add`, or an act with the key's id, such as `rename-key_1`. */
   readonly refused: RefusedForm | null;
   readonly banner: PageBanner;
 };
@@ -113,10 +114,23 @@ function KeyTable(props: Props) {
       name={{
         label: messages.common.name,
         sort: "name",
-        cell: ({ id, name }) => (
+        cell: ({ id, name, labels }) => (
           <>
             {name}
-            {renamable ? <RenameKey {...props} id={id} name={name} /> : null}
+            <LabelTags labels={labels} list="/ssh-keys" />
+            <div class="row-changes">
+              {renamable ? <RenameKey {...props} id={id} name={name} /> : null}
+              <EditLabels
+                view={view}
+                action={`/ssh-keys/${id}/labels`}
+                of={`labels-${id}`}
+                name={name}
+                labels={labels}
+                why={renamable ? null : messages.common.notAllowed("ssh_key:update")}
+                form={props.refused}
+                idempotencyKey={props.idempotencyKey}
+              />
+            </div>
           </>
         ),
       }}
@@ -131,7 +145,7 @@ function KeyTable(props: Props) {
   );
 }
 
-function DeleteKey({ view, form, of: { id, name } }: Props & { readonly of: Key }) {
+function DeleteKey({ view, idempotencyKey, of: { id, name } }: Props & { readonly of: Key }) {
   const text = view.messages.sshKeys;
   return (
     <details class="confirm">
@@ -139,7 +153,7 @@ function DeleteKey({ view, form, of: { id, name } }: Props & { readonly of: Key 
         {text.delete}
       </summary>
       <form method="post" action={`/ssh-keys/${id}/delete`}>
-        <FormSeal view={view} idempotencyKey={`${form.idempotencyKey}-${id}`} />
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${id}`} />
         <p>
           <strong>{text.deleteQuestion(name)}</strong>
         </p>
@@ -153,7 +167,7 @@ function DeleteKey({ view, form, of: { id, name } }: Props & { readonly of: Key 
 }
 
 function RenameKey(props: Props & { readonly id: string; readonly name: string }) {
-  const { view, refused, form, id, name } = props;
+  const { view, refused, idempotencyKey, id, name } = props;
   const act = `rename-${id}`;
   const problems = problemsOf(refused, act).name;
   return (
@@ -163,7 +177,7 @@ function RenameKey(props: Props & { readonly id: string; readonly name: string }
         {view.messages.sshKeys.rename}
       </summary>
       <form class="label-row" method="post" action={`/ssh-keys/${id}/rename`}>
-        <FormSeal view={view} idempotencyKey={`${form.idempotencyKey}-${act}`} />
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${act}`} />
         <div class="field" data-invalid={problems === undefined ? undefined : "true"}>
           <label for={act}>{view.messages.create.keyName}</label>
           <input
@@ -195,26 +209,28 @@ function KeyCalls({ view, keys }: Props) {
     key === undefined
       ? []
       : [
-          { operation: "updateSshKey", path, body: { name: key.name } },
+          { operation: "updateSshKey", path, body: { name: key.name, labels: key.labels } },
           { operation: "deleteSshKey", path },
         ];
   return <ApiCalls view={view} calls={[{ operation: "listSshKeys" }, ...ofKey]} />;
 }
 
-function AddKey({ view, form, problems }: Props) {
+function AddKey({ view, refused, idempotencyKey }: Props) {
   const { messages } = view;
+  const form = refusedForm(refused, "add");
+  const problems = form?.problems ?? noProblems;
   return (
     <section class="panel" aria-labelledby="add-title">
       <div class="panel-head">
         <h2 id="add-title">{messages.sshKeys.add}</h2>
       </div>
       <form class="form" method="post" action="/ssh-keys">
-        <FormSeal view={view} idempotencyKey={form.idempotencyKey} />
+        <FormSeal view={view} idempotencyKey={idempotencyKey} />
         <TextField
           view={view}
           name="name"
           label={messages.create.keyName}
-          value={form.name}
+          value={form?.values.name ?? ""}
           problems={problems}
           required
           maxlength={100}
@@ -223,7 +239,7 @@ function AddKey({ view, form, problems }: Props) {
           view={view}
           name="public_key"
           label={messages.create.keyText}
-          value={form.publicKey}
+          value={form?.values.public_key ?? ""}
           hint={messages.create.keyTextHint}
           problems={problems}
           rows={4}
@@ -231,6 +247,9 @@ function AddKey({ view, form, problems }: Props) {
           required
           maxlength={16384}
         />
+        <MoreFields view={view} id="more-key" form={form} fields={["labels"]}>
+          <LabelsField view={view} value={form?.values.labels ?? ""} problems={problems} />
+        </MoreFields>
         <button type="submit" class="button" data-kind="primary">
           {messages.sshKeys.add}
         </button>
@@ -239,7 +258,7 @@ function AddKey({ view, form, problems }: Props) {
         view={view}
         id="key-call"
         operation="createSshKey"
-        body={{ name: "laptop", public_key: "ssh-ed25519 AAAA… ada@laptop" }}
+        body={{ name: "laptop", public_key: "ssh-ed25519 AAAA… ada@laptop", labels: { team: "ops" } }}
       />
     </section>
   );

@@ -1,9 +1,10 @@
-import { type Context, Hono } from "hono";
+import type { RequestBody } from "@kule/contract/schemas";
+import { Hono } from "hono";
 import { attempt, conflictOf } from "../../api.ts";
-import type { ConsoleEnv } from "../../console-context.ts";
+import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
+import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
-import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
 import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/list-query.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
@@ -24,45 +25,67 @@ export function sshKeyRoutes(): Hono<ConsoleEnv> {
 
   routes.get("/ssh-keys", (context) => {
     const banner = noticeBanner(context, context.get("view").messages.sshKeys.notices);
-    return showKeys(context, { banner, problems: noProblems, form: emptyForm(), status: 200 });
+    return showKeys(context, banner, null, 200);
   });
 
   routes.post("/ssh-keys", async (context) => {
-    const typed = postedValues(context, ["name", "public_key"]);
-    const form = { name: typed.name, publicKey: typed.public_key, idempotencyKey: crypto.randomUUID() };
+    const { labels, ...typed } = postedValues(context, ["labels", "name", "public_key"]);
     const outcome = await attempt(
       context.get("api").POST("/ssh-keys", {
         params: { header: { "Idempotency-Key": postedKey(context) } },
-        body: typed,
+        body: { ...typed, ...typedLabels(labels) },
       }),
     );
     if (outcome.kind === "done") return context.redirect("/ssh-keys?notice=added", 303);
     const problem = conflictOf(outcome);
     const { messages } = context.get("view");
-    const refused = refusalOf(problem, messages, "add", typed, {
-      fields: keyFieldOf,
-      conflicts: { duplicate_key: "public_key", name_taken: "name" },
-      said: { public_key: saidOfKey(problem, form.publicKey, messages) },
-    });
-    const { banner, status } = refused;
-    return showKeys(context, { banner, problems: refused.form.problems, form, status });
+    const { form, banner, status } = refusalOf(
+      problem,
+      messages,
+      "add",
+      { ...typed, labels },
+      {
+        fields: ["labels", ...keyFields],
+        conflicts: { duplicate_key: "public_key", name_taken: "name" },
+        said: {
+          public_key: saidOfKey(problem, typed.public_key, messages),
+          labels: saidOfLabels(labels, messages),
+        },
+      },
+    );
+    return showKeys(context, banner, form, status);
   });
+
+  const changeKey = (context: ConsoleContext, body: RequestBody<"updateSshKey">) =>
+    attempt(
+      context.get("api").PATCH("/ssh-keys/{ssh_key_id}", {
+        params: {
+          path: { ssh_key_id: context.req.param("id") ?? "" },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+        body,
+      }),
+    );
 
   routes.post("/ssh-keys/:id/rename", async (context) => {
     const id = context.req.param("id");
     const values = postedValues(context, ["name"]);
-    const outcome = await attempt(
-      context.get("api").PATCH("/ssh-keys/{ssh_key_id}", {
-        params: { path: { ssh_key_id: id }, header: { "Idempotency-Key": postedKey(context) } },
-        body: values,
-      }),
-    );
+    const outcome = await changeKey(context, values);
     if (outcome.kind === "done") return context.redirect("/ssh-keys?notice=renamed", 303);
     const { form, banner, status } = refuseForm(context, outcome, `rename-${id}`, values, {
       fields: keyFieldOf,
       conflicts: { name_taken: "name" },
     });
-    return showKeys(context, { banner, problems: noProblems, refused: form, form: emptyForm(), status });
+    return showKeys(context, banner, form, status);
+  });
+
+  routes.post("/ssh-keys/:id/labels", async (context) => {
+    const id = context.req.param("id");
+    const { labels, notice, values, beside } = postedLabel(context);
+    const outcome = await changeKey(context, { labels });
+    if (outcome.kind === "done") return context.redirect(`/ssh-keys?notice=${notice}`, 303);
+    const { form, banner, status } = refuseForm(context, outcome, `labels-${id}`, values, beside);
+    return showKeys(context, banner, form, status);
   });
 
   routes.post("/ssh-keys/:id/delete", async (context) => {
@@ -77,26 +100,20 @@ export function sshKeyRoutes(): Hono<ConsoleEnv> {
     const outcome = orGone(removed);
     if (outcome.kind === "done") return context.redirect("/ssh-keys?notice=deleted", 303);
     const { banner, status } = refuseForm(context, outcome, "delete", {}, {});
-    return showKeys(context, { banner, problems: noProblems, form: emptyForm(), status });
+    return showKeys(context, banner, null, status);
   });
 
-  for (const act of ["rename", "delete"])
+  for (const act of ["rename", "labels", "delete"])
     routes.get(`/ssh-keys/:id/${act}`, (context) => context.redirect("/ssh-keys", 303));
 
   return routes;
 }
 
-const emptyForm = () => ({ name: "", publicKey: "", idempotencyKey: crypto.randomUUID() });
-
 async function showKeys(
-  context: Context<ConsoleEnv>,
-  state: {
-    readonly banner: PageBanner;
-    readonly problems: FieldProblems;
-    readonly refused?: RefusedForm;
-    readonly form: ReturnType<typeof emptyForm>;
-    readonly status: 200 | 409 | 422;
-  },
+  context: ConsoleContext,
+  banner: PageBanner,
+  refused: RefusedForm | null,
+  status: 200 | 409 | 422,
 ) {
   const view = context.get("view");
   const query = readListQuery(new URL(context.req.url).searchParams, keyFilters, nameSorts);
@@ -113,12 +130,11 @@ async function showKeys(
         keys={keys}
         query={query}
         selectorProblem={selectorProblem}
-        form={state.form}
-        problems={state.problems}
-        refused={state.refused ?? null}
-        banner={state.banner}
+        idempotencyKey={crypto.randomUUID()}
+        refused={refused}
+        banner={banner}
       />,
     ),
-    state.status,
+    status,
   );
 }

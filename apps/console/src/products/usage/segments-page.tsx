@@ -91,7 +91,7 @@ function Filters({ view, month, query, problems }: Props) {
       <TextField
         view={view}
         name="label_selector"
-        label={messages.labels.filter}
+        label={messages.labels.title}
         value={query.label_selector}
         problems={problems}
         mono

@@ -1,0 +1,178 @@
+import { keptForm, type RefusedForm, refusedForm } from "../refused-form.ts";
+import { ActButton } from "./act-button.tsx";
+import { noProblems, Problem, TextField } from "./fields.tsx";
+import { Icon } from "./icons.tsx";
+import { FormSeal } from "./parts.tsx";
+import type { View } from "./view.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+type EditProps = {
+  readonly view: View;
+  /** Where its forms go, such as `/servers/srv_1/labels`. */
+  readonly action: string;
+  /** Which form of the page it is: `labels`, or with the resource's id where a page has several. */
+  readonly of: string;
+  /** Of the resource, where a page has several. */
+  readonly name?: string;
+  readonly labels: Labels;
+  /** Why they cannot be changed. */
+  readonly why: string | null;
+  readonly form: RefusedForm | null;
+  readonly idempotencyKey: string;
+};
+
+const sorted = (labels: Labels) => Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+/** Labels as tags. Where the product has a list of its own, each one is a filter of it. */
+export function LabelTags({ labels, list }: { readonly labels: Labels; readonly list?: string }) {
+  const entries = sorted(labels).map(([key, value]) => (value === "" ? key : `${key}=${value}`));
+  if (entries.length === 0) return null;
+  return (
+    <span class="tags">
+      {entries.map((text) =>
+        list === undefined ? (
+          <span class="tag mono anywhere">{text}</span>
+        ) : (
+          <a class="tag mono" href={`${list}?${new URLSearchParams({ labels: text })}`}>
+            {text}
+          </a>
+        ),
+      )}
+    </span>
+  );
+}
+
+/** Labels among the facts of a resource. */
+export function LabelsFact(props: { readonly view: View; readonly labels: Labels; readonly list?: string }) {
+  const { messages } = props.view;
+  const { labels, list } = props;
+  return (
+    <div>
+      <dt>{messages.labels.title}</dt>
+      <dd>
+        {Object.keys(labels).length === 0 ? (
+          messages.common.none
+        ) : (
+          <LabelTags labels={labels} {...(list === undefined ? {} : { list })} />
+        )}
+      </dd>
+    </div>
+  );
+}
+
+/**
+ * How labels are changed: one form for each, and one for a new one. Each form changes one label and leaves the others
+ * as they are by then, so two people who change different ones do not undo each other.
+ */
+export function EditLabels(props: EditProps) {
+  const { view, of, name, labels } = props;
+  const texts = view.messages.labels;
+  const refused = refusedForm(props.form, of);
+  return (
+    <details class="add-inline edit-labels" id={`edit-${of}`} open={refused !== null}>
+      <summary aria-label={name === undefined ? undefined : texts.editOf(name)}>
+        <Icon name="tag" size={15} />
+        {texts.edit}
+      </summary>
+      {sorted(labels).map(([key, value]) => (
+        <LabelRow {...props} labelKey={key} value={value} />
+      ))}
+      <AddLabel {...props} />
+    </details>
+  );
+}
+
+/** The form that came back, if it was the one of this label; the form for a new one has no key of its own. */
+function refusedFor(form: RefusedForm | null, of: string, key: string | null): RefusedForm | null {
+  const refused = refusedForm(form, of);
+  const isRow = refused?.values.row === "true";
+  return refused !== null && (key === null ? !isRow : isRow && refused.values.key === key) ? refused : null;
+}
+
+function LabelRow(props: EditProps & { readonly labelKey: string; readonly value: string }) {
+  const { view, action, of, labelKey, value, why, idempotencyKey } = props;
+  const texts = view.messages.labels;
+  const refused = refusedFor(props.form, of, labelKey);
+  const wrong = refused?.problems.value ?? refused?.problems.key;
+  const id = `${of}-${labelKey}`;
+  return (
+    <form class="label-row" method="post" action={action} {...keptForm(refused, of)}>
+      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${of}-${labelKey}`} />
+      <input type="hidden" name="key" value={labelKey} />
+      <input type="hidden" name="row" value="true" />
+      <div class="field" data-invalid={wrong === undefined ? undefined : "true"}>
+        <label class="mono" for={id}>
+          {labelKey}
+        </label>
+        <input
+          id={id}
+          class="mono"
+          type="text"
+          name="value"
+          value={refused?.values.value ?? value}
+          maxlength={63}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          disabled={why !== null}
+          aria-describedby={wrong === undefined ? undefined : `${id}-problem`}
+        />
+        <Problem name={id} problems={wrong} />
+      </div>
+      <button type="submit" class="button" name="intent" value="set" disabled={why !== null}>
+        {texts.save}
+      </button>
+      <button
+        type="submit"
+        class="button"
+        name="intent"
+        value="remove"
+        aria-label={texts.removeNamed(labelKey)}
+        disabled={why !== null}
+      >
+        {texts.remove}
+      </button>
+    </form>
+  );
+}
+
+function AddLabel({ view, action, of, form, why, idempotencyKey }: EditProps) {
+  const texts = view.messages.labels;
+  const refused = refusedFor(form, of, null);
+  const problems = refused?.problems ?? noProblems;
+  return (
+    <form class="label-row" method="post" action={action} {...keptForm(refused, of)}>
+      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${of}`} />
+      <TextField
+        view={view}
+        id={`${of}--key`}
+        name="key"
+        label={texts.key}
+        value={refused?.values.key ?? ""}
+        problems={problems}
+        autofocus={refused !== null}
+        required
+        mono
+        maxlength={317}
+        attributes={{ placeholder: "role" }}
+      />
+      <TextField
+        view={view}
+        id={`${of}--value`}
+        name="value"
+        label={texts.value}
+        value={refused?.values.value ?? ""}
+        problems={problems}
+        optional
+        mono
+        maxlength={63}
+        attributes={{ placeholder: "web" }}
+      />
+      <ActButton why={why} name="intent" value="set">
+        {texts.add}
+      </ActButton>
+      <p class="hint">{texts.hint}</p>
+    </form>
+  );
+}

@@ -1,0 +1,56 @@
+import type { Child } from "hono/jsx";
+import type { RefusedForm } from "../refused-form.ts";
+import { type FieldProblems, TextField } from "./fields.tsx";
+import { Icon } from "./icons.tsx";
+import type { View } from "./view.ts";
+
+/** What most people leave as it is. Closed, so that the form stays calm, unless something in it came back. */
+export function MoreFields(props: {
+  readonly view: View;
+  readonly id: string;
+  readonly form: RefusedForm | null;
+  /** The names of its fields. */
+  readonly fields: readonly string[];
+  readonly children: Child;
+}) {
+  const { view, id, form, fields } = props;
+  const isUsed =
+    form !== null &&
+    fields.some((name) => (form.values[name] ?? "") !== "" || form.problems[name] !== undefined);
+  return (
+    <details class="add-inline" id={id} open={isUsed}>
+      <summary>
+        <Icon name="plus" size={16} />
+        {view.messages.common.more}
+      </summary>
+      {props.children}
+    </details>
+  );
+}
+
+/** The labels of what a form makes, in one line: `env=prod, role=web`. */
+export function LabelsField(props: {
+  readonly view: View;
+  /** Where a page has several. */
+  readonly id?: string;
+  readonly value: string;
+  readonly problems: FieldProblems;
+}) {
+  const { view, id, value, problems } = props;
+  const { labels } = view.messages;
+  return (
+    <TextField
+      view={view}
+      {...(id === undefined ? {} : { id })}
+      name="labels"
+      label={labels.title}
+      value={value}
+      hint={labels.typedHint}
+      problems={problems}
+      optional
+      mono
+      maxlength={2000}
+      attributes={{ placeholder: "env=prod, role=web" }}
+    />
+  );
+}
