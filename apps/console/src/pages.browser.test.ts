@@ -24,6 +24,7 @@ const lists = [
   "/jobs",
   "/usage",
   "/usage/segments",
+  "/usage/events",
   "/members",
   "/tokens",
   "/audit",

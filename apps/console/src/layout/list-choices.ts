@@ -50,7 +50,7 @@ const lists = {
   events: {
     rows: 50,
     counts: rowCounts,
-    columns: ["resource", "amount", "region", "labels", "job", "at"],
+    columns: ["at", "resource", "amount", "region", "labels", "cause"],
   },
   ip_pools: { rows: 50, counts: rowCounts, columns: ["region", "network", "use", "created"] },
   tokens: {

@@ -11,4 +11,33 @@ export const listsEn = {
     title: "Acts",
     of: (name: string) => `Acts on ${name}`,
   },
+  usageEvents: {
+    title: "Usage events",
+    lead: "Each moment at which something began or ended to be held. Segments are made of these, and none is ever changed. Times are UTC.",
+    event: "Event",
+    at: "When",
+    cause: "Caused by",
+    job: "Job",
+    only: "only this",
+    /** Where no job caused it. */
+    sources: {
+      verify: "a job",
+      reconcile: "seen in the region",
+      request: "a request",
+    },
+    kinds: {
+      "server.started": "Server started",
+      "server.stopped": "Server stopped",
+      "server.resized": "Server resized",
+      "server.purge_scheduled": "Deletion asked for",
+      "server.purged": "Server removed",
+      "disk.allocated": "Disk made",
+      "disk.released": "Disk removed",
+      "public_ip.allocated": "Public IP taken",
+      "public_ip.released": "Public IP released",
+    },
+    empty: "No events",
+    emptyHint:
+      "Nothing in this month matches. A server writes one when it starts, stops, changes its size or goes.",
+  },
 };

@@ -542,6 +542,7 @@ export const en = {
   usage: {
     title: "Usage",
     lead: "What ran in a month, by resource and by day, and how much there may be. Times are UTC.",
+    tabs: { summary: "Overview", segments: "Segments", events: "Events" },
     month: "Month",
     before: "Month before",
     after: "Month after",
@@ -606,7 +607,7 @@ export const en = {
     empty: "No segments",
     emptyHint:
       "Nothing in this month matches. A server has one while it runs and one for its disk while it exists.",
-    exportHint: "Files hold all kinds, narrowed by resource and labels.",
+    exportHint: "Files hold all kinds, narrowed by resource, region and labels.",
   },
   networks: {
     title: "Networks",

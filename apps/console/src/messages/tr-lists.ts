@@ -13,4 +13,32 @@ export const listsTr = {
     title: "İşlemler",
     of: (name: string) => `${name} için işlemler`,
   },
+  usageEvents: {
+    title: "Kullanım olayları",
+    lead: "Bir şeyin tutulmaya başlandığı ya da bırakıldığı her an. Dilimler bunlardan oluşur ve hiçbiri sonradan değişmez. Saatler UTC'dir.",
+    event: "Olay",
+    at: "Zaman",
+    cause: "Nedeni",
+    job: "İş",
+    only: "yalnız bu",
+    sources: {
+      verify: "bir iş",
+      reconcile: "bölgede görüldü",
+      request: "bir istek",
+    },
+    kinds: {
+      "server.started": "Sunucu başladı",
+      "server.stopped": "Sunucu durdu",
+      "server.resized": "Sunucu yeniden boyutlandı",
+      "server.purge_scheduled": "Silinmesi istendi",
+      "server.purged": "Sunucu kaldırıldı",
+      "disk.allocated": "Disk oluşturuldu",
+      "disk.released": "Disk kaldırıldı",
+      "public_ip.allocated": "Genel IP alındı",
+      "public_ip.released": "Genel IP bırakıldı",
+    },
+    empty: "Olay yok",
+    emptyHint:
+      "Bu ayda eşleşen bir şey yok. Bir sunucu başladığında, durduğunda, boyutu değiştiğinde ya da kaldırıldığında bir olay yazılır.",
+  },
 } satisfies typeof listsEn;

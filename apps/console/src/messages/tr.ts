@@ -546,6 +546,7 @@ export const tr = {
   usage: {
     title: "Kullanım",
     lead: "Bir ayda ne çalıştı, kaynağa ve güne göre; ve ne kadarına izin var. Saatler UTC.",
+    tabs: { summary: "Özet", segments: "Dilimler", events: "Olaylar" },
     month: "Ay",
     before: "Önceki ay",
     after: "Sonraki ay",
@@ -610,7 +611,7 @@ export const tr = {
     empty: "Dilim yok",
     emptyHint:
       "Bu ayda eşleşen bir şey yok. Bir sunucunun çalışırken bir, var oldukça diski için bir dilimi olur.",
-    exportHint: "Dosyalarda tüm türler bulunur; kaynak ve etiketlerle daraltılır.",
+    exportHint: "Dosyalarda tüm türler bulunur; kaynak, bölge ve etiketlerle daraltılır.",
   },
   networks: {
     title: "Ağlar",

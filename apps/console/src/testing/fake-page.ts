@@ -10,7 +10,7 @@ export const page = <Item>(items: readonly Item[], query: URLSearchParams): Answ
   return { status: 200, body: { items: items.slice(from, from + limit), next_cursor: next } };
 };
 
-type Fail = (
+export type Fail = (
   status: number,
   code: Schemas["ErrorCode"],
   detail: string,

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Hono } from "hono";
-import type { Operation } from "./fake-api.ts";
+import type { Answer, Operation } from "./fake-api.ts";
+import { type Fail, narrowedPage } from "./fake-page.ts";
 import type { FakeState } from "./fake-state.ts";
 
 /** Every server ran for a day and a half at the beginning of the month that is asked for. */
@@ -45,38 +46,25 @@ export function registerUsage(operation: Operation, state: FakeState, app: Hono,
     };
     return { status: 200, body };
   });
+  operation("get", "/usage", "listUsage", ({ query, fail }) =>
+    narrowedUsage(eventsOf(state, query), query, fail),
+  );
   operation("get", "/usage/segments", "listUsageSegments", ({ query, fail }) => {
-    const selector = query.get("label_selector") ?? "";
-    if (/\S\s\S/.test(selector))
-      return fail(422, "validation_failed", "The request is wrong", {
-        errors: [
-          {
-            field: "label_selector",
-            code: "invalid_format",
-            message: "is not a selector",
-            pointer: "label_selector",
-          },
-        ],
-      });
     const start = query.get("from") ?? "2026-11-01T00:00:00.000Z";
-    const items = state.servers
-      .filter(({ id }) => !query.has("resource") || query.get("resource") === id)
-      .flatMap((server) =>
-        (["compute", "disk"] as const)
-          .filter((kind) => !query.has("kind") || query.getAll("kind").includes(kind))
-          .map((kind): Schemas["UsageSegment"] => ({
-            id: `seg_${server.id.slice(4)}_${kind}`,
-            kind,
-            start,
-            end: kind === "disk" ? null : new Date(Date.parse(start) + 36 * 3600_000).toISOString(),
-            region: server.region,
-            resource: { type: "server", id: server.id, name: server.name },
-            package: server.package.slug,
-            quantity: kind === "disk" ? { disk_gb: 80 } : { vcpu: 2, memory_mb: 4096 },
-            labels: server.labels,
-          })),
-      );
-    return { status: 200, body: { items, next_cursor: null } };
+    const items = state.servers.flatMap((server) =>
+      (["compute", "disk"] as const).map((kind): Schemas["UsageSegment"] => ({
+        id: `seg_${server.id.slice(4)}_${kind}`,
+        kind,
+        start,
+        end: kind === "disk" ? null : new Date(Date.parse(start) + 36 * 3600_000).toISOString(),
+        region: server.region,
+        resource: { type: "server", id: server.id, name: server.name },
+        package: server.package.slug,
+        quantity: kind === "disk" ? { disk_gb: 80 } : { vcpu: 2, memory_mb: 4096 },
+        labels: server.labels,
+      })),
+    );
+    return narrowedUsage(items, query, fail);
   });
   operation("get", "/quotas", "listQuotas", () => {
     const used = state.servers.length;
@@ -112,4 +100,50 @@ export function registerUsage(operation: Operation, state: FakeState, app: Hono,
       calls.push(`GET /usage/export.${format}${new URL(context.req.url).search}`);
       return context.body(`${format} of ${state.servers.length}\r\n`, 200, { "content-type": type ?? "" });
     });
+}
+
+/** What the API would have written down of the servers and addresses that are there. */
+function eventsOf(state: FakeState, query: URLSearchParams): readonly Schemas["UsageEvent"][] {
+  const at = query.get("from") ?? "2026-11-01T00:00:00.000Z";
+  const job = state.jobs[0]?.id ?? null;
+  const ofServers = state.servers.flatMap((server) =>
+    (["disk.allocated", "server.started"] as const).map((kind) => ({
+      kind,
+      region: server.region,
+      resource: { type: "server" as const, id: server.id, name: server.name },
+      package: server.package.slug,
+      quantity: kind === "disk.allocated" ? { disk_gb: 80 } : { vcpu: 2, memory_mb: 4096 },
+      labels: server.labels,
+      job_id: kind === "disk.allocated" ? job : null,
+      source: kind === "disk.allocated" ? ("verify" as const) : ("reconcile" as const),
+    })),
+  );
+  const ofAddresses = state.publicIps.map((ip) => ({
+    kind: "public_ip.allocated" as const,
+    region: ip.region,
+    resource: { type: "public_ip" as const, id: ip.id, name: ip.address },
+    package: null,
+    quantity: { count: 1 },
+    labels: ip.labels,
+    job_id: null,
+    source: "request" as const,
+  }));
+  return [...ofServers, ...ofAddresses].map((event, index) => ({
+    ...event,
+    id: `use_${index}`,
+    seq: index + 1,
+    at,
+  }));
+}
+
+type Narrowable = Pick<Schemas["UsageEvent"], "region" | "resource" | "labels"> & { readonly kind: string };
+
+/** Those that the query means, as a page. */
+function narrowedUsage(items: readonly Narrowable[], query: URLSearchParams, fail: Fail): Answer {
+  const meant = items.filter(
+    ({ kind, resource }) =>
+      (!query.has("kind") || query.getAll("kind").includes(kind)) &&
+      (!query.has("resource") || query.get("resource") === resource.id),
+  );
+  return narrowedPage(meant, query, fail);
 }

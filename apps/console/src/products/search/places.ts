@@ -31,6 +31,8 @@ export function placesOf(messages: Messages, session: Session): Places {
     { title: navigation.sshKeys, path: "/ssh-keys", key: "k" },
     { title: navigation.jobs, path: "/jobs", key: "j" },
     { title: navigation.usage, path: "/usage", key: "u" },
+    { title: messages.segments.title, path: "/usage/segments" },
+    { title: messages.usageEvents.title, path: "/usage/events" },
     ...organisationPages(session).map(({ id, path }) => ({
       title: messages.organisation.tabs[id],
       path,

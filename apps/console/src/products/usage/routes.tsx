@@ -1,15 +1,19 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
-import { ApiAway, attempt, conflictOf, read } from "../../api.ts";
+import { ApiAway, ApiRefused, attempt, conflictOf, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noProblems } from "../../layout/fields.tsx";
-import { problemText } from "../../problem-messages.ts";
+import { rowsOf } from "../../layout/list-choices.ts";
+import type { View } from "../../layout/view.ts";
+import { fieldProblems, problemText } from "../../problem-messages.ts";
+import { EventsPage } from "./events-page.tsx";
 import { monthOf } from "./month.ts";
-import { readSegmentQuery } from "./segment-query.ts";
 import { SegmentsPage } from "./segments-page.tsx";
 import { UsagePage } from "./usage-page.tsx";
+import { askedUsage, eventKinds, readUsageQuery, segmentKinds } from "./usage-query.ts";
 
-const exportFilters = ["from", "to", "resource", "label_selector"] as const;
+const exportFilters = ["of", "from", "to", "resource", "region", "label_selector"] as const;
 
 export function usageRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
@@ -46,47 +50,85 @@ export function usageRoutes(): Hono<ConsoleEnv> {
   });
 
   routes.get("/usage/segments", async (context) => {
-    const view = context.get("view");
-    const address = new URL(context.req.url).searchParams;
-    const month = monthOf(address.get("month") ?? undefined, view.now);
-    const cursor = address.get("cursor") || undefined;
-    const query = readSegmentQuery(address);
-    const { kind, ...narrowed } = query;
-    const outcome = await attempt(
-      context.get("api").GET("/usage/segments", {
-        params: {
-          query: {
-            limit: 50,
-            from: month.from,
-            to: month.to,
-            ...Object.fromEntries(Object.entries(narrowed).filter(([, value]) => value !== "")),
-            ...(kind === "" ? {} : { kind: [kind] }),
-            ...(cursor === undefined ? {} : { cursor }),
-          },
-        },
-      }),
-    );
-    const wrong = outcome.kind === "done" ? null : conflictOf(outcome);
-    // The API's own words would be for somebody who wrote the query; the hint says how it is written.
-    const problems = wrong === null ? noProblems : { label_selector: [view.messages.labels.filterHint] };
-    return context.html(
-      renderPage(
-        <SegmentsPage
-          view={view}
-          month={month}
-          query={query}
-          segments={outcome.kind === "done" ? outcome.data : { items: [], next_cursor: null }}
-          problems={problems}
-          cursor={cursor}
-        />,
+    const asked = askedOf(context, "segments", segmentKinds);
+    const { view, query, window } = asked;
+    const [outcome, regions] = await Promise.all([
+      attempt(
+        context.get("api").GET("/usage/segments", { params: { query: { ...window, ...askedUsage(query) } } }),
       ),
-      wrong === null ? 200 : 422,
+      regionsOf(context),
+    ]);
+    const { list, problems, status } = shownOf(outcome, view);
+    return context.html(
+      renderPage(<SegmentsPage {...asked} regions={regions} segments={list} problems={problems} />),
+      status,
+    );
+  });
+
+  routes.get("/usage/events", async (context) => {
+    const asked = askedOf(context, "events", eventKinds);
+    const { view, query, window } = asked;
+    const [outcome, regions] = await Promise.all([
+      attempt(context.get("api").GET("/usage", { params: { query: { ...window, ...askedUsage(query) } } })),
+      regionsOf(context),
+    ]);
+    const { list, problems, status } = shownOf(outcome, view);
+    return context.html(
+      renderPage(<EventsPage {...asked} regions={regions} events={list} problems={problems} />),
+      status,
     );
   });
 
   routes.get("/usage/export.csv", (context) => passOn(context, "csv"));
   routes.get("/usage/export.ndjson", (context) => passOn(context, "ndjson"));
   return routes;
+}
+
+/** What a page of segments or events was asked for. */
+function askedOf<Kind extends string>(
+  context: ConsoleContext,
+  list: "segments" | "events",
+  kinds: readonly Kind[],
+) {
+  const view = context.get("view");
+  const address = new URL(context.req.url).searchParams;
+  const month = monthOf(address.get("month") ?? undefined, view.now);
+  const cursor = address.get("cursor") || undefined;
+  const window = {
+    limit: rowsOf(view.lists, list),
+    from: month.from,
+    to: month.to,
+    ...(cursor === undefined ? {} : { cursor }),
+  };
+  return { view, month, query: readUsageQuery(address, kinds), cursor, window };
+}
+
+async function regionsOf(context: ConsoleContext): Promise<readonly Schemas["CatalogRegion"][]> {
+  return (await read(context.get("api").GET("/catalog"))).regions;
+}
+
+type Page<Item> = { readonly items: Item[]; readonly next_cursor: string | null };
+
+const filters = ["resource", "region", "label_selector"] as const;
+
+/**
+ * The list, or nothing of it and which of its filters the API does not understand.
+ *
+ * @throws ApiAway, ApiRefused
+ */
+function shownOf<Item>(outcome: Outcome<Page<Item>>, { messages }: View) {
+  if (outcome.kind === "done") return { list: outcome.data, problems: noProblems, status: 200 } as const;
+  const problem = conflictOf(outcome);
+  const { fields } = fieldProblems(
+    problem,
+    messages,
+    (pointer) => filters.find((name) => pointer.endsWith(name)) ?? null,
+  );
+  if (Object.keys(fields).length === 0) throw new ApiRefused(problem);
+  // The API's own words would be for somebody who wrote the query; the hint says how it is written.
+  const hint = fields.label_selector === undefined ? {} : { label_selector: [messages.labels.filterHint] };
+  const list: Page<Item> = { items: [], next_cursor: null };
+  return { list, problems: { ...fields, ...hint }, status: 422 } as const;
 }
 
 /** The API's stream, as it comes: the browser has no token of its own. */

@@ -1,35 +1,42 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
-import { type FieldProblems, TextField } from "../../layout/fields.tsx";
-import { Icon } from "../../layout/icons.tsx";
-import { EmptyState, PageHead, Pages, Status } from "../../layout/parts.tsx";
+import { type Columns, ListTable } from "../../layout/list-table.tsx";
+import { ListView } from "../../layout/list-view.tsx";
+import { EmptyState, Pages, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import { amountOf } from "./amount.ts";
 import type { Month } from "./month.ts";
-import { type SegmentQuery, segmentKinds, segmentParameters } from "./segment-query.ts";
+import { UsageFilters, type UsageListProps } from "./usage-filters.tsx";
+import { UsageHead } from "./usage-head.tsx";
+import { exportParameters, segmentKinds, usageParameters } from "./usage-query.ts";
 
-type Props = {
-  readonly view: View;
-  readonly month: Month;
-  readonly query: SegmentQuery;
-  readonly segments: Schemas["UsageSegmentList"];
-  readonly problems: FieldProblems;
-  readonly cursor: string | undefined;
-};
+type Segment = Schemas["UsageSegment"];
+type Props = UsageListProps<Schemas["UsageSegmentKind"]> & { readonly segments: Schemas["UsageSegmentList"] };
 
 /** What the month is made of: from when to when each thing was there, narrowed as one likes. */
 export function SegmentsPage(props: Props) {
   const { view, month, query, segments } = props;
-  const { messages, format } = view;
-  const texts = messages.segments;
-  const window = { from: month.from, to: month.to };
+  const texts = view.messages.segments;
+  const parameters = usageParameters(query);
   return (
     <Shell view={view} title={texts.title} section="usage">
-      <p class="crumbs">
-        <a href={`/usage?month=${month.id}`}>{`${messages.usage.title} · ${format.month(month.from)}`}</a>
-      </p>
-      <PageHead title={texts.title} lead={texts.lead} />
-      <Filters {...props} />
+      <UsageHead
+        view={view}
+        current="segments"
+        title={texts.title}
+        lead={texts.lead}
+        month={month}
+        query={parameters}
+        file={exportParameters(month, "segments", query)}
+      />
+      <UsageFilters
+        {...props}
+        page="/usage/segments"
+        kinds={segmentKinds.map((value) => ({ value, label: texts.kinds[value] }))}
+        hint={texts.exportHint}
+        options={<ListView view={view} list="segments" columns={segmentColumns(view)} />}
+      />
       {segments.items.length === 0 ? (
         <EmptyState title={texts.empty} hint={texts.emptyHint} />
       ) : (
@@ -38,7 +45,7 @@ export function SegmentsPage(props: Props) {
       <Pages
         view={view}
         base="/usage/segments"
-        query={new URLSearchParams({ month: month.id, ...Object.fromEntries(segmentParameters(query)) })}
+        query={new URLSearchParams({ month: month.id, ...Object.fromEntries(parameters) })}
         cursor={props.cursor}
         next={segments.next_cursor}
       />
@@ -47,7 +54,7 @@ export function SegmentsPage(props: Props) {
         calls={[
           {
             operation: "listUsageSegments",
-            query: { ...window, ...Object.fromEntries(segmentParameters(query)) },
+            query: { from: month.from, to: month.to, ...Object.fromEntries(parameters) },
           },
         ]}
       />
@@ -55,123 +62,57 @@ export function SegmentsPage(props: Props) {
   );
 }
 
-function Filters({ view, month, query, problems }: Props) {
-  const { messages } = view;
+function segmentColumns(view: View): Columns<"segments", Segment> {
+  const { messages, format } = view;
   const texts = messages.segments;
-  const { kind: _kind, ...others } = query;
-  const exported = new URLSearchParams({
-    from: month.from,
-    to: month.to,
-    ...Object.fromEntries(segmentParameters({ ...others, kind: "" })),
-  });
-  return (
-    <form class="segment-filters" method="get" action="/usage/segments">
-      <input type="hidden" name="month" value={month.id} />
-      <div class="field">
-        <label for="field-kind">{texts.kind}</label>
-        <select id="field-kind" name="kind">
-          <option value="">{messages.common.all}</option>
-          {segmentKinds.map((kind) => (
-            <option value={kind} selected={query.kind === kind}>
-              {texts.kinds[kind]}
-            </option>
-          ))}
-        </select>
-      </div>
-      <TextField
-        view={view}
-        name="resource"
-        label={texts.resource}
-        value={query.resource}
-        problems={problems}
-        mono
-        maxlength={100}
-        attributes={{ placeholder: "srv_…" }}
-      />
-      <TextField
-        view={view}
-        name="label_selector"
-        label={messages.labels.title}
-        value={query.label_selector}
-        problems={problems}
-        mono
-        maxlength={1000}
-        attributes={{ placeholder: "role=web,env!=test" }}
-      />
-      <button type="submit" class="button" data-kind="primary">
-        {messages.common.apply}
-      </button>
-      <a class="button" href={`/usage/export.csv?${exported}`} download>
-        <Icon name="download" /> {messages.usage.csv}
-      </a>
-      <a class="button" href={`/usage/export.ndjson?${exported}`} download>
-        <Icon name="download" /> {messages.usage.ndjson}
-      </a>
-      <p class="hint">{texts.exportHint}</p>
-    </form>
-  );
+  return {
+    kind: { label: texts.kind, cell: ({ kind }) => texts.kinds[kind] },
+    amount: { label: texts.amount, class: "figures", cell: (segment) => amountOf(view, segment) },
+    region: { label: messages.common.region, cell: ({ region }) => region },
+    start: {
+      label: texts.start,
+      cell: ({ start }) => <time datetime={start}>{format.dateTime(start)}</time>,
+    },
+    end: {
+      label: texts.end,
+      cell: ({ end }) =>
+        end === null ? (
+          <Status tone="good">{texts.goesOn}</Status>
+        ) : (
+          <time datetime={end}>{format.dateTime(end)}</time>
+        ),
+    },
+    took: {
+      label: texts.took,
+      class: "figures",
+      cell: ({ start, end }) =>
+        format.duration((end === null ? view.now.getTime() : Date.parse(end)) - Date.parse(start)),
+    },
+  };
 }
 
 /** When each thing was there, and how much of it. */
-export function SegmentTable({ view, month, segments }: Pick<Props, "view" | "month" | "segments">) {
-  const { messages, format } = view;
-  const texts = messages.segments;
+export function SegmentTable(props: {
+  readonly view: View;
+  readonly month: Month;
+  readonly segments: Schemas["UsageSegmentList"];
+}) {
+  const { view, month, segments } = props;
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{messages.usage.resource}</th>
-          <th scope="col">{texts.kind}</th>
-          <th scope="col">{texts.amount}</th>
-          <th scope="col">{texts.start}</th>
-          <th scope="col">{texts.end}</th>
-          <th scope="col">{texts.took}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {segments.items.map((segment) => {
-          const ends = segment.end === null ? view.now.getTime() : Date.parse(segment.end);
-          return (
-            <tr>
-              <th scope="row">
-                <a
-                  href={`/usage/segments?${new URLSearchParams({ month: month.id, resource: segment.resource.id })}`}
-                >
-                  {segment.resource.name}
-                </a>
-              </th>
-              <td data-label={texts.kind}>{texts.kinds[segment.kind]}</td>
-              <td class="figures" data-label={texts.amount}>
-                {amountOf(view, segment)}
-              </td>
-              <td data-label={texts.start}>
-                <time datetime={segment.start}>{format.dateTime(segment.start)}</time>
-              </td>
-              <td data-label={texts.end}>
-                {segment.end === null ? (
-                  <Status tone="good">{texts.goesOn}</Status>
-                ) : (
-                  <time datetime={segment.end}>{format.dateTime(segment.end)}</time>
-                )}
-              </td>
-              <td class="figures" data-label={texts.took}>
-                {format.duration(ends - Date.parse(segment.start))}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <ListTable
+      view={view}
+      list="segments"
+      items={segments.items}
+      name={{
+        label: view.messages.usage.resource,
+        cell: ({ resource }) => (
+          <a href={`/usage/segments?${new URLSearchParams({ month: month.id, resource: resource.id })}`}>
+            {resource.name}
+          </a>
+        ),
+      }}
+      columns={segmentColumns(view)}
+      row={({ id }) => ({ id })}
+    />
   );
-}
-
-function amountOf({ messages, format }: View, segment: Schemas["UsageSegment"]): string {
-  const { vcpu, memory_mb, disk_gb } = segment.quantity;
-  const parts = [
-    segment.kind === "compute" && segment.package !== null ? segment.package.toUpperCase() : null,
-    vcpu === undefined ? null : messages.create.vcpu(format.number(vcpu)),
-    memory_mb === undefined ? null : format.memory(memory_mb),
-    disk_gb === undefined ? null : format.disk(disk_gb),
-  ].filter((part) => part !== null);
-  return parts.length === 0 ? "–" : parts.join(" · ");
 }

@@ -1,11 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
-import { Icon } from "../../layout/icons.tsx";
-import { EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
+import { EmptyState, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { DayBars, FillBar, ShareBars } from "./bars.tsx";
 import type { Month } from "./month.ts";
+import { UsageHead } from "./usage-head.tsx";
 
 type Props = {
   readonly view: View;
@@ -24,8 +24,15 @@ export function UsagePage(props: Props) {
   const { messages } = view;
   return (
     <Shell view={view} title={messages.usage.title} section="usage">
-      <PageHead title={messages.usage.title} lead={messages.usage.lead} />
-      <MonthBar {...props} />
+      <UsageHead
+        view={view}
+        current="summary"
+        title={messages.usage.title}
+        lead={messages.usage.lead}
+        month={month}
+        query={new URLSearchParams()}
+        file={new URLSearchParams({ from: month.from, to: month.to })}
+      />
       {byResource.items.length === 0 ? (
         <EmptyState title={messages.usage.empty} hint={messages.usage.emptyHint} />
       ) : (
@@ -50,37 +57,6 @@ export function UsagePage(props: Props) {
         ]}
       />
     </Shell>
-  );
-}
-
-function MonthBar({ view, month }: Props) {
-  const { messages, format } = view;
-  const window = new URLSearchParams({ from: month.from, to: month.to });
-  return (
-    <div class="usage-bar">
-      <nav class="usage-months" aria-label={messages.usage.month}>
-        <a class="button" href={`/usage?month=${month.previous}`} rel="prev">
-          {messages.usage.before}
-        </a>
-        <strong>{format.month(month.from)}</strong>
-        {month.next === null ? null : (
-          <a class="button" href={`/usage?month=${month.next}`} rel="next">
-            {messages.usage.after}
-          </a>
-        )}
-      </nav>
-      <div class="usage-exports">
-        <a class="button" href={`/usage/segments?month=${month.id}`}>
-          {messages.segments.title}
-        </a>
-        <a class="button" href={`/usage/export.csv?${window}`} download>
-          <Icon name="download" /> {messages.usage.csv}
-        </a>
-        <a class="button" href={`/usage/export.ndjson?${window}`} download>
-          <Icon name="download" /> {messages.usage.ndjson}
-        </a>
-      </div>
-    </div>
   );
 }
 
