@@ -47,6 +47,11 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/tokens/*/revoke": "revokeToken",
   "/servers/new": "createServer",
   "/servers/selected": ["powerServer", "deleteServer", "cancelServerDeletion"],
+  "/networks/selected": "deleteNetwork",
+  "/gateways/selected": "deleteGateway",
+  "/firewalls/selected": ["applyFirewall", "deleteFirewall"],
+  "/public-ips/selected": ["detachPublicIp", "deletePublicIp"],
+  "/ssh-keys/selected": "deleteSshKey",
   "/servers/*/rename": "updateServer",
   "/servers/*/labels": "updateServer",
   "/servers/*/protection": "updateServer",
@@ -191,6 +196,17 @@ test("whatever form a page has, it shows the call that the form makes, as the co
   const chosen = world.api.state.servers.map(({ id }) => `&ids=${id}`).join("");
   for (const act of ["reboot", "delete", "restore"])
     expect(await wrongOf(ada, `/servers/selected?act=${act}${chosen}`, seen)).toEqual([]);
+  const { networks, gateways, firewalls, publicIps, sshKeys } = world.api.state;
+  for (const [page, act, items] of [
+    ["networks", "delete", networks],
+    ["gateways", "delete", gateways],
+    ["firewalls", "apply", firewalls],
+    ["public-ips", "release", publicIps],
+    ["ssh-keys", "delete", sshKeys],
+  ] as const) {
+    const ids = items.map(({ id }) => `&ids=${id}`).join("");
+    expect(await wrongOf(ada, `/${page}/selected?act=${act}${ids}`, seen)).toEqual([]);
+  }
   expect(await wrongOf(ada, "/account/proof", seen)).toEqual([]);
   const setUp = await ada.submit("/account/security", "/account/two-factor/begin", {});
   expect(wrongIn("the page that sets an app up", await setUp.text(), seen)).toEqual([]);

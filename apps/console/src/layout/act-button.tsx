@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { Child } from "hono/jsx";
+import { may } from "../session.ts";
 import type { View } from "./view.ts";
 
 /** Why an act is not on offer, by its code alone. */
@@ -14,6 +15,11 @@ export function reasonOf({ messages }: View, action: Schemas["ActionState"]): st
     messages.servers.reasons.invalid_state ??
     ""
   );
+}
+
+/** That the role has no such permission, in words; null when it has it. */
+export function notAllowed({ messages, session }: View, permission: string): string | null {
+  return session === null || may(session, permission) ? null : messages.common.notAllowed(permission);
 }
 
 /** A button, or the same button greyed out with the reason in words beside it. */

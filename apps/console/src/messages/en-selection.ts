@@ -1,39 +1,13 @@
-/** English of acts on several servers at once. */
+/** English of acts on several resources at once. */
 export const selectionEn = {
   selection: {
     choose: (name: string) => `Choose ${name}`,
     chooseAll: "Choose all on this page",
-    act: "What to do with the chosen servers",
+    act: "What to do with the chosen ones",
     go: "Go on",
     hint: "Nothing happens before you have seen the list.",
-    acts: {
-      start: "Start",
-      shutdown: "Shut down",
-      reboot: "Reboot",
-      stop: "Stop",
-      delete: "Delete",
-      restore: "Call off the deletion",
-    },
-    titles: {
-      start: (servers: string) => `Start ${servers}?`,
-      shutdown: (servers: string) => `Shut down ${servers}?`,
-      reboot: (servers: string) => `Reboot ${servers}?`,
-      stop: (servers: string) => `Stop ${servers}?`,
-      delete: (servers: string) => `Delete ${servers}?`,
-      restore: (servers: string) => `Call off the deletion of ${servers}?`,
-    },
-    servers: (count: number) => `${count} ${count === 1 ? "server" : "servers"}`,
-    leads: {
-      start: "They are switched on.",
-      shutdown: "Each guest is asked to shut down. One that does not answer stays as it is.",
-      reboot: "Each guest is asked to reboot.",
-      stop: "Their power is taken away at once. What the guests have not written is lost.",
-      delete:
-        "They are stopped and kept for the removal buffer. Until it is over the deletion can be called off.",
-      restore: "They leave the removal buffer.",
-    },
-    none: "No server was chosen",
-    noneHint: "Tick the boxes of the servers in the list, then say what to do with them.",
+    none: "Nothing was chosen",
+    noneHint: "Tick boxes in the list, then say what to do.",
     back: "Back to the list",
     will: "Will be asked for",
     cannot: "Not now",
@@ -43,6 +17,80 @@ export const selectionEn = {
     unknown: "no answer",
     unknownHint: "The API did not answer for these. Going on asks again and does nothing twice.",
     askAgain: "Ask again",
-    nothingPossible: "None of the chosen servers can be asked for this now.",
+    nothingPossible: "None of the chosen ones can be asked for this now.",
+  },
+  selectionKinds: {
+    servers: {
+      count: (items: number) => `${items} ${items === 1 ? "server" : "servers"}`,
+      acts: {
+        start: "Start",
+        shutdown: "Shut down",
+        reboot: "Reboot",
+        stop: "Stop",
+        delete: "Delete",
+        restore: "Call off the deletion",
+      },
+      titles: {
+        start: (servers: string) => `Start ${servers}?`,
+        shutdown: (servers: string) => `Shut down ${servers}?`,
+        reboot: (servers: string) => `Reboot ${servers}?`,
+        stop: (servers: string) => `Stop ${servers}?`,
+        delete: (servers: string) => `Delete ${servers}?`,
+        restore: (servers: string) => `Call off the deletion of ${servers}?`,
+      },
+      leads: {
+        start: "They are switched on.",
+        shutdown: "Each guest is asked to shut down. One that does not answer stays as it is.",
+        reboot: "Each guest is asked to reboot.",
+        stop: "Their power is taken away at once. What the guests have not written is lost.",
+        delete:
+          "They are stopped and kept for the removal buffer. Until it is over the deletion can be called off.",
+        restore: "They leave the removal buffer.",
+      },
+    },
+    networks: {
+      count: (items: number) => `${items} ${items === 1 ? "network" : "networks"}`,
+      acts: { delete: "Delete" },
+      titles: { delete: (networks: string) => `Delete ${networks}?` },
+      leads: { delete: "Empty ones can be deleted. Their addresses can be used again at once." },
+    },
+    gateways: {
+      count: (items: number) => `${items} ${items === 1 ? "gateway" : "gateways"}`,
+      acts: { delete: "Delete" },
+      titles: { delete: (gateways: string) => `Delete ${gateways}?` },
+      leads: { delete: "The subnets that they serve have no way out any more." },
+    },
+    firewalls: {
+      count: (items: number) => `${items} ${items === 1 ? "firewall" : "firewalls"}`,
+      acts: { apply: "Look again and put right", delete: "Delete" },
+      titles: {
+        apply: (firewalls: string) => `Put the servers of ${firewalls} right?`,
+        delete: (firewalls: string) => `Delete ${firewalls}?`,
+      },
+      leads: {
+        apply:
+          "Every server of theirs gets its rules again where a hand has changed them or a job has failed.",
+        delete: "The rules are gone for good.",
+      },
+    },
+    publicIps: {
+      count: (items: number) => `${items} ${items === 1 ? "address" : "addresses"}`,
+      acts: { detach: "Detach", release: "Release" },
+      titles: {
+        detach: (addresses: string) => `Detach ${addresses}?`,
+        release: (addresses: string) => `Release ${addresses}?`,
+      },
+      leads: {
+        detach: "Their servers are not reached at them any more. The addresses stay yours.",
+        release:
+          "They rest for a while, and stay allocated to your organisation; which ones you take next is not certain.",
+      },
+    },
+    sshKeys: {
+      count: (items: number) => `${items} ${items === 1 ? "key" : "keys"}`,
+      acts: { delete: "Delete" },
+      titles: { delete: (keys: string) => `Delete ${keys}?` },
+      leads: { delete: "Servers that have them keep them. New ones cannot be given them." },
+    },
   },
 };

@@ -1,40 +1,15 @@
 import type { selectionEn } from "./en-selection.ts";
 
-/** Turkish of acts on several servers at once. */
+/** Turkish of acts on several resources at once. */
 export const selectionTr = {
   selection: {
-    choose: (name: string) => `${name} sunucusunu seç`,
+    choose: (name: string) => `Seç: ${name}`,
     chooseAll: "Bu sayfadakilerin hepsini seç",
-    act: "Seçilen sunuculara ne yapılacağı",
+    act: "Seçilenlere ne yapılacağı",
     go: "Devam",
     hint: "Listeyi görmenizden önce hiçbir şey olmaz.",
-    acts: {
-      start: "Başlat",
-      shutdown: "Kapat",
-      reboot: "Yeniden başlat",
-      stop: "Durdur",
-      delete: "Sil",
-      restore: "Silmekten vazgeç",
-    },
-    titles: {
-      start: (servers: string) => `${servers} başlatılsın mı?`,
-      shutdown: (servers: string) => `${servers} kapatılsın mı?`,
-      reboot: (servers: string) => `${servers} yeniden başlatılsın mı?`,
-      stop: (servers: string) => `${servers} durdurulsun mu?`,
-      delete: (servers: string) => `${servers} silinsin mi?`,
-      restore: (servers: string) => `${servers} silinmekten kurtarılsın mı?`,
-    },
-    servers: (count: number) => `${count} sunucu`,
-    leads: {
-      start: "Açılırlar.",
-      shutdown: "Her konuktan kapanması istenir. Yanıt vermeyen olduğu gibi kalır.",
-      reboot: "Her konuktan yeniden başlaması istenir.",
-      stop: "Güçleri hemen kesilir. Konukların yazmadıkları kaybolur.",
-      delete: "Durdurulur ve silinme süresi boyunca saklanırlar. Süre dolana kadar vazgeçilebilir.",
-      restore: "Silinme süresinden çıkarlar.",
-    },
-    none: "Hiç sunucu seçilmedi",
-    noneHint: "Listedeki sunucuların kutularını işaretleyin, sonra ne yapılacağını söyleyin.",
+    none: "Hiçbir şey seçilmedi",
+    noneHint: "Listedeki kutuları işaretleyin, sonra ne yapılacağını söyleyin.",
     back: "Listeye dön",
     will: "İstenecekler",
     cannot: "Şimdi olmaz",
@@ -44,6 +19,79 @@ export const selectionTr = {
     unknown: "yanıt yok",
     unknownHint: "API bunlar için yanıt vermedi. Devam etmek yeniden sorar ve hiçbir şeyi iki kez yapmaz.",
     askAgain: "Yeniden sor",
-    nothingPossible: "Seçilen sunucuların hiçbirinden bu şimdi istenemez.",
+    nothingPossible: "Seçilenlerin hiçbirinden bu şimdi istenemez.",
+  },
+  selectionKinds: {
+    servers: {
+      count: (items: number) => `${items} sunucu`,
+      acts: {
+        start: "Başlat",
+        shutdown: "Kapat",
+        reboot: "Yeniden başlat",
+        stop: "Durdur",
+        delete: "Sil",
+        restore: "Silmekten vazgeç",
+      },
+      titles: {
+        start: (servers: string) => `${servers} başlatılsın mı?`,
+        shutdown: (servers: string) => `${servers} kapatılsın mı?`,
+        reboot: (servers: string) => `${servers} yeniden başlatılsın mı?`,
+        stop: (servers: string) => `${servers} durdurulsun mu?`,
+        delete: (servers: string) => `${servers} silinsin mi?`,
+        restore: (servers: string) => `${servers} silinmekten kurtarılsın mı?`,
+      },
+      leads: {
+        start: "Açılırlar.",
+        shutdown: "Her konuktan kapanması istenir. Yanıt vermeyen olduğu gibi kalır.",
+        reboot: "Her konuktan yeniden başlaması istenir.",
+        stop: "Güçleri hemen kesilir. Konukların yazmadıkları kaybolur.",
+        delete: "Durdurulur ve silinme süresi boyunca saklanırlar. Süre dolana kadar vazgeçilebilir.",
+        restore: "Silinme süresinden çıkarlar.",
+      },
+    },
+    networks: {
+      count: (items: number) => `${items} ağ`,
+      acts: { delete: "Sil" },
+      titles: { delete: (networks: string) => `${networks} silinsin mi?` },
+      leads: { delete: "Boş olanlar silinebilir. Adresleri hemen yeniden kullanılabilir." },
+    },
+    gateways: {
+      count: (items: number) => `${items} ağ geçidi`,
+      acts: { delete: "Sil" },
+      titles: { delete: (gateways: string) => `${gateways} silinsin mi?` },
+      leads: { delete: "Hizmet verdikleri alt ağların artık çıkışı olmaz." },
+    },
+    firewalls: {
+      count: (items: number) => `${items} güvenlik duvarı`,
+      acts: { apply: "Yeniden bak ve düzelt", delete: "Sil" },
+      titles: {
+        apply: (firewalls: string) => `${firewalls} için sunucular düzeltilsin mi?`,
+        delete: (firewalls: string) => `${firewalls} silinsin mi?`,
+      },
+      leads: {
+        apply:
+          "Kuralları elle değiştirilmiş ya da işi başarısız olmuş her sunucuya kuralları yeniden verilir.",
+        delete: "Kurallar geri gelmemek üzere gider.",
+      },
+    },
+    publicIps: {
+      count: (items: number) => `${items} adres`,
+      acts: { detach: "Ayır", release: "Bırak" },
+      titles: {
+        detach: (addresses: string) => `${addresses} ayrılsın mı?`,
+        release: (addresses: string) => `${addresses} bırakılsın mı?`,
+      },
+      leads: {
+        detach: "Sunucularına artık bu adreslerden ulaşılmaz. Adresler sizde kalır.",
+        release:
+          "Bir süre dinlenir ve kuruluşunuza ayrılmış kalırlar; bir sonraki alacaklarınız hangileri olur, belli değildir.",
+      },
+    },
+    sshKeys: {
+      count: (items: number) => `${items} anahtar`,
+      acts: { delete: "Sil" },
+      titles: { delete: (keys: string) => `${keys} silinsin mi?` },
+      leads: { delete: "Onları taşıyan sunucularda kalırlar. Yeni sunuculara verilemezler." },
+    },
   },
 } satisfies typeof selectionEn;

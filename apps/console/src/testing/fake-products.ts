@@ -302,6 +302,10 @@ function registerJobs(operation: Operation, state: FakeState, app: Hono, calls: 
 
 function registerSshKeys(operation: Operation, state: FakeState): void {
   operation("get", "/ssh-keys", "listSshKeys", ({ query, fail }) => narrowedPage(state.sshKeys, query, fail));
+  operation("get", "/ssh-keys/:ssh_key_id", "getSshKey", ({ params, fail }) => {
+    const key = state.sshKeys.find(({ id }) => id === params.ssh_key_id);
+    return key === undefined ? fail(404, "not_found", "no such key") : { status: 200, body: key };
+  });
   operation<Schemas["SshKeyCreate"]>("post", "/ssh-keys", "createSshKey", ({ body, fail }) => {
     if (!/^(ssh-ed25519|ssh-rsa|ecdsa-\S+) \S+/.test(body.public_key))
       return fail(422, "validation_failed", "The request is wrong", {

@@ -10,9 +10,11 @@ import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
+import { SelectionBar, selectColumn } from "../selected/selection.tsx";
 import { attachmentTones, targetText } from "./attachments.tsx";
 import { CreateFirewall } from "./create-form.tsx";
 import type { Places } from "./places.ts";
+import { selectedFirewalls } from "./selected-firewalls.tsx";
 
 type Firewall = Schemas["Firewall"];
 
@@ -56,6 +58,7 @@ export function FirewallsPage(props: FirewallsPageProps) {
       >
         <FirewallTable {...props} />
       </NarrowedList>
+      <SelectionBar view={view} kind={selectedFirewalls} items={firewalls.items} />
       {mayCreate ? (
         <CreateFirewall {...props} />
       ) : (
@@ -111,6 +114,7 @@ function FirewallTable(props: FirewallsPageProps) {
   return (
     <ListTable
       view={view}
+      {...selectColumn(view, selectedFirewalls)}
       list="firewalls"
       caption={messages.firewalls.title}
       items={firewalls.items}

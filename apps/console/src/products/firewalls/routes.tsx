@@ -11,10 +11,12 @@ import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { answerQuestion } from "../networks/reach-question.ts";
+import { selectedRoutes } from "../selected/selected-routes.tsx";
 import { type Start, startingRules } from "./create-form.tsx";
 import { FirewallsPage, firewallFilters } from "./list-page.tsx";
 import { readPlaces } from "./places.ts";
 import { ruleRoutes } from "./rule-routes.tsx";
+import { selectedFirewalls } from "./selected-firewalls.tsx";
 import { FirewallPage } from "./show-page.tsx";
 
 const createFields = ["labels", "name", "region", "start", "description"] as const;
@@ -51,6 +53,7 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
 
   ruleRoutes(routes);
 
+  routes.route("/", selectedRoutes(selectedFirewalls));
   routes.get("/firewalls/:id", (context) => showFirewall(context, banner(context), null, 200));
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get("/firewalls/:id/*", (context) => context.redirect(`/firewalls/${context.req.param("id")}`, 303));

@@ -10,7 +10,9 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import { may } from "../../session.ts";
+import { SelectionBar, selectColumn } from "../selected/selection.tsx";
 import { gatewayTones } from "./gateway-status.ts";
+import { selectedGateways } from "./selected-gateways.tsx";
 
 export type GatewaysPageProps = {
   readonly view: View;
@@ -54,6 +56,7 @@ export function GatewaysPage(props: GatewaysPageProps) {
       >
         <GatewayTable {...props} />
       </NarrowedList>
+      <SelectionBar view={view} kind={selectedGateways} items={gateways.items} />
       <section class="panel" aria-labelledby="give-title">
         <div class="panel-head">
           <h2 id="give-title">{text.give}</h2>
@@ -122,6 +125,7 @@ function GatewayTable(props: GatewaysPageProps) {
   return (
     <ListTable
       view={view}
+      {...selectColumn(view, selectedGateways)}
       list="gateways"
       caption={messages.gateways.title}
       items={gateways.items}

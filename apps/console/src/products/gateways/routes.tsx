@@ -9,8 +9,10 @@ import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import type { RefusedForm } from "../../refused-form.ts";
+import { selectedRoutes } from "../selected/selected-routes.tsx";
 import { createGatewayRoutes } from "./create-routes.tsx";
 import { GatewaysPage, gatewayFilters } from "./list-page.tsx";
+import { selectedGateways } from "./selected-gateways.tsx";
 import { GatewayPage } from "./show-page.tsx";
 
 const forwardFields = ["protocol", "listen_port", "server_id", "target_port", "description"] as const;
@@ -21,6 +23,7 @@ export function gatewayRoutes(): Hono<ConsoleEnv> {
   routes.get("/gateways", (context) => showList(context, banner(context)));
   createGatewayRoutes(routes);
 
+  routes.route("/", selectedRoutes(selectedGateways));
   routes.get("/gateways/:id", (context) => showGateway(context, banner(context), null, 200));
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get("/gateways/:id/*", (context) => context.redirect(`/gateways/${context.req.param("id")}`, 303));

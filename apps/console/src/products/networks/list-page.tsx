@@ -6,8 +6,11 @@ import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { Banner, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { may } from "../../session.ts";
+import { offeredActs } from "../selected/selected-kind.ts";
+import { SelectBox, SelectionBar } from "../selected/selection.tsx";
 import { CreateNetwork, CreateSubnet, type NetworksPageProps as Props } from "./create-forms.tsx";
 import { networkTones } from "./network-status.ts";
+import { selectedNetworks } from "./selected-networks.tsx";
 
 export const networkFilters = ["hostname", "region", "labels"] as const;
 
@@ -40,6 +43,7 @@ export function NetworksPage(props: Props) {
           <NetworkPanel {...props} network={network} mayCreate={mayCreate} />
         ))}
       </NarrowedList>
+      <SelectionBar view={view} kind={selectedNetworks} items={networks.items} />
       {mayCreate ? (
         <CreateNetwork {...props} />
       ) : (
@@ -57,6 +61,11 @@ function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; rea
     <section class="panel" id={network.id} aria-labelledby={`title-${network.id}`}>
       <div class="panel-head">
         <h2 id={`title-${network.id}`}>
+          {offeredActs(view, selectedNetworks).length === 0 ? null : (
+            <span class="choose">
+              <SelectBox view={view} {...selectedNetworks.nameOf(network)} />
+            </span>
+          )}
           <a href={`/networks/${network.id}`}>{network.name}</a>{" "}
           {network.is_default && network.name !== messages.networks.default ? (
             <span class="tag">{messages.networks.default}</span>

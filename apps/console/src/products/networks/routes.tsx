@@ -8,8 +8,10 @@ import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { selectedRoutes } from "../selected/selected-routes.tsx";
 import { NetworksPage, networkFilters } from "./list-page.tsx";
 import { networkPageRoutes } from "./network-routes.tsx";
+import { selectedNetworks } from "./selected-networks.tsx";
 import { inAddressOrder } from "./subnet-order.ts";
 
 const createFields = ["labels", "name", "region", "cidr", "description"] as const;
@@ -46,6 +48,7 @@ export function networkRoutes(): Hono<ConsoleEnv> {
     return showNetworks(context, banner, form, status);
   });
 
+  routes.route("/", selectedRoutes(selectedNetworks));
   networkPageRoutes(routes);
 
   return routes;

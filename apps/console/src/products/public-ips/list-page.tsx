@@ -12,8 +12,10 @@ import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { may } from "../../session.ts";
+import { SelectionBar, selectColumn } from "../selected/selection.tsx";
 import { AttachedTo } from "./attached-to.tsx";
 import { toneOf } from "./public-ip-status.ts";
+import { selectedPublicIps } from "./selected-public-ips.tsx";
 import { TakePublicIp } from "./take-public-ip.tsx";
 
 type PublicIp = Schemas["PublicIp"];
@@ -58,6 +60,7 @@ export function PublicIpsPage(props: PublicIpsPageProps) {
       >
         <PublicIpTable {...props} />
       </NarrowedList>
+      <SelectionBar view={view} kind={selectedPublicIps} items={ips.items} />
       {mayTake ? (
         <TakePublicIp {...props} />
       ) : (
@@ -93,6 +96,7 @@ function PublicIpTable({ view, ips, query }: PublicIpsPageProps) {
   return (
     <ListTable
       view={view}
+      {...selectColumn(view, selectedPublicIps)}
       list="public_ips"
       caption={text.title}
       items={ips.items}

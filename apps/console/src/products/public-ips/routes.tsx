@@ -9,7 +9,9 @@ import { addressSorts, askedList, narrowedList, readListQuery } from "../../layo
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { selectedRoutes } from "../selected/selected-routes.tsx";
 import { PublicIpsPage, publicIpFilters } from "./list-page.tsx";
+import { selectedPublicIps } from "./selected-public-ips.tsx";
 import { PublicIpPage } from "./show-page.tsx";
 
 const takeFields = [
@@ -52,6 +54,7 @@ export function publicIpRoutes(): Hono<ConsoleEnv> {
     return showList(context, banner, form, status);
   });
 
+  routes.route("/", selectedRoutes(selectedPublicIps));
   routes.get("/public-ips/:id", (context) => showPublicIp(context, banner(context), null, 200));
   // Where a refused form was sent to, asked for again: the page that it is on.
   routes.get("/public-ips/:id/*", (context) =>

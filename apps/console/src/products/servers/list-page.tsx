@@ -7,11 +7,12 @@ import { Banner, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
+import { SelectionBar, selectColumn } from "../selected/selection.tsx";
 import { serverColumns, serverName } from "./list-columns.tsx";
 import { ServerFilters } from "./list-filters.tsx";
 import { isServerListNarrowed, type ServerListQuery, serverListParameters } from "./list-query.ts";
 import { RowMenu } from "./row-menu.tsx";
-import { SelectAll, SelectBox, SelectionBar } from "./selection.tsx";
+import { selectedServers } from "./selected-servers.tsx";
 import { SilentRegions } from "./server-seen.tsx";
 import { serverTone } from "./server-status.ts";
 
@@ -37,7 +38,7 @@ export function ServerListPage(props: Props) {
       <ServerFilters view={view} query={query} regions={regions} />
       <SilentRegions view={view} regions={regions} />
       <ServerList {...props} />
-      {props.servers.items.length === 0 ? null : <SelectionBar view={view} />}
+      <SelectionBar view={view} kind={selectedServers} items={props.servers.items} />
     </Shell>
   );
 }
@@ -85,10 +86,7 @@ function ServerList({ view, query, servers, selectorProblem }: Props) {
             columns={serverColumns(view)}
             sorted={{ page: "/servers", parameters, sort: query.sort }}
             row={({ id, status }) => ({ id, "data-tone": serverTone(status) })}
-            box={{
-              head: <SelectAll view={view} />,
-              cell: (server) => <SelectBox view={view} server={server} />,
-            }}
+            {...selectColumn(view, selectedServers)}
             acts={{
               head: <span class="visually-hidden">{messages.rowMenu.title}</span>,
               class: "row-more",

@@ -14,6 +14,7 @@ import { rowsOf } from "../../layout/list-choices.ts";
 import { askedList, narrowedList } from "../../layout/list-query.ts";
 import { noticeBanner } from "../../page-banner.ts";
 import { refuseForm } from "../../refused-form.ts";
+import { selectedRoutes } from "../selected/selected-routes.tsx";
 import { addressRoutes } from "./address-routes.ts";
 import { createServerRoutes } from "./create-routes.tsx";
 import { serverFirewallRoutes } from "./firewall-routes.ts";
@@ -21,7 +22,7 @@ import { ServerListPage } from "./list-page.tsx";
 import { readServerListQuery } from "./list-query.ts";
 import { type ActEnd, operationRoutes } from "./operation-routes.ts";
 import { resizeRoutes } from "./resize-routes.tsx";
-import { selectedRoutes } from "./selected-routes.tsx";
+import { selectedServers } from "./selected-servers.tsx";
 import { ShowPage, type ShowPageProps } from "./show-page.tsx";
 
 type Shown = Pick<ShowPageProps, "notice" | "problem" | "consolePassword" | "refused">;
@@ -66,7 +67,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   });
 
   routes.route("/servers/new", createServerRoutes(services));
-  routes.route("/servers/selected", selectedRoutes());
+  routes.route("/", selectedRoutes(selectedServers));
 
   routes.get("/servers/:id", async (context) => {
     const id = context.req.param("id");

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
 import type { View } from "../../layout/view.ts";
-import { type SelectedActName, selectedActs } from "./selected-acts.ts";
+import { type SelectedServerAct, selectedServerActs } from "./selected-servers.tsx";
 import { type ServerActionName, whyNot } from "./why-not.ts";
 
 type Server = Schemas["Server"];
@@ -54,11 +54,11 @@ export function RowMenu({ view, server }: { readonly view: View; readonly server
 
 /** What is on its way out has its way back, and nothing else to be asked for. */
 function actsOf({ messages }: View, server: Server): readonly RowAct[] {
-  const selected = (act: SelectedActName): RowAct => ({
-    label: messages.selection.acts[act],
+  const selected = (act: SelectedServerAct): RowAct => ({
+    label: messages.selectionKinds.servers.acts[act],
     path: `/servers/selected?${new URLSearchParams({ act, ids: server.id })}`,
-    action: selectedActs[act].action,
-    permission: selectedActs[act].permission,
+    action: selectedServerActs[act].action,
+    permission: selectedServerActs[act].permission,
   });
   if (server.deletion !== null) return [selected("restore")];
   return [
@@ -78,7 +78,7 @@ function actsOf({ messages }: View, server: Server): readonly RowAct[] {
     },
     // Where its name has to be typed.
     {
-      label: messages.selection.acts.delete,
+      label: messages.selectionKinds.servers.acts.delete,
       path: `/servers/${server.id}#danger`,
       action: "delete",
       permission: "server:delete",

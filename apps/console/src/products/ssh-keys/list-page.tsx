@@ -15,6 +15,8 @@ import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import { problemsOf, type RefusedForm, refusedForm, typedIn } from "../../refused-form.ts";
 import { may } from "../../session.ts";
+import { SelectionBar, selectColumn } from "../selected/selection.tsx";
+import { selectedSshKeys } from "./selected-ssh-keys.tsx";
 
 type Key = Schemas["SshKey"];
 
@@ -54,6 +56,7 @@ export function SshKeysPage(props: Props) {
       >
         <KeyTable {...props} />
       </NarrowedList>
+      <SelectionBar view={view} kind={selectedSshKeys} items={keys.items} />
       {session !== null && !may(session, "ssh_key:create") ? (
         <p class="hint">{messages.common.notAllowed("ssh_key:create")}</p>
       ) : (
@@ -109,6 +112,7 @@ function KeyTable(props: Props) {
   return (
     <ListTable
       view={view}
+      {...selectColumn(view, selectedSshKeys)}
       list="ssh_keys"
       items={keys.items}
       name={{

@@ -10,8 +10,10 @@ import { askedList, nameSorts, narrowedList, readListQuery } from "../../layout/
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refusalOf, refuseForm } from "../../refused-form.ts";
+import { selectedRoutes } from "../selected/selected-routes.tsx";
 import { saidOfKey } from "./key-refusal.ts";
 import { keyFilters, SshKeysPage } from "./list-page.tsx";
+import { selectedSshKeys } from "./selected-ssh-keys.tsx";
 
 const keyFields = ["name", "public_key"];
 
@@ -23,6 +25,7 @@ export function keyFieldOf(pointer: string): string | null {
 export function sshKeyRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
+  routes.route("/", selectedRoutes(selectedSshKeys));
   routes.get("/ssh-keys", (context) => {
     const banner = noticeBanner(context, context.get("view").messages.sshKeys.notices);
     return showKeys(context, banner, null, 200);

@@ -1,0 +1,170 @@
+import type { Child } from "hono/jsx";
+import { ApiCall } from "../../layout/api-call-part.tsx";
+import { Banner, EmptyState, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import { problemText } from "../../problem-messages.ts";
+import type { SelectedEnd, SelectedKind } from "./selected-kind.ts";
+
+type Props<Item, Act extends string> = {
+  readonly view: View;
+  readonly kind: SelectedKind<Item, Act>;
+  readonly act: Act;
+  readonly idempotencyKey: string;
+};
+
+/** What would happen to each of those that are chosen, before anything does. */
+export function SelectedPage<Item, Act extends string>(
+  props: Props<Item, Act> & { readonly items: readonly Item[] },
+) {
+  const { view, kind, act, items, idempotencyKey } = props;
+  const { messages } = view;
+  const text = messages.selection;
+  const own = kind.texts(messages);
+  const looked = items.map((item) => ({ item, why: kind.acts[act].why(view, item) }));
+  const possible = looked.filter(({ why }) => why === null).map(({ item }) => item);
+  const impossible = looked.filter(({ why }) => why !== null);
+  const title = own.titles[act](own.count(possible.length));
+  return (
+    <Shell view={view} title={title} section={kind.section}>
+      <PageHead title={title} lead={own.leads[act]} />
+      {possible.length === 0 ? (
+        <Banner kind="warning">{text.nothingPossible}</Banner>
+      ) : (
+        <form class="panel stack" method="post" action={`${kind.page}/selected`}>
+          <FormSeal view={view} idempotencyKey={idempotencyKey} />
+          <input type="hidden" name="act" value={act} />
+          <h2>{text.will}</h2>
+          <Lines>
+            {possible.map((item) => (
+              <Line kind={kind} item={item}>
+                <input type="hidden" name="ids" value={kind.nameOf(item).id} />
+                {kind.state(view, item)}
+              </Line>
+            ))}
+          </Lines>
+          <div class="selected-acts">
+            <button type="submit" class="button" data-kind={kind.acts[act].isDanger ? "danger" : "primary"}>
+              {own.acts[act]}
+            </button>
+            <a class="button" href={kind.page}>
+              {messages.common.cancel}
+            </a>
+          </div>
+        </form>
+      )}
+      {impossible.length === 0 ? null : (
+        <section class="panel stack">
+          <h2>{text.cannot}</h2>
+          <Lines>
+            {impossible.map(({ item, why }) => (
+              <Line kind={kind} item={item}>
+                <span class="why">{why}</span>
+              </Line>
+            ))}
+          </Lines>
+        </section>
+      )}
+      {possible.slice(0, 1).map((item) => (
+        <ApiCall view={view} id="selected-call" {...kind.acts[act].called(kind.nameOf(item).id)} />
+      ))}
+      {possible.length > 0 ? null : <Back view={view} kind={kind} />}
+    </Shell>
+  );
+}
+
+/** What was asked for, and what the API said of each. */
+export function SelectedEndPage<Item, Act extends string>(
+  props: Props<Item, Act> & { readonly ends: readonly SelectedEnd<Item>[] },
+) {
+  const { view, kind, act, ends, idempotencyKey } = props;
+  const { messages } = view;
+  const text = messages.selection;
+  const away = ends.filter(({ outcome }) => outcome.kind === "away");
+  return (
+    <Shell view={view} title={text.result} section={kind.section}>
+      <PageHead title={text.result} lead={kind.texts(messages).acts[act]} />
+      <section class="panel">
+        <Lines>
+          {ends.map(({ item, outcome }) => (
+            <Line kind={kind} item={item}>
+              {outcome.kind === "done" ? (
+                <Status tone="good">{text.asked}</Status>
+              ) : outcome.kind === "away" ? (
+                <Status tone="warning">{text.unknown}</Status>
+              ) : (
+                <>
+                  <Status tone="bad">{text.refused}</Status>
+                  <span class="why">{problemText(outcome.problem, messages)}</span>
+                </>
+              )}
+            </Line>
+          ))}
+        </Lines>
+      </section>
+      {away.length === 0 ? null : (
+        <form class="panel stack" method="post" action={`${kind.page}/selected`}>
+          <FormSeal view={view} idempotencyKey={idempotencyKey} />
+          <input type="hidden" name="act" value={act} />
+          {away.map(({ item }) => (
+            <input type="hidden" name="ids" value={kind.nameOf(item).id} />
+          ))}
+          <p>{text.unknownHint}</p>
+          <button type="submit" class="button" data-kind="primary">
+            {text.askAgain}
+          </button>
+        </form>
+      )}
+      <Back view={view} kind={kind} />
+    </Shell>
+  );
+}
+
+/** Nothing to do: no box was ticked. */
+export function NothingSelectedPage<Item, Act extends string>(props: {
+  readonly view: View;
+  readonly kind: SelectedKind<Item, Act>;
+}) {
+  const { view, kind } = props;
+  const text = view.messages.selection;
+  return (
+    <Shell view={view} title={text.none} section={kind.section}>
+      <EmptyState title={text.none} hint={text.noneHint}>
+        <Back view={view} kind={kind} />
+      </EmptyState>
+    </Shell>
+  );
+}
+
+function Lines({ children }: { readonly children?: Child }) {
+  return <ul class="selected-list">{children}</ul>;
+}
+
+function Line<Item, Act extends string>(props: {
+  readonly kind: SelectedKind<Item, Act>;
+  readonly item: Item;
+  readonly children?: Child;
+}) {
+  const { kind, item, children } = props;
+  const { id, name } = kind.nameOf(item);
+  const path = kind.pathOf(id);
+  return (
+    <li>
+      {path === null ? <strong>{name}</strong> : <a href={path}>{name}</a>}
+      {children}
+    </li>
+  );
+}
+
+function Back<Item, Act extends string>(props: {
+  readonly view: View;
+  readonly kind: SelectedKind<Item, Act>;
+}) {
+  return (
+    <p>
+      <a class="button" href={props.kind.page}>
+        {props.view.messages.selection.back}
+      </a>
+    </p>
+  );
+}
