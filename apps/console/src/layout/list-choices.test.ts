@@ -15,9 +15,18 @@ import {
 const names = ["servers", "networks", "jobs", "audit"] as const satisfies readonly ListId[];
 
 describe("what a browser remembers of a list", () => {
-  test.each(names)("%s: at first all of its columns, and a number of rows that can be chosen", (list) => {
-    expect(shownColumns({}, list)).toEqual(columnsOf(list));
+  test.each(names)("%s: at first a number of rows that can be chosen, and columns that it has", (list) => {
     expect(rowCountsOf(list)).toContain(rowsOf({}, list));
+    expect(columnsOf(list)).toEqual(expect.arrayContaining([...shownColumns({}, list)]));
+    expect(shownColumns({}, list).length).toBeGreaterThan(3);
+  });
+
+  test("is all of its columns but those that wait for somebody to ask for them", () => {
+    expect(shownColumns({}, "servers")).toEqual(columnsOf("servers"));
+    expect(shownColumns({}, "subnets")).not.toContain("created");
+    const asked = { subnets: chosen("subnets", null, ["created"]) };
+    expect(shownColumns(asked, "subnets")).toEqual(["created"]);
+    expect(shownColumns(readListChoices(writeListChoices(asked)), "subnets")).toEqual(["created"]);
   });
 
   test("comes back as it was written, an empty table too", () => {
@@ -34,7 +43,7 @@ describe("what a browser remembers of a list", () => {
     expect(rowsOf(read, "audit")).toBe(rowsOf({}, "audit"));
   });
 
-  test("is of each list alone, and with rows alone has all columns", () => {
+  test("is of each list alone, and with rows alone has those at first", () => {
     const read = readListChoices("servers.100");
     expect(rowsOf(read, "servers")).toBe(100);
     expect(shownColumns(read, "servers")).toEqual(columnsOf("servers"));

@@ -16,7 +16,20 @@ const lists = {
     counts: rowCounts,
     columns: ["status", "private_ip", "public_ip", "image", "package", "region", "created"],
   },
-  networks: { rows: 20, counts: panelCounts, columns: [] },
+  /** The columns of their subnets, which stand with each of them. */
+  networks: {
+    rows: 20,
+    counts: panelCounts,
+    columns: ["tier", "cidr", "gateway", "dns", "egress", "usage", "status", "created"],
+    leftOut: ["dns", "status", "created"],
+  },
+  /** All of a network's, so that there are no pages. */
+  subnets: {
+    rows: 0,
+    counts: [],
+    columns: ["tier", "cidr", "gateway", "dns", "egress", "usage", "status", "created"],
+    leftOut: ["created"],
+  },
   gateways: {
     rows: 50,
     counts: rowCounts,
@@ -66,7 +79,13 @@ const lists = {
 } as const satisfies Readonly<
   Record<
     string,
-    { readonly rows: number; readonly counts: readonly number[]; readonly columns: readonly string[] }
+    {
+      readonly rows: number;
+      readonly counts: readonly number[];
+      readonly columns: readonly string[];
+      /** Those that are not shown before somebody asks for them. */
+      readonly leftOut?: readonly string[];
+    }
   >
 >;
 
@@ -95,13 +114,18 @@ export function columnsOf<List extends ListId>(list: List): readonly ColumnOf<Li
   return lists[list].columns;
 }
 
+function atFirst(list: ListId): readonly string[] {
+  const { columns, leftOut = [] }: { columns: readonly string[]; leftOut?: readonly string[] } = lists[list];
+  return columns.filter((column) => !leftOut.includes(column));
+}
+
 /** Those of its columns that are shown. */
 export function shownColumns<List extends ListId>(
   choices: ListChoices,
   list: List,
 ): readonly ColumnOf<List>[] {
-  const chosen = choices[list]?.columns;
-  return columnsOf(list).filter((column) => chosen === undefined || chosen.includes(column));
+  const shown = choices[list]?.columns ?? atFirst(list);
+  return columnsOf(list).filter((column) => shown.includes(column));
 }
 
 /** A choice as somebody posts it; what makes no sense in it is as it was at first, or left out. */
@@ -113,7 +137,7 @@ export function chosen(list: ListId, rows: string | null, columns: readonly stri
   };
 }
 
-// `servers.50.status.image~jobs.100.-`: the list, its rows, its columns; a hyphen for none of them, nothing for all.
+// `servers.50.status.image~jobs.100.-`: the list, its rows, its columns; a hyphen for none of them, nothing for those at first.
 const none = "-";
 
 /** Reads the cookie. It may hold anything; what is no list, no count and no column there is as if it were not there. */
@@ -121,7 +145,7 @@ export function readListChoices(cookie: string | undefined): ListChoices {
   const entries = (cookie ?? "").split("~").flatMap((text) => {
     const [list = "", rows = "", ...columns] = text.split(".");
     if (!isListId(list)) return [];
-    const named = columns.length === 0 ? columnsOf(list) : columns;
+    const named = columns.length === 0 ? atFirst(list) : columns;
     return [[list, chosen(list, rows, named)] as const];
   });
   return Object.fromEntries(entries);

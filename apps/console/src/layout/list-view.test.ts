@@ -67,12 +67,40 @@ test.each([
   ["ssh_keys", "/ssh-keys", "20", "/ssh-keys?limit=20"],
   ["jobs", "/jobs", "200", "/jobs?limit=200"],
   ["tokens", "/tokens", "20", "/tokens?limit=20"],
+  ["audit", "/audit", "100", "/audit?limit=100"],
 ])("%s: pages are as long as was chosen", async (list, page, rows, call) => {
   await choose(list, page, rows, []);
   world.api.calls.length = 0;
   const html = await ada.page(page);
   expect(html).toMatch(new RegExp(`value="${rows}" selected`));
   expect(world.api.calls.filter((each) => each.startsWith(`GET ${call}`))).toHaveLength(1);
+});
+
+test("the tabs of a server have pages as long as those of the lists they are cut from", async () => {
+  const path = `/servers/${world.api.state.servers[0]?.id}`;
+  for (const [list, tab, call] of [
+    ["jobs", "jobs", "GET /jobs?"],
+    ["audit", "audit", "GET /audit?"],
+    ["segments", "usage", "GET /usage/segments?"],
+  ] as const) {
+    await choose(list, "/servers", "100", []);
+    world.api.calls.length = 0;
+    await ada.page(`${path}/${tab}`);
+    expect(world.api.calls.find((each) => each.startsWith(call))).toContain("limit=100");
+  }
+});
+
+test("subnets say when they were made once somebody asks, on the page of their network and in the list", async () => {
+  const network = `/networks/${world.api.state.networks[0]?.id}`;
+  for (const [list, page] of [
+    ["subnets", network],
+    ["networks", "/networks"],
+  ] as const) {
+    expect(await heads(page)).not.toContain("Created");
+    await choose(list, page, "20", ["created"]);
+    expect(await heads(page)).toContain("Created");
+    expect(await heads(page)).not.toContain("Tier");
+  }
 });
 
 test("it leads back to the list as its filters have it by now, and to this console alone", async () => {

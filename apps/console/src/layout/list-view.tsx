@@ -27,16 +27,18 @@ export function ListView<List extends ListId>(props: {
         <FormSeal view={view} />
         <input type="hidden" name="return_to" value={view.path} />
         <input type="hidden" name="list" value={list} />
-        <label class="list-rows">
-          <span>{text.rows}</span>
-          <select name="rows">
-            {rowCountsOf(list).map((count) => (
-              <option value={String(count)} selected={count === rows}>
-                {view.format.number(count)}
-              </option>
-            ))}
-          </select>
-        </label>
+        {rowCountsOf(list).length === 0 ? null : (
+          <label class="list-rows">
+            <span>{text.rows}</span>
+            <select name="rows">
+              {rowCountsOf(list).map((count) => (
+                <option value={String(count)} selected={count === rows}>
+                  {view.format.number(count)}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         {choosable.length === 0 ? null : (
           <fieldset>
             <legend>{text.columns}</legend>

@@ -15,6 +15,7 @@ export const auditEn = {
     who: "Who",
     what: "What",
     on: "On",
+    source: "From where",
     outcome: "Outcome",
     organisation: "Organisation",
     details: "Details",

@@ -612,6 +612,7 @@ export const en = {
   networks: {
     title: "Networks",
     lead: "Each private network is a world of its own: nothing routes between two of them.",
+    made: "made",
     create: "Create network",
     empty: "No networks yet",
     emptyHint: "The first server makes one by itself. Make one here to choose its addresses.",

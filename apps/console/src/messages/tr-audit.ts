@@ -16,6 +16,7 @@ export const auditTr = {
     when: "Ne zaman",
     who: "Kim",
     what: "Ne",
+    source: "Nereden",
     on: "Neyin üzerinde",
     outcome: "Sonuç",
     organisation: "Kuruluş",

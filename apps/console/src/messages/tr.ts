@@ -616,6 +616,7 @@ export const tr = {
   networks: {
     title: "Ağlar",
     lead: "Her özel ağ kendi başına bir dünyadır: ikisi arasında yol yoktur.",
+    made: "oluşturulma:",
     create: "Ağ oluştur",
     empty: "Henüz ağ yok",
     emptyHint: "İlk sunucu kendiliğinden bir ağ oluşturur. Adreslerini seçmek için burada oluşturun.",

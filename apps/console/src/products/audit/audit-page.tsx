@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, SelectField, TextField } from "../../layout/fields.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
 import { EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
@@ -8,7 +9,7 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { actionOptions } from "./action-text.ts";
 import { type AuditQuery, addressOf, outcomes } from "./audit-query.ts";
-import { AuditTable } from "./audit-table.tsx";
+import { AuditTable, auditColumns, withoutOrganisation } from "./audit-table.tsx";
 
 export type AuditPageProps = {
   readonly view: View;
@@ -35,7 +36,14 @@ export function AuditPage(props: AuditPageProps) {
       ) : (
         <OperatorTabs view={view} current="audit" />
       )}
-      <PageHead title={text.title} lead={scope === "organisation" ? text.lead : text.leadAll} />
+      <PageHead title={text.title} lead={scope === "organisation" ? text.lead : text.leadAll}>
+        <ListView
+          view={view}
+          list="audit"
+          columns={auditColumns({ view, query, base })}
+          without={scope === "organisation" ? withoutOrganisation : []}
+        />
+      </PageHead>
       <Filters {...props} base={base} />
       {entries.items.length === 0 ? (
         <EmptyState title={text.empty} hint={text.emptyHint} />

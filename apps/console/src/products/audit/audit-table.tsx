@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { actionText } from "./action-text.ts";
@@ -13,84 +14,93 @@ const tones: Readonly<Record<Entry["outcome"], Tone>> = {
   failed: "bad",
 };
 
-export function AuditTable(props: {
+type Trail = {
   readonly view: View;
-  readonly entries: readonly Entry[];
   readonly query: AuditQuery;
   readonly base: string;
-  readonly showsOrganisation: boolean;
-}) {
-  const { view, entries, showsOrganisation } = props;
+};
+
+/** The trail of one organisation has no column for which. */
+export const withoutOrganisation = ["organisation"] as const;
+
+export function auditColumns({ view, query, base }: Trail): Columns<"audit", Entry> {
   const text = view.messages.audit;
-  const narrowed = (change: Partial<AuditQuery>) =>
-    `${props.base}?${addressOf({ ...props.query, ...change })}`;
+  return {
+    at: { label: text.when, cell: ({ at }) => <When view={view} time={at} /> },
+    actor: {
+      label: text.who,
+      cell: ({ actor: { id, name, type } }) =>
+        id === null ? (
+          text.kinds[type]
+        ) : (
+          <div class="breakable">
+            <a href={narrowed(base, query, { actor: id })} title={text.onlyThis(name ?? id)}>
+              {name ?? id}
+            </a>
+            <div class="hint">{text.kinds[type]}</div>
+          </div>
+        ),
+    },
+    source: {
+      label: text.source,
+      class: "mono breakable",
+      cell: ({ source_address }) => source_address ?? "–",
+    },
+    resource: {
+      label: text.on,
+      class: "mono breakable",
+      cell: ({ resource }) => <Resource id={resource} />,
+    },
+    organisation: {
+      label: text.organisation,
+      class: "mono breakable",
+      cell: ({ organisation_id: id }) => (id === null ? "–" : <a href={`/organisations/${id}`}>{id}</a>),
+    },
+    outcome: {
+      label: text.outcome,
+      cell: ({ outcome }) => <Status tone={tones[outcome]}>{text.outcomes[outcome]}</Status>,
+    },
+    details: {
+      label: text.details,
+      isPlain: true,
+      cell: (entry) => <Details view={view} entry={entry} />,
+    },
+  };
+}
+
+export function AuditTable(
+  props: Trail & { readonly entries: readonly Entry[]; readonly showsOrganisation: boolean },
+) {
+  const { view, entries, query, base, showsOrganisation } = props;
+  const { messages } = view;
+  const text = messages.audit;
   return (
-    <table class="list audit">
-      <caption class="visually-hidden">{text.title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{text.what}</th>
-          <th scope="col">{text.when}</th>
-          <th scope="col">{text.who}</th>
-          <th scope="col">{text.on}</th>
-          {showsOrganisation ? <th scope="col">{text.organisation}</th> : null}
-          <th scope="col">{text.outcome}</th>
-          <th scope="col">{text.details}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry) => (
-          <tr id={entry.id}>
-            <th scope="row">
-              <a
-                href={narrowed({ action: entry.action })}
-                title={text.onlyThis(actionText(view.messages, entry.action))}
-              >
-                {actionText(view.messages, entry.action)}
-              </a>
-              <div class="hint mono breakable">{entry.action}</div>
-            </th>
-            <td data-label={text.when}>
-              <When view={view} time={entry.at} />
-            </td>
-            <td data-label={text.who}>
-              {entry.actor.id === null ? (
-                text.kinds[entry.actor.type]
-              ) : (
-                <div class="breakable">
-                  <a
-                    href={narrowed({ actor: entry.actor.id })}
-                    title={text.onlyThis(entry.actor.name ?? entry.actor.id)}
-                  >
-                    {entry.actor.name ?? entry.actor.id}
-                  </a>
-                  <div class="hint">{text.kinds[entry.actor.type]}</div>
-                </div>
-              )}
-            </td>
-            <td data-label={text.on} class="mono breakable">
-              <Resource id={entry.resource} />
-            </td>
-            {showsOrganisation ? (
-              <td data-label={text.organisation} class="mono breakable">
-                {entry.organisation_id === null ? (
-                  "–"
-                ) : (
-                  <a href={`/organisations/${entry.organisation_id}`}>{entry.organisation_id}</a>
-                )}
-              </td>
-            ) : null}
-            <td data-label={text.outcome}>
-              <Status tone={tones[entry.outcome]}>{text.outcomes[entry.outcome]}</Status>
-            </td>
-            <td>
-              <Details view={view} entry={entry} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      view={view}
+      list="audit"
+      class="audit"
+      caption={text.title}
+      items={entries}
+      name={{
+        label: text.what,
+        cell: ({ action }) => (
+          <>
+            <a href={narrowed(base, query, { action })} title={text.onlyThis(actionText(messages, action))}>
+              {actionText(messages, action)}
+            </a>
+            <div class="hint mono breakable">{action}</div>
+          </>
+        ),
+      }}
+      columns={auditColumns(props)}
+      without={showsOrganisation ? [] : withoutOrganisation}
+      row={({ id }) => ({ id })}
+    />
   );
+}
+
+function narrowed(base: string, query: AuditQuery, change: Partial<AuditQuery>): string {
+  return `${base}?${addressOf({ ...query, ...change })}`;
 }
 
 function Resource({ id }: { readonly id: string | null }) {

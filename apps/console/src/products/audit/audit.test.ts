@@ -46,6 +46,12 @@ test("the organisation's trail says who did what to what and how it ended, and s
   expect(page).not.toContain('title="Only region.create"');
 });
 
+test("it says from where each thing came, without opening its details", async () => {
+  expect(await ada.page("/audit")).toContain(
+    '<td class="mono breakable" data-label="From where">192.0.2.7</td>',
+  );
+});
+
 test.each([
   ["outcome=refused", 1],
   ["action=token.create", 1],

@@ -10,6 +10,7 @@ import {
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noProblems } from "../../layout/fields.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { may } from "../../session.ts";
 import { AuditPage } from "./audit-page.tsx";
 import { askedOf, readAuditQuery } from "./audit-query.ts";
@@ -43,7 +44,7 @@ async function showTrail(
           params: {
             query: {
               ...(parameters as RequestQuery<"listAudit">),
-              limit: 50,
+              limit: rowsOf(view.lists, "audit"),
               ...(cursor === undefined ? {} : { cursor }),
             },
           },

@@ -1,7 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ActButton } from "../../layout/act-button.tsx";
 import { Problem } from "../../layout/fields.tsx";
-import { FormSeal, Status, type Tone } from "../../layout/parts.tsx";
+import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { refusedForm } from "../../refused-form.ts";
 import { type Places, subnetName } from "./places.ts";
@@ -44,6 +44,7 @@ export function Attachments(props: FirewallPageProps & { readonly why: string | 
               <th scope="col">{text.what}</th>
               <th scope="col">{text.servers}</th>
               <th scope="col">{text.state}</th>
+              <th scope="col">{view.messages.common.created}</th>
               <td />
             </tr>
           </thead>
@@ -62,6 +63,9 @@ export function Attachments(props: FirewallPageProps & { readonly why: string | 
                     <Status tone={attachmentTones[attachment.status]}>
                       {text.states[attachment.status]}
                     </Status>
+                  </td>
+                  <td data-label={view.messages.common.created}>
+                    <When view={view} time={attachment.created_at} />
                   </td>
                   <td class="row-act">
                     <form method="post" action={`/firewalls/${firewall.id}/detach`}>

@@ -1,7 +1,7 @@
 import { ActButton } from "../../layout/act-button.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { FormSeal, Status } from "../../layout/parts.tsx";
+import { FormSeal, Status, When } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
 import { forwardTones } from "./gateway-status.ts";
 import type { GatewayPageProps } from "./show-page.tsx";
@@ -28,6 +28,7 @@ export function PortForwards(props: GatewayPageProps) {
               <th scope="col">{text.to}</th>
               <th scope="col">{text.note}</th>
               <th scope="col">{text.state}</th>
+              <th scope="col">{view.messages.common.created}</th>
               <td />
             </tr>
           </thead>
@@ -51,6 +52,9 @@ export function PortForwards(props: GatewayPageProps) {
                   </td>
                   <td data-label={text.state}>
                     <Status tone={forwardTones[forward.status]}>{text.states[forward.status]}</Status>
+                  </td>
+                  <td data-label={view.messages.common.created}>
+                    <When view={view} time={forward.created_at} />
                   </td>
                   <td class="row-act">
                     <form method="post" action={`/gateways/${gateway.id}/unforward`}>

@@ -1,9 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { LabelTags } from "../../layout/labels.tsx";
 import { nameSorts } from "../../layout/list-query.ts";
+import { ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { Banner, PageHead, Status } from "../../layout/parts.tsx";
+import { Banner, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { may } from "../../session.ts";
 import { offeredActs } from "../selected/selected-kind.ts";
@@ -11,6 +12,7 @@ import { SelectBox, SelectionBar } from "../selected/selection.tsx";
 import { CreateNetwork, CreateSubnet, type NetworksPageProps as Props } from "./create-forms.tsx";
 import { networkTones } from "./network-status.ts";
 import { selectedNetworks } from "./selected-networks.tsx";
+import { subnetColumns } from "./subnet-columns.tsx";
 
 export const networkFilters = ["hostname", "region", "labels"] as const;
 
@@ -37,7 +39,7 @@ export function NetworksPage(props: Props) {
         selectorProblem={props.selectorProblem}
         empty={{ title: messages.networks.empty, hint: messages.networks.emptyHint }}
         found={networks}
-        options={<ListView view={view} list="networks" columns={{}} />}
+        options={<ListView view={view} list="networks" columns={subnetColumns(view)} />}
       >
         {networks.items.map((network) => (
           <NetworkPanel {...props} network={network} mayCreate={mayCreate} />
@@ -55,7 +57,7 @@ export function NetworksPage(props: Props) {
 
 function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; readonly mayCreate: boolean }) {
   const { view, network } = props;
-  const { messages, format } = view;
+  const { messages } = view;
   const subnets = props.subnets.get(network.id) ?? [];
   return (
     <section class="panel" id={network.id} aria-labelledby={`title-${network.id}`}>
@@ -75,51 +77,30 @@ function NetworkPanel(props: Props & { readonly network: Schemas["Network"]; rea
       </div>
       <p class="panel-lead">
         <span class="mono">{network.cidr}</span> · {network.region}
-        {network.description === "" ? null : ` · ${network.description}`}
+        {network.description === "" ? null : ` · ${network.description}`} · {messages.networks.made}{" "}
+        <When view={view} time={network.created_at} />
       </p>
       <LabelTags labels={network.labels} list="/networks" />
       {subnets.length === 0 ? (
         <p class="hint">{messages.networks.noSubnets}</p>
       ) : (
-        <table class="list">
-          <caption class="visually-hidden">{`${messages.networks.subnets}: ${network.name}`}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{messages.servers.subnet}</th>
-              <th scope="col">{messages.networks.tier}</th>
-              <th scope="col">{messages.networks.cidr}</th>
-              <th scope="col">{messages.networks.gateway}</th>
-              <th scope="col">{messages.networks.egressLabel}</th>
-              <th scope="col">{messages.networks.usage}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {subnets.map((subnet) => (
-              <tr id={subnet.id}>
-                <th scope="row">
-                  {subnet.name}
-                  <LabelTags labels={subnet.labels} />
-                </th>
-                <td data-label={messages.networks.tier}>
-                  <span class="tag">{messages.networks.tiers[subnet.tier]}</span>
-                </td>
-                <td class="mono" data-label={messages.networks.cidr}>
-                  {subnet.cidr}
-                </td>
-                <td class="mono" data-label={messages.networks.gateway}>
-                  {subnet.gateway_ip}
-                </td>
-                <td data-label={messages.networks.egressLabel}>{messages.networks.egress[subnet.egress]}</td>
-                <td class="figures" data-label={messages.networks.usage}>
-                  {messages.networks.usageOf(
-                    format.number(subnet.usage.addresses_used),
-                    format.number(subnet.usage.addresses_total),
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <ListTable
+          view={view}
+          list="networks"
+          caption={`${messages.networks.subnets}: ${network.name}`}
+          items={subnets}
+          name={{
+            label: messages.servers.subnet,
+            cell: ({ name, labels }) => (
+              <>
+                {name}
+                <LabelTags labels={labels} />
+              </>
+            ),
+          }}
+          columns={subnetColumns(view)}
+          row={({ id }) => ({ id })}
+        />
       )}
       {props.mayCreate ? <CreateSubnet {...props} withCall /> : null}
     </section>

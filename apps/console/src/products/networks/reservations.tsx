@@ -3,7 +3,7 @@ import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { LabelTags } from "../../layout/labels.tsx";
 import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
-import { FormSeal, Status } from "../../layout/parts.tsx";
+import { FormSeal, Status, When } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
 import { addressTones } from "./address-table.tsx";
 import { ChangeReservation } from "./change-reservation.tsx";
@@ -33,6 +33,7 @@ export function Reservations(props: SubnetPageProps) {
               <th scope="col">{text.address}</th>
               <th scope="col">{text.state}</th>
               <th scope="col">{text.note}</th>
+              <th scope="col">{messages.common.created}</th>
               <td />
             </tr>
           </thead>
@@ -61,6 +62,9 @@ export function Reservations(props: SubnetPageProps) {
                   </td>
                   <td class="anywhere" data-label={description === "" ? undefined : text.note}>
                     {description}
+                  </td>
+                  <td data-label={messages.common.created}>
+                    <When view={view} time={reservation.created_at} />
                   </td>
                   <td class="row-act">
                     <form

@@ -1,71 +1,42 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { LabelTags } from "../../layout/labels.tsx";
+import { ListTable } from "../../layout/list-table.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { Copyable, Status } from "../../layout/parts.tsx";
 import { serverTone } from "../servers/server-status.ts";
 import { serversIn } from "./map-model.ts";
-import { networkTones } from "./network-status.ts";
 import type { NetworkPageProps } from "./show-page.tsx";
 import { SubnetActs } from "./subnet-acts.tsx";
+import { subnetColumns } from "./subnet-columns.tsx";
 
 /** The subnets with what the map says of them, and what can be done with each. */
 export function SubnetsTable(props: NetworkPageProps) {
   const { view, network, subnets } = props;
-  const { messages, format } = view;
+  const { messages } = view;
   const text = messages.networks;
   if (subnets.length === 0) return <p class="hint">{text.noSubnets}</p>;
   return (
     <>
-      <table class="list">
-        <caption class="visually-hidden">{`${text.subnets}: ${network.name}`}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{messages.servers.subnet}</th>
-            <th scope="col">{text.tier}</th>
-            <th scope="col">{text.cidr}</th>
-            <th scope="col">{text.gateway}</th>
-            <th scope="col">{messages.network.dns}</th>
-            <th scope="col">{text.egressLabel}</th>
-            <th scope="col">{text.usage}</th>
-            <th scope="col">{messages.common.status}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {subnets.map((subnet) => (
-            <tr id={subnet.id}>
-              <th scope="row">
-                <a href={`/networks/${network.id}/subnets/${subnet.id}`}>{subnet.name}</a>
-                <LabelTags labels={subnet.labels} />
-              </th>
-              <td data-label={text.tier}>
-                <span class="tag">{text.tiers[subnet.tier]}</span>
-              </td>
-              <td class="mono" data-label={text.cidr}>
-                {subnet.cidr}
-              </td>
-              <td class="mono" data-label={text.gateway}>
-                {subnet.gateway_ip}
-              </td>
-              <td data-label={messages.network.dns}>
-                {subnet.dns_servers.length === 0 ? (
-                  messages.network.noDns
-                ) : (
-                  <span class="mono">{subnet.dns_servers.join(", ")}</span>
-                )}
-              </td>
-              <td data-label={text.egressLabel}>{text.egress[subnet.egress]}</td>
-              <td class="figures" data-label={text.usage}>
-                {text.usageOf(
-                  format.number(subnet.usage.addresses_used),
-                  format.number(subnet.usage.addresses_total),
-                )}
-              </td>
-              <td data-label={messages.common.status}>
-                <Status tone={networkTones[subnet.status]}>{text.status[subnet.status]}</Status>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <div class="list-bar">
+        <ListView view={view} list="subnets" columns={subnetColumns(view)} />
+      </div>
+      <ListTable
+        view={view}
+        list="subnets"
+        caption={`${text.subnets}: ${network.name}`}
+        items={subnets}
+        name={{
+          label: messages.servers.subnet,
+          cell: ({ id, name, labels }) => (
+            <>
+              <a href={`/networks/${network.id}/subnets/${id}`}>{name}</a>
+              <LabelTags labels={labels} />
+            </>
+          ),
+        }}
+        columns={subnetColumns(view)}
+        row={({ id }) => ({ id })}
+      />
       {subnets.map((subnet) => (
         <SubnetActs {...props} subnet={subnet} servers={namesIn(props, subnet)} />
       ))}

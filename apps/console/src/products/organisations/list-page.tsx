@@ -2,7 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, EmptyState, FormSeal, PageHead, Pages } from "../../layout/parts.tsx";
+import { Banner, EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -60,6 +60,7 @@ function Organisations({ view, organisations }: OrganisationsPageProps) {
         <tr>
           <th scope="col">{messages.common.name}</th>
           <th scope="col">{text.slug}</th>
+          <th scope="col">{messages.common.created}</th>
           <td></td>
         </tr>
       </thead>
@@ -74,6 +75,9 @@ function Organisations({ view, organisations }: OrganisationsPageProps) {
             </th>
             <td class="mono" data-label={text.slug}>
               {organisation.slug}
+            </td>
+            <td data-label={messages.common.created}>
+              <When view={view} time={organisation.created_at} />
             </td>
             <td class="row-act">
               <div class="row-acts">

@@ -3,6 +3,7 @@ import { read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { EmptyState, Pages } from "../../layout/parts.tsx";
 import { hasTab, type ResourceKind, resourceKinds } from "../../layout/resource-tabs.tsx";
 import { readAuditQuery } from "../audit/audit-query.ts";
@@ -26,7 +27,8 @@ export function resourceRoutes(): Hono<ConsoleEnv> {
 async function showJobs(context: ConsoleContext, kind: ResourceKind) {
   const view = context.get("view");
   const { resource, page, cursor } = await tabOf(context, kind, "jobs");
-  const asked = { resource: resource.id, limit: 25, ...(cursor === undefined ? {} : { cursor }) };
+  const limit = rowsOf(view.lists, "jobs");
+  const asked = { resource: resource.id, limit, ...(cursor === undefined ? {} : { cursor }) };
   const jobs = await read(context.get("api").GET("/jobs", { params: { query: asked } }));
   const { messages } = view;
   return context.html(
@@ -66,9 +68,10 @@ async function showUsage(context: ConsoleContext, kind: ResourceKind) {
   const { resource, page, cursor } = await tabOf(context, kind, "usage");
   const month = monthOf(context.req.query("month"), view.now);
   const window = { resource: resource.id, from: month.from, to: month.to };
+  const limit = rowsOf(view.lists, "segments");
   const segments = await read(
     context.get("api").GET("/usage/segments", {
-      params: { query: { ...window, limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
+      params: { query: { ...window, limit, ...(cursor === undefined ? {} : { cursor }) } },
     }),
   );
   const { messages, format } = view;
@@ -96,7 +99,8 @@ async function showUsage(context: ConsoleContext, kind: ResourceKind) {
 async function showAudit(context: ConsoleContext, kind: ResourceKind) {
   const view = context.get("view");
   const { resource, page, cursor } = await tabOf(context, kind, "audit");
-  const asked = { resource: resource.id, limit: 50, ...(cursor === undefined ? {} : { cursor }) };
+  const limit = rowsOf(view.lists, "audit");
+  const asked = { resource: resource.id, limit, ...(cursor === undefined ? {} : { cursor }) };
   const entries = await read(context.get("api").GET("/audit", { params: { query: asked } }));
   const { audit } = view.messages;
   const query = readAuditQuery(new URLSearchParams({ resource: resource.id }));

@@ -44,7 +44,11 @@ export function TokensPage(props: TokensPageProps) {
   return (
     <Shell view={view} title={text.title} section="organisation">
       <OrganisationTabs view={view} current="tokens" />
-      <PageHead title={text.title} lead={text.lead} />
+      <PageHead title={text.title} lead={text.lead}>
+        {tokens.items.length === 0 ? null : (
+          <ListView view={view} list="tokens" columns={tokenColumns(view)} />
+        )}
+      </PageHead>
       {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
       {secret === null ? null : (
         <SecretPanel
@@ -60,12 +64,7 @@ export function TokensPage(props: TokensPageProps) {
       {tokens.items.length === 0 ? (
         <EmptyState title={text.empty} hint={text.emptyHint} />
       ) : (
-        <>
-          <div class="list-bar">
-            <ListView view={view} list="tokens" columns={tokenColumns(view)} />
-          </div>
-          <TokenTable {...props} />
-        </>
+        <TokenTable {...props} />
       )}
       <Pages
         view={view}
