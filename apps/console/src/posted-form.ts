@@ -35,3 +35,8 @@ export function postedKey(context: ConsoleContext): string {
 export function typedNumber(text: string): number {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : (text as unknown as number);
 }
+
+/** Things that somebody typed into one field, between commas or spaces. */
+export function typedList(text: string): string[] {
+  return text.split(/[\s,;]+/).filter((each) => each !== "");
+}

@@ -43,6 +43,7 @@ export const subnetsEn = {
     subnetReserves: (count: number) =>
       count === 1 ? "One of its addresses is reserved." : `${count} of its addresses are reserved.`,
     notices: {
+      changed: "The subnet is changed.",
       reserved: "The address is reserved.",
       reservationChanged: "The reservation is changed.",
       givenUp: "The reservation is given up. The address rests for a while before anybody gets it.",

@@ -40,6 +40,7 @@ export const subnetsTr = {
     open: (name: string) => `${name} alt ağının adresleri`,
     subnetReserves: (count: number) => `${count} adresi rezerve.`,
     notices: {
+      changed: "Alt ağ değiştirildi.",
       reserved: "Adres rezerve edildi.",
       reservationChanged: "Rezervasyon değiştirildi.",
       givenUp: "Rezervasyondan vazgeçildi. Adres, birine verilmeden önce bir süre dinlenir.",

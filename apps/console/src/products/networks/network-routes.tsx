@@ -5,7 +5,7 @@ import { answersOf } from "../../form-answer.ts";
 import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
-import { postedKey, postedValues } from "../../posted-form.ts";
+import { postedKey, postedValues, typedList } from "../../posted-form.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { readPlaces } from "../firewalls/places.ts";
 import { answerQuestion } from "./reach-question.ts";
@@ -102,56 +102,7 @@ export function networkPageRoutes(routes: Hono<ConsoleEnv>): void {
       beside: { everything: "confirm_name" },
     });
   });
-
-  routes.post("/networks/:id/subnets/:subnet/settings", async (context) => {
-    const id = context.req.param("subnet");
-    const form = context.get("form");
-    const values = {
-      name: (form.get(`name-${id}`) ?? "").trim(),
-      dns_servers: (form.get(`dns_servers-${id}`) ?? "").trim(),
-    };
-    const outcome = await attempt(
-      context.get("api").PATCH("/networks/{network_id}/subnets/{subnet_id}", {
-        ...subnetOptions(context),
-        body: {
-          name: values.name,
-          dns_servers: typedList(values.dns_servers),
-        },
-      }),
-    );
-    return answer(context, {
-      outcome,
-      notice: "subnetChanged",
-      of: `subnet-${id}`,
-      values,
-      beside: {
-        fields: ["name", "dns_servers"],
-        conflicts: { name_taken: "name" },
-      },
-    });
-  });
-
-  routes.post("/networks/:id/subnets/:subnet/delete", async (context) => {
-    const values = postedValues(context, ["confirm_name"]);
-    const api = context.get("api");
-    const { params } = subnetOptions(context);
-    const of = `delete-${params.path.subnet_id}`;
-    const subnet = await read(
-      api.GET("/networks/{network_id}/subnets/{subnet_id}", { params: { path: params.path } }),
-    );
-    if (values.confirm_name !== subnet.name) return unconfirmed(context, of, values);
-    const outcome = await attempt(api.DELETE("/networks/{network_id}/subnets/{subnet_id}", { params }));
-    return answer(context, {
-      outcome,
-      notice: "subnetDeleted",
-      of,
-      values,
-      beside: { everything: "confirm_name" },
-    });
-  });
 }
-
-const typedList = (text: string) => text.split(/[\s,;]+/).filter((each) => each !== "");
 
 function options(context: ConsoleContext) {
   return {
@@ -160,11 +111,6 @@ function options(context: ConsoleContext) {
       header: { "Idempotency-Key": postedKey(context) },
     },
   };
-}
-
-function subnetOptions(context: ConsoleContext) {
-  const { params } = options(context);
-  return { params: { ...params, path: { ...params.path, subnet_id: context.req.param("subnet") ?? "" } } };
 }
 
 function unconfirmed(context: ConsoleContext, of: string, values: Readonly<Record<string, string>>) {

@@ -27,7 +27,12 @@ export function SubnetCalls({ view, network, subnet, reservations, state }: Subn
       calls={[
         { operation: "listSubnetAddresses", path, ...(state === "" ? {} : { query: { state } }) },
         { operation: "createReservation", path, body: { name: "printer", labels: { floor: "2" } } },
-        { operation: "updateSubnet", path, body: { labels: subnet.labels } },
+        {
+          operation: "updateSubnet",
+          path,
+          body: { name: subnet.name, dns_servers: subnet.dns_servers, labels: subnet.labels },
+        },
+        { operation: "deleteSubnet", path },
         ...ofReservation,
       ]}
     />

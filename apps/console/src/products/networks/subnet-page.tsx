@@ -6,9 +6,11 @@ import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { AddressTable, addressStates } from "./address-table.tsx";
+import { DeleteSubnet } from "./delete-subnet.tsx";
 import { networkTones } from "./network-status.ts";
 import { Reservations } from "./reservations.tsx";
 import { SubnetCalls } from "./subnet-calls.tsx";
+import { SubnetSettings } from "./subnet-settings.tsx";
 import { SubnetUse } from "./subnet-use.tsx";
 import { whyNotChangeSubnet } from "./why-not.ts";
 
@@ -62,6 +64,7 @@ export function SubnetPage(props: SubnetPageProps) {
           <SubnetUse view={view} usage={subnet.usage} />
           {subnet.usage.addresses_free === 0 ? <p class="hint">{text.full}</p> : null}
           <Facts view={view} subnet={subnet} />
+          <SubnetSettings {...props} />
           <EditLabels
             view={view}
             action={`${path}/labels`}
@@ -89,6 +92,7 @@ export function SubnetPage(props: SubnetPageProps) {
           </nav>
           <AddressTable {...props} />
         </section>
+        <DeleteSubnet {...props} />
       </div>
       <SubnetCalls {...props} />
     </Shell>
@@ -109,6 +113,16 @@ function Facts({ view, subnet }: Pick<SubnetPageProps, "view" | "subnet">) {
       <div>
         <dt>{networks.gateway}</dt>
         <dd class="mono">{subnet.gateway_ip}</dd>
+      </div>
+      <div>
+        <dt>{messages.network.dns}</dt>
+        <dd>
+          {subnet.dns_servers.length === 0 ? (
+            messages.network.noDns
+          ) : (
+            <span class="mono">{subnet.dns_servers.join(", ")}</span>
+          )}
+        </dd>
       </div>
       <div>
         <dt>{networks.egressLabel}</dt>

@@ -6,7 +6,7 @@ import { answersOf, orGone } from "../../form-answer.ts";
 import { postedLabel, saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
-import { postedKey, postedValues } from "../../posted-form.ts";
+import { postedKey, postedValues, typedList } from "../../posted-form.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { addressStates } from "./address-table.tsx";
 import { SubnetPage } from "./subnet-page.tsx";
@@ -22,6 +22,8 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
   });
   // Where a refused form was sent to, asked for again: the page that it is on.
   for (const form of [
+    "settings",
+    "delete",
     "labels",
     "reservations",
     "reservations/:reservation/settings",
@@ -34,7 +36,7 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
     const { address, description } = values;
     const outcome = await attempt(
       context.get("api").POST("/networks/{network_id}/subnets/{subnet_id}/reservations", {
-        params: { path: idsOf(context), header: { "Idempotency-Key": postedKey(context) } },
+        ...options(context),
         body: {
           name: values.name,
           ...(address === "" ? {} : { address }),
@@ -80,11 +82,49 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
     });
   });
 
+  routes.post(`${page}/settings`, async (context) => {
+    const values = postedValues(context, ["name", "dns_servers"]);
+    const outcome = await attempt(
+      context.get("api").PATCH("/networks/{network_id}/subnets/{subnet_id}", {
+        ...options(context),
+        body: { name: values.name, dns_servers: typedList(values.dns_servers) },
+      }),
+    );
+    return answer(context, {
+      outcome,
+      notice: "changed",
+      of: "settings",
+      values,
+      beside: { fields: ["name", "dns_servers"], conflicts: { name_taken: "name" } },
+    });
+  });
+
+  routes.post(`${page}/delete`, async (context) => {
+    const values = postedValues(context, ["confirm_name"]);
+    const api = context.get("api");
+    const path = idsOf(context);
+    const { name } = await read(api.GET("/networks/{network_id}/subnets/{subnet_id}", { params: { path } }));
+    if (values.confirm_name !== name) {
+      const problems = { confirm_name: [context.get("view").messages.network.confirmMismatch] };
+      return show(context, null, { of: "delete", values, problems }, 422);
+    }
+    const outcome = await attempt(api.DELETE("/networks/{network_id}/subnets/{subnet_id}", options(context)));
+    if (outcome.kind === "done")
+      return context.redirect(`/networks/${path.network_id}?notice=subnetDeleted`, 303);
+    return answer(context, {
+      outcome,
+      notice: "",
+      of: "delete",
+      values,
+      beside: { everything: "confirm_name" },
+    });
+  });
+
   routes.post(`${page}/labels`, async (context) => {
     const { labels, notice, values, beside } = postedLabel(context);
     const outcome = await attempt(
       context.get("api").PATCH("/networks/{network_id}/subnets/{subnet_id}", {
-        params: { path: idsOf(context), header: { "Idempotency-Key": postedKey(context) } },
+        ...options(context),
         body: { labels },
       }),
     );
@@ -107,6 +147,10 @@ export function subnetPageRoutes(routes: Hono<ConsoleEnv>): void {
 function idsOf(context: ConsoleContext) {
   return { network_id: context.req.param("id") ?? "", subnet_id: context.req.param("subnet") ?? "" };
 }
+
+const options = (context: ConsoleContext) => ({
+  params: { path: idsOf(context), header: { "Idempotency-Key": postedKey(context) } },
+});
 
 function changeReservation(context: ConsoleContext, body: RequestBody<"updateReservation">) {
   const path = { ...idsOf(context), reservation_id: context.req.param("reservation") ?? "" };

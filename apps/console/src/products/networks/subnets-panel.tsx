@@ -1,4 +1,3 @@
-import type { Schemas } from "@kule/contract/schemas";
 import { LabelTags } from "../../layout/labels.tsx";
 import { ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
@@ -6,10 +5,9 @@ import { Copyable, Status } from "../../layout/parts.tsx";
 import { serverTone } from "../servers/server-status.ts";
 import { serversIn } from "./map-model.ts";
 import type { NetworkPageProps } from "./show-page.tsx";
-import { SubnetActs } from "./subnet-acts.tsx";
 import { subnetColumns } from "./subnet-columns.tsx";
 
-/** The subnets with what the map says of them, and what can be done with each. */
+/** The subnets with what the map says of them; each has a page of its own. */
 export function SubnetsTable(props: NetworkPageProps) {
   const { view, network, subnets } = props;
   const { messages } = view;
@@ -37,15 +35,9 @@ export function SubnetsTable(props: NetworkPageProps) {
         columns={subnetColumns(view)}
         row={({ id }) => ({ id })}
       />
-      {subnets.map((subnet) => (
-        <SubnetActs {...props} subnet={subnet} servers={namesIn(props, subnet)} />
-      ))}
     </>
   );
 }
-
-const namesIn = ({ places }: NetworkPageProps, subnet: Schemas["Subnet"]) =>
-  serversIn(places.servers, subnet.id).map(({ name }) => name);
 
 /** Who is in the network, by subnet and address. */
 export function ServersTable({ view, subnets, places }: NetworkPageProps) {

@@ -1,0 +1,52 @@
+import { ActButton } from "../../layout/act-button.tsx";
+import { TextField } from "../../layout/fields.tsx";
+import { Icon } from "../../layout/icons.tsx";
+import { FormSeal } from "../../layout/parts.tsx";
+import { keptForm, problemsOf, refusedForm, typedIn } from "../../refused-form.ts";
+import type { SubnetPageProps } from "./subnet-page.tsx";
+import { whyNotChangeSubnet } from "./why-not.ts";
+
+/** Name and name servers of a subnet, to be changed in place. */
+export function SubnetSettings(props: SubnetPageProps) {
+  const { view, network, subnet, form, idempotencyKey } = props;
+  const { common, network: text } = view.messages;
+  const problems = problemsOf(form, "settings");
+  return (
+    <details
+      class="add-inline"
+      id="settings"
+      open={refusedForm(form, "settings") !== null}
+      {...keptForm(form, "settings")}
+    >
+      <summary>
+        <Icon name="pencil" size={15} />
+        {text.changeSubnet}
+      </summary>
+      <form class="form" method="post" action={`/networks/${network.id}/subnets/${subnet.id}/settings`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
+        <TextField
+          view={view}
+          name="name"
+          label={common.name}
+          value={typedIn(form, "settings", "name", subnet.name)}
+          problems={problems}
+          required
+          mono
+          maxlength={63}
+        />
+        <TextField
+          view={view}
+          name="dns_servers"
+          label={text.dns}
+          value={typedIn(form, "settings", "dns_servers", subnet.dns_servers.join(", "))}
+          hint={text.dnsHint}
+          problems={problems}
+          optional
+          mono
+          maxlength={60}
+        />
+        <ActButton why={whyNotChangeSubnet(view, subnet)}>{common.save}</ActButton>
+      </form>
+    </details>
+  );
+}
