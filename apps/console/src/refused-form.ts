@@ -1,9 +1,10 @@
 import { conflictOf, type Outcome, type Problem } from "./api.ts";
 import type { ConsoleContext } from "./console-context.ts";
 import { type FieldProblems, noProblems } from "./layout/fields.tsx";
-import type { Messages } from "./messages/messages.ts";
+import type { View } from "./layout/view.ts";
 import type { PageBanner } from "./page-banner.ts";
 import { fieldProblems, problemText, sentence } from "./problem-messages.ts";
+import { remedyOf } from "./remedy.ts";
 
 /** A form as it was typed, with what is wrong beside its fields. */
 export type RefusedForm = {
@@ -59,17 +60,18 @@ export function refuseForm(
   values: Readonly<Record<string, string>>,
   beside: Beside,
 ): Refusal {
-  return refusalOf(conflictOf(outcome), context.get("view").messages, of, values, beside);
+  return refusalOf(conflictOf(outcome), context.get("view"), of, values, beside);
 }
 
 /** Sorts what the API said of a form into what belongs beside its fields and what belongs above the page. */
 export function refusalOf(
   problem: Problem,
-  messages: Messages,
+  view: View,
   of: string,
   values: Readonly<Record<string, string>>,
   beside: Beside,
 ): Refusal {
+  const { messages } = view;
   if (problem.status === 422) {
     const { fields, rest } = fieldProblems(problem, messages, (pointer) => fieldOf(pointer, beside));
     const problems = Object.fromEntries(
@@ -85,7 +87,8 @@ export function refusalOf(
   const field = beside.everything ?? beside.conflicts?.[problem.precondition?.code ?? problem.code];
   return {
     form: { of, values, problems: field === undefined ? noProblems : { [field]: [text] } },
-    banner: field === undefined ? { kind: "problem", text } : null,
+    banner:
+      field === undefined ? { kind: "problem", text, remedy: remedyOf(problem.precondition, view) } : null,
     status: 409,
   };
 }

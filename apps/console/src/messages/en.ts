@@ -737,5 +737,14 @@ export const en = {
     os_plan_mismatch: "is too small for this image",
   },
   /** Said instead of the API's own words where a code says it all; empty means: the API's words. */
+  remedies: {
+    quotas: "See the quotas",
+    region: "Go to the region",
+    pools: "Go to the IP pools",
+    networks: "Make room in the networks",
+    members: "Go to the members",
+    protection: "Go to the protection",
+    resource: "Go to what stands in the way",
+  },
   conflicts: {} as Readonly<Record<string, string>>,
 };

@@ -739,6 +739,15 @@ export const tr = {
     conflicts_with: "diğer seçimlerle bağdaşmıyor",
     os_plan_mismatch: "bu imaj için çok küçük",
   },
+  remedies: {
+    quotas: "Kotalara bak",
+    region: "Bölgeye git",
+    pools: "IP havuzlarına git",
+    networks: "Ağlarda yer aç",
+    members: "Üyelere git",
+    protection: "Korumaya git",
+    resource: "Engelleyene git",
+  },
   conflicts: {
     console_in_use: "Bu konsol başka birinde açık.",
     name_taken: "Bu ad zaten kullanılıyor.",

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -29,7 +30,7 @@ export function AccountPage(props: AccountPageProps) {
   return (
     <Shell view={view} title={text.title}>
       <PageHead title={text.title} lead={text.lead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       {props.security.second_factor_reset_at === null ? null : (
         <Banner kind="warning">
           {view.messages.identities.resetNotice(view.format.dateTime(props.security.second_factor_reset_at))}

@@ -1,7 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
-import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { PasskeyForm } from "../../layout/passkey-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -23,7 +24,7 @@ export function ProofPage(props: {
   return (
     <Shell view={view} title={text.proofTitle} needs={["passkeys"]}>
       <PageHead title={text.proofTitle} lead={text.proofLead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       {ceremony === null ? null : (
         <section class="panel">
           <PasskeyForm

@@ -2,9 +2,9 @@ import type { Schemas } from "@kule/contract/schemas";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { resourceAddress } from "../../resource-address.ts";
 import { actionText } from "./action-text.ts";
 import { type AuditQuery, addressOf } from "./audit-query.ts";
-import { resourceAddress } from "./resource-address.ts";
 
 type Entry = Schemas["AuditEntry"];
 

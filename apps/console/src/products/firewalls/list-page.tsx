@@ -4,7 +4,8 @@ import { type ListQuery, listParameters, nameSorts } from "../../layout/list-que
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { Banner, PageHead, Status, When } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -41,7 +42,7 @@ export function FirewallsPage(props: FirewallsPageProps) {
   return (
     <Shell view={view} title={text.title} section="firewalls">
       <PageHead title={text.title} lead={text.lead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <NarrowedList
         view={view}
         page="/firewalls"

@@ -2,7 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import type { FieldProblems } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
-import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -50,7 +51,7 @@ export function RulesPage(props: RulesPageProps) {
         </button>
         <FormSeal view={view} idempotencyKey={props.idempotencyKey} />
         <input type="hidden" name="generation" value={props.generation} />
-        {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+        <PageNotice banner={banner} />
         {rules.length === 0 ? (
           <p class="hint">{text.editor.none}</p>
         ) : (

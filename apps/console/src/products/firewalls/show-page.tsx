@@ -2,7 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ActButton } from "../../layout/act-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
-import { Banner, Copyable, PageHead, When } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { Copyable, PageHead, When } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -45,7 +46,7 @@ export function FirewallPage(props: FirewallPageProps) {
         {...(firewall.description === "" ? {} : { lead: firewall.description })}
       />
       <ResourceTabs view={view} kind="firewalls" resource={firewall} current="overview" />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <div
         id="firewall-live"
         class="stack"

@@ -2,7 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, SelectField, TextField } from "../../layout/fields.tsx";
 import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
-import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -33,7 +34,7 @@ export function CreateGatewayPage(props: CreateGatewayPageProps) {
         <a href={`/networks/${network.id}`}>{network.name}</a>
       </p>
       <PageHead title={text.createTitle(network.name)} lead={text.lead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <section class="panel">
         <form class="form" method="post" action="/gateways">
           <FormSeal view={view} idempotencyKey={idempotencyKey} />

@@ -5,7 +5,8 @@ import { type ListQuery, listParameters, nameSorts } from "../../layout/list-que
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { Banner, PageHead, Status, When } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -39,7 +40,7 @@ export function GatewaysPage(props: GatewaysPageProps) {
         <a href="/networks">{messages.network.all}</a>
       </p>
       <PageHead title={text.title} lead={text.lead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <NarrowedList
         view={view}
         page="/gateways"

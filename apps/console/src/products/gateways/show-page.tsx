@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ActButton } from "../../layout/act-button.tsx";
 import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, Copyable, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { SettingsForm } from "../../layout/settings-form.tsx";
@@ -38,7 +39,7 @@ export function GatewayPage(props: GatewayPageProps) {
       </p>
       <PageHead title={gateway.name} {...(gateway.description === "" ? {} : { lead: gateway.description })} />
       <ResourceTabs view={view} kind="gateways" resource={gateway} current="overview" />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <div
         id="gateway-live"
         class="stack"

@@ -6,7 +6,8 @@ import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, FormSeal, PageHead, When } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -33,7 +34,7 @@ export function IpPoolsPage(props: IpPoolsPageProps) {
     <Shell view={view} title={ipPools.title} section="operator">
       <OperatorTabs view={view} current="ipPools" />
       <PageHead title={ipPools.title} lead={ipPools.lead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <NarrowedList
         view={view}
         page="/ip-pools"

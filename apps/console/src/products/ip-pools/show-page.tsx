@@ -1,7 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -31,7 +32,7 @@ export function PoolPage(props: PoolPageProps) {
     <Shell view={view} title={pool.name} section="operator">
       <OperatorTabs view={view} current="ipPools" />
       <PageHead title={pool.name} lead={pool.description === "" ? text.lead : pool.description} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <section class="panel" aria-labelledby="use-title">
         <div class="panel-head">
           <h2 id="use-title">{text.utilisation}</h2>

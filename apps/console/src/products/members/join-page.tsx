@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, TextField } from "../../layout/fields.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, FormSeal, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -29,7 +30,7 @@ export function JoinPage(props: Props) {
       : text.title(offer.organisation.name);
   return (
     <SignInCard view={view} title={title}>
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       {hasJoined || offer === null ? (
         <>
           <p class="lead">{hasJoined ? text.joined : text.goneHint}</p>

@@ -1,7 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
-import { Banner, PageHead, Pages } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { PageHead, Pages } from "../../layout/parts.tsx";
 import { SecretPanel } from "../../layout/secret-panel.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -33,7 +34,7 @@ export function MembersPage(props: MembersPageProps) {
     <Shell view={view} title={messages.members.title} section="organisation">
       <OrganisationTabs view={view} current="members" />
       <PageHead title={messages.members.title} lead={messages.members.lead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       {link === null ? null : (
         <SecretPanel
           view={view}

@@ -4,7 +4,8 @@ import { nameSorts } from "../../layout/list-query.ts";
 import { ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { Banner, PageHead, Status, When } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { may } from "../../session.ts";
 import { offeredActs } from "../selected/selected-kind.ts";
@@ -27,7 +28,7 @@ export function NetworksPage(props: Props) {
           {messages.gateways.title}
         </a>
       </PageHead>
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <NarrowedList
         view={view}
         page="/networks"

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
-import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { SettingsForm } from "../../layout/settings-form.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -43,7 +44,7 @@ export function NetworkPage(props: NetworkPageProps) {
       </p>
       <PageHead title={network.name} {...(network.description === "" ? {} : { lead: network.description })} />
       <ResourceTabs view={view} kind="networks" resource={network} current="overview" />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <div
         id="network-live"
         class="stack"

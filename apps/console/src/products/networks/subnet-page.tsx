@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
-import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -44,7 +45,7 @@ export function SubnetPage(props: SubnetPageProps) {
         <a href={`/networks/${network.id}`}>{network.name}</a>
       </p>
       <PageHead title={subnet.name} lead={text.lead(messages.networks.tiers[subnet.tier], subnet.cidr)} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <div
         id="subnet-live"
         class="stack"

@@ -2,7 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { type FieldProblems, SelectField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -35,7 +36,7 @@ export function ImportPage(props: ImportPageProps) {
     <Shell view={view} title={text.title} section="operator">
       <OperatorTabs view={view} current="import" />
       <PageHead title={text.title} lead={text.lead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       {props.regions.length === 0 ? <NoRegions view={view} /> : <ImportChoices {...props} />}
     </Shell>
   );

@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -29,7 +30,7 @@ export function LockPage({ view, server, form, banner, idempotencyKey }: LockPag
           {text.back}
         </a>
       </PageHead>
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <section class="panel" aria-labelledby="lock-title">
         <div class="panel-head">
           <h2 id="lock-title">{text.state}</h2>

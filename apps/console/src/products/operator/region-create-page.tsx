@@ -1,7 +1,8 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -27,7 +28,7 @@ export function RegionCreatePage({ view, values, form, banner, idempotencyKey }:
     <Shell view={view} title={text.create} section="operator">
       <OperatorTabs view={view} current="regions" />
       <PageHead title={text.create} lead={text.createLead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <section class="panel">
         <form class="form" data-wide="" method="post" action="/operator/regions">
           <FormSeal view={view} idempotencyKey={idempotencyKey} />

@@ -1,7 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { noProblems, Problem } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -37,7 +38,7 @@ export function RegionPage(props: RegionPageProps) {
       <PageHead title={region.name} lead={`${region.slug} · ${text.modes[region.mode]}`}>
         <Status tone={regionTones[region.status]}>{operator.status[region.status]}</Status>
       </PageHead>
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       {secret === null ? null : <TokenSecret view={view} secret={secret} />}
       {region.agent === null && region.mode === "agent" ? <NextSteps view={view} /> : null}
       <AgentTokens {...props} />

@@ -1,5 +1,6 @@
 import { Icon } from "../../layout/icons.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { PageBanner } from "../../page-banner.ts";
@@ -28,7 +29,7 @@ export function RegionsPage(props: RegionsPageProps) {
           {view.messages.regionAdmin.create}
         </a>
       </PageHead>
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <div
         id="regions-live"
         class="stack"

@@ -2,7 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -25,7 +26,7 @@ export function OrganisationsPage(props: OrganisationsPageProps) {
     <Shell view={view} title={text.title} section="operator">
       <OperatorTabs view={view} current="organisations" />
       <PageHead title={text.title} lead={text.lead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       {organisations.items.length > 0 ? (
         <Organisations {...props} />
       ) : (

@@ -1,7 +1,8 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
-import { Banner, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -32,7 +33,7 @@ export function OrganisationPage(props: OrganisationPageProps) {
       <PageHead title={organisation.name} lead={organisation.slug}>
         <ActHere view={view} organisation={organisation} />
       </PageHead>
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <QuotasForm {...props} />
       <OrganisationUsage {...props} />
       <Standing {...props} />

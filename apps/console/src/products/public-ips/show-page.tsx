@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -40,7 +41,7 @@ export function PublicIpPage(props: PublicIpPageProps) {
         resource={{ id: ip.id, name: ip.address }}
         current="overview"
       />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <div
         id="public-ip-live"
         class="stack"

@@ -1,9 +1,11 @@
 import type { Child } from "hono/jsx";
 import { ApiCall } from "../../layout/api-call-part.tsx";
+import { RemedyLink } from "../../layout/page-notice.tsx";
 import { Banner, EmptyState, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { problemText } from "../../problem-messages.ts";
+import { remedyOf } from "../../remedy.ts";
 import type { SelectedEnd, SelectedKind } from "./selected-kind.ts";
 
 type Props<Item, Act extends string> = {
@@ -95,7 +97,10 @@ export function SelectedEndPage<Item, Act extends string>(
               ) : (
                 <>
                   <Status tone="bad">{text.refused}</Status>
-                  <span class="why">{problemText(outcome.problem, messages)}</span>
+                  <span class="why">
+                    {problemText(outcome.problem, messages)}
+                    <RemedyLink remedy={remedyOf(outcome.problem.precondition, view)} />
+                  </span>
                 </>
               )}
             </Line>

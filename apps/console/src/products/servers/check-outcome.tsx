@@ -1,7 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
+import { RemedyLink } from "../../layout/page-notice.tsx";
 import type { View } from "../../layout/view.ts";
 import { conflictText } from "../../problem-messages.ts";
+import { remedyOf } from "../../remedy.ts";
 
 /** What a dry run of a form's request has said, or why there was none. */
 export type Check = "unchecked" | "away" | "refused" | Schemas["DryRun"];
@@ -14,7 +16,8 @@ type Props = {
 };
 
 /** Whether the form's request would be carried out, and what stands in its way. */
-export function CheckOutcome({ view: { messages }, check, unchecked }: Props) {
+export function CheckOutcome({ view, check, unchecked }: Props) {
+  const { messages } = view;
   if (check === "unchecked") return <p class="hint">{unchecked}</p>;
   if (check === "refused") return <p class="hint">{messages.create.refused}</p>;
   if (check === "away") return <p class="hint">{messages.create.uncheckable}</p>;
@@ -33,7 +36,10 @@ export function CheckOutcome({ view: { messages }, check, unchecked }: Props) {
       </p>
       <ul>
         {check.blockers.map((blocker) => (
-          <li>{conflictText(blocker, messages)}</li>
+          <li>
+            {conflictText(blocker, messages)}
+            <RemedyLink remedy={remedyOf(blocker, view)} />
+          </li>
         ))}
       </ul>
     </div>

@@ -1,8 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { FieldProblems } from "../../layout/fields.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, EmptyState, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../page-banner.ts";
 import type { Check } from "./check-outcome.tsx";
 import {
   AccessChoice,
@@ -27,7 +29,7 @@ export type CreatePageProps = {
   readonly publicIps: readonly Schemas["PublicIp"][];
   readonly problems: FieldProblems;
   /** What is wrong with the whole of it. */
-  readonly banner: { readonly kind: "problem" | "warning"; readonly text: string } | null;
+  readonly banner: PageBanner;
   readonly check: Check;
   /** The form was sent and came back, so what is wrong is also said at its top. */
   readonly sent: boolean;
@@ -74,7 +76,7 @@ export function CreatePage(props: CreatePageProps) {
           hx-validate="false"
         >
           <div id="create-banner">
-            {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+            <PageNotice banner={banner} />
             {count === 0 || !props.sent ? null : (
               <Banner kind="problem">{messages.common.problems(count)}</Banner>
             )}

@@ -7,8 +7,10 @@ import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-
 import { withLabelProblem } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
+import type { View } from "../../layout/view.ts";
 import type { Messages } from "../../messages/messages.ts";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
+import { remedyOf } from "../../remedy.ts";
 import { keyFieldOf } from "../ssh-keys/routes.tsx";
 import type { Check } from "./check-outcome.tsx";
 import {
@@ -50,7 +52,8 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
   });
 
   routes.post("/", async (context) => {
-    const { messages } = context.get("view");
+    const view = context.get("view");
+    const { messages } = view;
     const intent = context.get("form").get("intent");
     const choices = await loadChoices(context.get("api"));
     let form = readCreateForm(context.get("form"));
@@ -80,7 +83,7 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
       const problem = conflictOf(outcome);
       // This attempt is answered; the next one, with other choices, is another request.
       const next = { ...form, idempotencyKey: crypto.randomUUID() };
-      return show(context, choices, next, { check: "refused", ...refusedCreate(problem, form, messages) });
+      return show(context, choices, next, { check: "refused", ...refusedCreate(problem, form, view) });
     }
     const { server, console_password: password, secret_withheld: withheld } = outcome.data;
     if (password !== undefined && password !== null) await cookies.writeOnce(context, server.id, password);
@@ -159,7 +162,8 @@ function refusedKey(
 const formProblem = (field: string, texts: readonly string[]): FieldProblems =>
   texts.length === 0 ? {} : { [field]: texts };
 
-function refusedCreate(problem: Problem, form: CreateForm, messages: Messages): Omit<Extra, "check"> {
+function refusedCreate(problem: Problem, form: CreateForm, view: View): Omit<Extra, "check"> {
+  const { messages } = view;
   if (problem.status === 422) {
     const { fields, rest } = fieldProblems(problem, messages, createFieldOf);
     return {
@@ -174,7 +178,8 @@ function refusedCreate(problem: Problem, form: CreateForm, messages: Messages): 
   if (problem.code === "name_taken") return { problems: { name: [text] }, status: 409 };
   if (problem.code === "no_public_ip_available") return { problems: { public_ip: [text] }, status: 409 };
   if (problem.code === "address_in_use") return { problems: { private_ip: [text] }, status: 409 };
-  return { banner: { kind: "problem", text }, status: 409 };
+  const remedy = remedyOf(problem.precondition, view);
+  return { banner: { kind: "problem", text, remedy }, status: 409 };
 }
 
 async function loadChoices(api: ApiClient): Promise<{ -readonly [Name in keyof Choices]: Choices[Name] }> {
@@ -198,8 +203,7 @@ function show(context: ConsoleContext, choices: Choices, form: CreateForm, extra
   const view = context.get("view");
   const { check } = extra;
   // A dry run that was refused for its fields says so beside them, as the real request would.
-  const refused =
-    typeof check === "object" && "request_id" in check ? refusedCreate(check, form, view.messages) : {};
+  const refused = typeof check === "object" && "request_id" in check ? refusedCreate(check, form, view) : {};
   return context.html(
     renderPage(
       <CreatePage

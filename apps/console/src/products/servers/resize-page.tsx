@@ -1,8 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { FieldProblems } from "../../layout/fields.tsx";
-import { Banner, FormSeal, PageHead } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../page-banner.ts";
 import type { Check } from "./check-outcome.tsx";
 import { DiskChoice, Sizes } from "./resize-choices.tsx";
 import type { ResizeForm, ResizePlan } from "./resize-form.ts";
@@ -18,7 +20,7 @@ export type ResizePageProps = {
   readonly plan: ResizePlan | null;
   readonly check: Check;
   readonly problems: FieldProblems;
-  readonly banner: string | null;
+  readonly banner: PageBanner;
   readonly idempotencyKey: string;
 };
 
@@ -43,7 +45,7 @@ export function ResizePage(props: ResizePageProps) {
           hx-swap="outerMorph"
           hx-sync="this:replace"
         >
-          {banner === null ? null : <Banner kind="problem">{banner}</Banner>}
+          <PageNotice banner={banner} />
           <Sizes {...props} />
           <DiskChoice {...props} />
           <button type="submit" name="intent" value="check" class="button without-script">

@@ -77,7 +77,7 @@ async function show(context: ConsoleContext, choices: Choices, form: ResizeForm,
   const view = context.get("view");
   const checked: Check | Problem = refused ?? (await dryRun(context, choices, form));
   const isProblem = typeof checked === "object" && "request_id" in checked;
-  const refusal = isProblem ? refusalOf(checked, view.messages, "resize", {}, { fields: ["package"] }) : null;
+  const refusal = isProblem ? refusalOf(checked, view, "resize", {}, { fields: ["package"] }) : null;
   return context.html(
     renderPage(
       <ResizePage
@@ -87,7 +87,7 @@ async function show(context: ConsoleContext, choices: Choices, form: ResizeForm,
         plan={planResize(form, choices.server, choices.catalog.packages)}
         check={isProblem ? "refused" : checked}
         problems={refusal?.form.problems ?? noProblems}
-        banner={refusal?.banner?.text ?? null}
+        banner={refusal?.banner ?? null}
         idempotencyKey={crypto.randomUUID()}
       />,
     ),

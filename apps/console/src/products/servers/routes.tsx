@@ -110,7 +110,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     }
     const values = Object.fromEntries(context.get("form"));
     const { form, banner, status } = refuseForm(context, end.outcome, act, values, end.beside ?? {});
-    return showServer(context, id, status, { ...nothingShown, refused: form, problem: banner?.text ?? null });
+    return showServer(context, id, status, { ...nothingShown, refused: form, problem: banner });
   }
 
   async function showServer(context: ConsoleContext, id: string, status: 200 | 409 | 422, shown: Shown) {

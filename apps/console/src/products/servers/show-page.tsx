@@ -1,9 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { Icon } from "../../layout/icons.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, CopyButton, Status } from "../../layout/parts.tsx";
 import { ResourceTabs } from "../../layout/resource-tabs.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
 import { jobName } from "../jobs/job-name.ts";
 import { JobTable } from "../jobs/list-page.tsx";
@@ -33,7 +35,7 @@ export type ShowPageProps = {
   /** The open job, or the newest one if it failed; with steps. */
   readonly job: Schemas["Job"] | null;
   readonly notice: string | null;
-  readonly problem: string | null;
+  readonly problem: PageBanner;
   /** The form that the API did not take; null on a page that nobody sent anything from. */
   readonly refused: RefusedForm | null;
   /** Shown on this page and never again. */
@@ -47,7 +49,7 @@ export function ShowPage(props: ShowPageProps) {
   return (
     <Shell view={view} title={server.name} section="servers" needs={["jobs"]}>
       {notice === null ? null : <Banner kind="notice">{notice}</Banner>}
-      {problem === null ? null : <Banner kind="problem">{problem}</Banner>}
+      <PageNotice banner={problem} />
       <SecretPanel view={view} password={props.consolePassword} />
       <div
         id="server-live"

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { noProblems, TextField } from "../../layout/fields.tsx";
-import { Banner, FormSeal } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { FormSeal } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { SignInCard } from "./sign-in-card.tsx";
 
@@ -16,7 +17,7 @@ export function SignInPage({ view, email, returnTo, providers, banner }: Props) 
   const { messages } = view;
   return (
     <SignInCard view={view} title={messages.signIn.title} lead={messages.signIn.lead}>
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <form class="form" method="post" action="/sign-in">
         <FormSeal view={view} />
         <input type="hidden" name="return_to" value={returnTo} />

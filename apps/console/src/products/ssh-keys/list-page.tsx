@@ -9,7 +9,8 @@ import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
-import { Banner, CopyButton, FormSeal, PageHead, When } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { CopyButton, FormSeal, PageHead, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -40,7 +41,7 @@ export function SshKeysPage(props: Props) {
   return (
     <Shell view={view} title={messages.sshKeys.title} section="sshKeys">
       <PageHead title={messages.sshKeys.title} lead={messages.sshKeys.lead} />
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       <NarrowedList
         view={view}
         page="/ssh-keys"

@@ -41,10 +41,11 @@ export function sshKeyRoutes(): Hono<ConsoleEnv> {
     );
     if (outcome.kind === "done") return context.redirect("/ssh-keys?notice=added", 303);
     const problem = conflictOf(outcome);
-    const { messages } = context.get("view");
+    const view = context.get("view");
+    const { messages } = view;
     const { form, banner, status } = refusalOf(
       problem,
-      messages,
+      view,
       "add",
       { ...typed, labels },
       {

@@ -2,7 +2,8 @@ import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
-import { Banner, EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
 import { SecretPanel } from "../../layout/secret-panel.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -49,7 +50,7 @@ export function TokensPage(props: TokensPageProps) {
           <ListView view={view} list="tokens" columns={tokenColumns(view)} />
         )}
       </PageHead>
-      {banner === null ? null : <Banner kind={banner.kind}>{banner.text}</Banner>}
+      <PageNotice banner={banner} />
       {secret === null ? null : (
         <SecretPanel
           view={view}

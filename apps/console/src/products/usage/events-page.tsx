@@ -5,7 +5,7 @@ import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { EmptyState, Pages } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
-import { resourceAddress } from "../audit/resource-address.ts";
+import { resourceAddress } from "../../resource-address.ts";
 import { amountOf } from "./amount.ts";
 import { UsageFilters, type UsageListProps } from "./usage-filters.tsx";
 import { UsageHead } from "./usage-head.tsx";

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { messagesOf } from "./messages/messages.ts";
+import { remedyOf } from "./remedy.ts";
+import type { Session } from "./session.ts";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import { seedEverything } from "./testing/seed-everything.ts";
+import { Visitor } from "./testing/visitor.ts";
+
+const view = (path: string, session: Partial<Session> = {}) => ({
+  messages: messagesOf("en"),
+  path,
+  session: {
+    token: "",
+    expiresAt: "",
+    user: { email: "", name: "" },
+    organisation: null,
+    operator: false,
+    permissions: ["quota:read"],
+    formSecret: "",
+    ...session,
+  },
+});
+const operator = { operator: true };
+const server = "srv_06ex2v3m8n4k6q1r5s7t9w0y2z";
+const quota = { name: "vcpu", limit: 2, used: 2, asked: 1 } as const;
+
+describe("where what stands in the way can be mended", () => {
+  test.each([
+    ["the quotas of a full one", { code: "quota_exceeded", resource: "org_1", quota }, "/quotas"],
+    ["the protection", { code: "protected", resource: server }, `/servers/${server}#danger`],
+    ["who has the name", { code: "name_taken", resource: server }, `/servers/${server}`],
+    ["what still uses it", { code: "in_use", resource: "ip_1" }, "/public-ips/ip_1"],
+    ["the job that is open", { code: "invalid_state", resource: "job_1" }, "/jobs/job_1"],
+    ["the networks when one is full", { code: "subnet_exhausted", resource: "sub_1" }, "/networks"],
+    ["the members when the last owner would go", { code: "last_owner", resource: null }, "/members"],
+  ] as const)("%s", (_name, precondition, href) => {
+    expect(remedyOf(precondition, view("/servers/new"))?.href).toBe(href);
+  });
+
+  test("leads nobody to where they are, but to the protection on the same page", () => {
+    const taken = { code: "invalid_state", resource: server } as const;
+    for (const here of [`/servers/${server}`, `/servers/${server}/resize`, `/servers/${server}?notice=x`])
+      expect(remedyOf(taken, view(here))).toBeNull();
+    expect(remedyOf(taken, view(`/servers/${server}x`))).not.toBeNull();
+    const guarded = { code: "protected", resource: server } as const;
+    expect(remedyOf(guarded, view(`/servers/${server}/delete`))?.href).toBe(`/servers/${server}#danger`);
+  });
+
+  test("leads to the installation's pages only those who run it, and to quotas those who may see them", () => {
+    const region = { code: "vmid_exhausted", resource: "ist1" } as const;
+    const pool = { code: "no_public_ip_available", resource: "ist1" } as const;
+    expect(remedyOf(region, view("/servers/new"))).toBeNull();
+    expect(remedyOf(pool, view("/public-ips"))).toBeNull();
+    expect(remedyOf(region, view("/servers/new", operator))?.href).toBe("/operator/regions/ist1");
+    expect(remedyOf(pool, view("/public-ips", operator))?.href).toBe("/ip-pools");
+    const full = { code: "quota_exceeded", resource: "org_1", quota } as const;
+    expect(remedyOf(full, view("/servers/new", { permissions: [] }))).toBeNull();
+  });
+
+  test("leads nowhere when nothing is named, or what is named has no page", () => {
+    expect(remedyOf(undefined, view("/servers"))).toBeNull();
+    for (const resource of [null, "sub_1", "srv_<b>", "https://elsewhere.test/"])
+      expect(remedyOf({ code: "in_use", resource }, view("/servers"))).toBeNull();
+  });
+});
+
+describe("on a page", () => {
+  let world: ConsoleWorld;
+  beforeEach(async () => {
+    world = await startConsoleWorld();
+    seedEverything(world.api.state);
+  });
+  afterEach(() => world.stop());
+
+  test("a refused form and a dry run lead to the quotas, in the page's language", async () => {
+    const ada = await new Visitor(world, { "accept-language": "tr" }).signIn();
+    const server = world.api.state.servers.find(({ name }) => name === "db-1");
+    const resize = `/servers/${server?.id}/resize`;
+    const fields = { package: "xxxl", intent: "resize", idempotency_key: "k", confirm: "true" };
+    const refused = await ada.submit(resize, resize, fields);
+    expect(refused.status).toBe(409);
+    expect(await refused.text()).toMatch(/class="banner"[^>]*>.*?<a href="\/quotas">Kotalara bak<\/a>/s);
+    const checked = await ada.page(`${resize}?package=xxxl`);
+    expect(checked).toMatch(/class="blockers">.*?<a href="\/quotas">Kotalara bak<\/a>/s);
+  });
+});
