@@ -44,6 +44,12 @@ describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys"])("%s", (page
   });
 });
 
+test("addresses are narrowed by how they begin", async () => {
+  const html = await ada.page("/public-ips?q=203.0.113.9");
+  expect(html).toContain(otherOf("/public-ips"));
+  expect(html).not.toContain(firstOf("/public-ips"));
+});
+
 describe.each(["/networks", "/firewalls", "/gateways", "/public-ips"])("%s", (page) => {
   test("is narrowed to a region", async () => {
     const html = await ada.page(`${page}?region=ank1`);

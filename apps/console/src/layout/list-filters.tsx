@@ -35,7 +35,7 @@ export function ListFilters(props: {
         hx-replace-url="true"
         hx-sync="this:replace"
       >
-        {filters.includes("name") || filters.includes("hostname") ? (
+        {filters.some((filter) => filter === "name" || filter === "hostname" || filter === "address") ? (
           <label class="search">
             <span class="visually-hidden">{common.search}</span>
             <Icon name="search" size={17} />
@@ -43,7 +43,7 @@ export function ListFilters(props: {
               type="search"
               name="q"
               value={query.q}
-              placeholder={text.searchPlaceholder}
+              placeholder={filters.includes("address") ? text.addressPlaceholder : text.searchPlaceholder}
               maxlength={63}
               autocomplete="off"
               autocapitalize="none"

@@ -18,8 +18,8 @@ export type ListQuery<Sort extends ListSort = ListSort> = {
   readonly cursor: string | undefined;
 };
 
-/** Names are free texts, or host names, which have no capitals. */
-export type ListFilter = "name" | "hostname" | "region" | "labels";
+/** Names are free texts, or host names and addresses, which have no capitals. */
+export type ListFilter = "name" | "hostname" | "address" | "region" | "labels";
 
 /** Reads the address of a list that can be narrowed and sorted in these ways; what makes no sense there is left out. */
 export function readListQuery<Sort extends ListSort>(
@@ -29,10 +29,13 @@ export function readListQuery<Sort extends ListSort>(
 ): ListQuery<Sort> {
   const text = (name: string, ...ways: readonly ListFilter[]) =>
     ways.some((way) => filters.includes(way)) ? (address.get(name) ?? "").trim() : "";
-  const name = text("q", "name", "hostname");
+  const name = text("q", "name", "hostname", "address");
   return {
     // A phone begins with a capital, and a Turkish one has two that mean an i.
-    q: filters.includes("hostname") ? name.replaceAll("İ", "i").toLowerCase() : name,
+    q:
+      filters.includes("hostname") || filters.includes("address")
+        ? name.replaceAll("İ", "i").toLowerCase()
+        : name,
     region: text("region", "region"),
     labels: text("labels", "labels"),
     sort: sorts.find((sort) => sort === address.get("sort")) ?? sorts[0],

@@ -351,6 +351,7 @@ export const en = {
     },
     sortLabel: "Order",
     searchPlaceholder: "Name begins with",
+    addressPlaceholder: "Address or PTR begins with",
     allRegions: "All regions",
     noMatch: "Nothing matches",
     noMatchHint: "Change or clear the filters to see more.",

@@ -356,6 +356,7 @@ export const tr = {
     },
     sortLabel: "Sıra",
     searchPlaceholder: "Adın başı",
+    addressPlaceholder: "Adresin ya da PTR'nin başı",
     allRegions: "Tüm bölgeler",
     noMatch: "Eşleşen bir şey yok",
     noMatchHint: "Daha fazlasını görmek için süzgeçleri değiştirin ya da temizleyin.",

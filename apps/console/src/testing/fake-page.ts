@@ -44,8 +44,8 @@ export function narrowedPage(items: readonly Narrowable[], query: URLSearchParam
     });
   }
   const meant = items.filter(
-    ({ name = "", region, labels = {} }) =>
-      name.startsWith(query.get("q") ?? "") &&
+    ({ name, address = "", region, labels = {} }) =>
+      (name ?? address).startsWith(query.get("q") ?? "") &&
       (!query.has("region") || region === query.get("region")) &&
       (selector === "" || selectorMatches(parsed.terms, labels)),
   );

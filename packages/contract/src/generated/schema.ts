@@ -5904,6 +5904,8 @@ export interface components {
         RegionFilter: string;
         /** @description Names that begin with this */
         Search: string;
+        /** @description Addresses and PTR names that begin with this, in small letters or capitals */
+        SearchAddress: string;
         /** @description Order; a minus turns it round */
         Sort: "created_at" | "-created_at" | "name" | "-name";
         /** @description Order; a minus turns it round */
@@ -11057,6 +11059,8 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description The last answer's next_cursor */
                 cursor?: components["parameters"]["Cursor"];
+                /** @description Addresses and PTR names that begin with this, in small letters or capitals */
+                q?: components["parameters"]["SearchAddress"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
                 /**

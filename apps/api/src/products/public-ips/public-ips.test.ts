@@ -60,6 +60,24 @@ describe("A public IP", () => {
     expect((await acme.owner.get("/public-ips?label_selector=role%3Ddb")).body.items).toEqual([]);
   });
 
+  it("is found by how it or its PTR name begins, in the organisation that has it", async () => {
+    const acme = await organisationWith(12);
+    const other = await organisationWith(2);
+    const ptrs = ["mail.example.org", null, "MAIL2.example.org"];
+    for (const ptr of ptrs) await acme.owner.post("/public-ips", { region: "ist1", ...(ptr && { ptr }) });
+    await other.owner.post("/public-ips", { region: "ist1", ptr: "mail.example.net" });
+    const found = async (q: string) =>
+      (await acme.owner.get(`/public-ips?sort=address&q=${encodeURIComponent(q)}`)).body.items.map(
+        ({ address }: { address: string }) => address.slice(acme.net.length),
+      );
+    expect(await found(acme.net)).toEqual([".2", ".3", ".4"]);
+    expect(await found(`${acme.net}.3`)).toEqual([".3"]);
+    expect(await found("Mail")).toEqual([".2", ".4"]);
+    expect(await found("mail2")).toEqual([".4"]);
+    for (const nothing of ["%", "_", `${other.net}.`, "example.org"])
+      expect(await found(nothing)).toEqual([]);
+  });
+
   it("that is not there is asked of the operator, and the answer says so", async () => {
     const acme = await organisationWith(1);
     expect((await acme.owner.post("/public-ips", { region: "ist1" })).status).toBe(201);

@@ -110,6 +110,12 @@ export function listPublicIps(
   query: RequestQuery<"listPublicIps">,
 ): Promise<Page<PublicIpDetails>> {
   let rows = details(db, organisationId);
+  if (query.q !== undefined) {
+    const start = query.q.toLowerCase();
+    rows = rows.where(
+      sql<boolean>`(host(public_ip.address) ^@ ${start} or lower(public_ip.ptr) ^@ ${start})`,
+    );
+  }
   if (query.region !== undefined) rows = rows.where("public_ip.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "public_ip.labels"));

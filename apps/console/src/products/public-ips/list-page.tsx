@@ -34,7 +34,7 @@ export type PublicIpsPageProps = {
   readonly idempotencyKey: string;
 };
 
-export const publicIpFilters = ["region", "labels"] as const;
+export const publicIpFilters = ["address", "region", "labels"] as const;
 
 export function PublicIpsPage(props: PublicIpsPageProps) {
   const { view, ips, banner, query } = props;

@@ -21,8 +21,6 @@ export type FindAnswer = {
 
 /** Of each kind; who looks for more has the kind's own list. */
 const mostOfAKind = 6;
-/** One page: addresses are found among these. */
-const mostAddresses = 200;
 
 /**
  * Resources of the session's organisation whose name begins with the text, that have the address, or whose identifier
@@ -112,17 +110,14 @@ function byName(api: ApiClient, session: Session, text: string): Answer[] {
 }
 
 function addresses(api: ApiClient, text: string): Answer {
-  const wanted = text.toLowerCase();
-  return found(api.GET("/public-ips", { params: { query: { limit: mostAddresses } } }), ({ items }) =>
-    items
-      .filter(({ address }) => address.startsWith(wanted))
-      .slice(0, mostOfAKind)
-      .map(({ id, address, region }) => ({
-        kind: "public_ip",
-        name: address,
-        detail: region,
-        path: `/public-ips/${id}`,
-      })),
+  const query = { q: text, limit: mostOfAKind };
+  return found(api.GET("/public-ips", { params: { query } }), ({ items }) =>
+    items.map(({ id, address, region }) => ({
+      kind: "public_ip",
+      name: address,
+      detail: region,
+      path: `/public-ips/${id}`,
+    })),
   );
 }
 
