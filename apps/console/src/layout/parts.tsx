@@ -20,6 +20,16 @@ export function PageHead(props: {
   );
 }
 
+/** Leads from the head of a list to the form below it, which a long list pushes off the screen. */
+export function ToForm(props: { readonly form: string; readonly children?: Child }) {
+  return (
+    <a class="button" data-kind="primary" href={`#${props.form}`}>
+      <Icon name="plus" />
+      {props.children}
+    </a>
+  );
+}
+
 export type Tone = "good" | "busy" | "idle" | "warning" | "bad";
 
 /** A status in words, with a shape and colour that say the same. */

@@ -5,7 +5,7 @@ import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
-import { PageHead, Status, When } from "../../layout/parts.tsx";
+import { PageHead, Status, ToForm, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -41,7 +41,9 @@ export function FirewallsPage(props: FirewallsPageProps) {
   const mayCreate = session === null || may(session, "firewall:create");
   return (
     <Shell view={view} title={text.title} section="firewalls">
-      <PageHead title={text.title} lead={text.lead} />
+      <PageHead title={text.title} lead={text.lead}>
+        {mayCreate ? <ToForm form="create-title">{text.create}</ToForm> : null}
+      </PageHead>
       <PageNotice banner={banner} />
       <NarrowedList
         view={view}

@@ -5,7 +5,7 @@ import { ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
-import { PageHead, Status, When } from "../../layout/parts.tsx";
+import { PageHead, Status, ToForm, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import { may } from "../../session.ts";
 import { offeredActs } from "../selected/selected-kind.ts";
@@ -27,6 +27,7 @@ export function NetworksPage(props: Props) {
         <a class="button" href="/gateways">
           {messages.gateways.title}
         </a>
+        {mayCreate ? <ToForm form="create-title">{messages.networks.create}</ToForm> : null}
       </PageHead>
       <PageNotice banner={banner} />
       <NarrowedList

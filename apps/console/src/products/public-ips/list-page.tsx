@@ -7,7 +7,7 @@ import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
-import { PageHead, Status, When } from "../../layout/parts.tsx";
+import { PageHead, Status, ToForm, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -43,7 +43,9 @@ export function PublicIpsPage(props: PublicIpsPageProps) {
   const mayTake = session === null || may(session, "public_ip:create");
   return (
     <Shell view={view} title={text.title} section="publicIps">
-      <PageHead title={text.title} lead={text.lead} />
+      <PageHead title={text.title} lead={text.lead}>
+        {mayTake ? <ToForm form="take-title">{text.take}</ToForm> : null}
+      </PageHead>
       <PageNotice banner={banner} />
       <NarrowedList
         view={view}

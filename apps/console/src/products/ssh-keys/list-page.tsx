@@ -10,7 +10,7 @@ import { ListView } from "../../layout/list-view.tsx";
 import { LabelsField, MoreFields } from "../../layout/more-fields.tsx";
 import { NarrowedList } from "../../layout/narrowed-list.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
-import { CopyButton, FormSeal, PageHead, When } from "../../layout/parts.tsx";
+import { CopyButton, FormSeal, PageHead, ToForm, When } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
@@ -38,9 +38,12 @@ export const keyFilters = ["name", "labels"] as const;
 export function SshKeysPage(props: Props) {
   const { view, keys, banner, query } = props;
   const { messages, session } = view;
+  const mayAdd = session === null || may(session, "ssh_key:create");
   return (
     <Shell view={view} title={messages.sshKeys.title} section="sshKeys">
-      <PageHead title={messages.sshKeys.title} lead={messages.sshKeys.lead} />
+      <PageHead title={messages.sshKeys.title} lead={messages.sshKeys.lead}>
+        {mayAdd ? <ToForm form="add-title">{messages.sshKeys.add}</ToForm> : null}
+      </PageHead>
       <PageNotice banner={banner} />
       <NarrowedList
         view={view}
@@ -58,11 +61,7 @@ export function SshKeysPage(props: Props) {
         <KeyTable {...props} />
       </NarrowedList>
       <SelectionBar view={view} kind={selectedSshKeys} items={keys.items} />
-      {session !== null && !may(session, "ssh_key:create") ? (
-        <p class="hint">{messages.common.notAllowed("ssh_key:create")}</p>
-      ) : (
-        <AddKey {...props} />
-      )}
+      {mayAdd ? <AddKey {...props} /> : <p class="hint">{messages.common.notAllowed("ssh_key:create")}</p>}
       <KeyCalls {...props} />
     </Shell>
   );
