@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { ListFilters, NothingMatches, SelectorProblem } from "./list-filters.tsx";
 import { isNarrowed, type ListFilter, type ListQuery, type ListSort, listParameters } from "./list-query.ts";
-import { EmptyState, Pages } from "./parts.tsx";
+import { EmptyState, Pages, ToForm } from "./parts.tsx";
 import type { View } from "./view.ts";
 
 /** A product's list: the ways to narrow it, what is found or why nothing is, and the way to the next page. */
@@ -17,7 +17,12 @@ export function NarrowedList(props: {
   /** What is wrong with the label selector. */
   readonly selectorProblem?: string | null;
   /** For somebody who has none yet. */
-  readonly empty: { readonly title: string; readonly hint: string };
+  readonly empty: {
+    readonly title: string;
+    readonly hint: string;
+    /** Where the first one is made; null for who may not. */
+    readonly begin: { readonly form: string; readonly text: string } | null;
+  };
   readonly found: { readonly items: readonly unknown[]; readonly next_cursor: string | null };
   /** How the list is shown. */
   readonly options: Child;
@@ -53,7 +58,9 @@ export function NarrowedList(props: {
         ) : isNarrowed(query) ? (
           <NothingMatches view={view} page={page} />
         ) : (
-          <EmptyState title={empty.title} hint={empty.hint} />
+          <EmptyState title={empty.title} hint={empty.hint}>
+            {empty.begin === null ? null : <ToForm form={empty.begin.form}>{empty.begin.text}</ToForm>}
+          </EmptyState>
         )}
         <Pages view={view} base={page} query={parameters} cursor={query.cursor} next={found.next_cursor} />
       </div>

@@ -20,7 +20,7 @@ export function PageHead(props: {
   );
 }
 
-/** Leads from the head of a list to the form below it, which a long list pushes off the screen. */
+/** Leads from the head of a list, or from an empty one, to the form below it, which a long list pushes off the screen. */
 export function ToForm(props: { readonly form: string; readonly children?: Child }) {
   return (
     <a class="button" data-kind="primary" href={`#${props.form}`}>

@@ -11,6 +11,10 @@ export const listsEn = {
     title: "Acts",
     of: (name: string) => `Acts on ${name}`,
   },
+  deletionLoses: {
+    goes: (addresses: string) => `Released at the end of the removal: ${addresses}.`,
+    stays: (addresses: string) => `Yours and free for another server after that: ${addresses}.`,
+  },
   usageEvents: {
     title: "Usage events",
     lead: "Each moment at which something began or ended to be held. Segments are made of these, and none is ever changed. Times are UTC.",

@@ -130,6 +130,8 @@ export const en = {
     screen: "Screen of the server",
     terminal: "Text console of the server",
     leaveHint: "Ctrl+Alt+Home leaves the console for the buttons.",
+    layoutHint: (keymap: string) =>
+      `Keys arrive as keys, and the guest's own layout makes letters of them. On Linux: localectl set-keymap ${keymap}.`,
     emptyHint: "A text console shows nothing until something is said: press Enter.",
     noScript: "The console needs JavaScript.",
     acts: {

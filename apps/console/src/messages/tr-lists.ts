@@ -13,6 +13,10 @@ export const listsTr = {
     title: "İşlemler",
     of: (name: string) => `${name} için işlemler`,
   },
+  deletionLoses: {
+    goes: (addresses: string) => `Silinme süresi bitince bırakılır: ${addresses}.`,
+    stays: (addresses: string) => `Sizde kalır ve ardından başka bir sunucuya takılabilir: ${addresses}.`,
+  },
   usageEvents: {
     title: "Kullanım olayları",
     lead: "Bir şeyin tutulmaya başlandığı ya da bırakıldığı her an. Dilimler bunlardan oluşur ve hiçbiri sonradan değişmez. Saatler UTC'dir.",

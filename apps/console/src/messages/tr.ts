@@ -139,6 +139,8 @@ export const tr = {
     screen: "Sunucunun ekranı",
     terminal: "Sunucunun metin konsolu",
     leaveHint: "Ctrl+Alt+Home konsoldan düğmelere geçer.",
+    layoutHint: (keymap: string) =>
+      `Tuşlar tuş olarak gider, onları harfe konuğun kendi klavye düzeni çevirir. Linux'ta: localectl set-keymap ${keymap}.`,
     emptyHint: "Metin konsolu bir şey yazılana dek boştur: Enter tuşuna basın.",
     noScript: "Konsol JavaScript gerektirir.",
     acts: {

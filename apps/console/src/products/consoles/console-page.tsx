@@ -15,6 +15,8 @@ export function ConsolePage({ view, server, type }: Props) {
   const { messages } = view;
   const texts = messages.consoles;
   const { acts } = texts;
+  // What a person of this language most likely has under their hands.
+  const keymap = view.language === "tr" ? "trq" : "uk";
   const other = type === "serial" ? "vnc" : "serial";
   const data = JSON.stringify({ states: texts.states, reasons: texts.reasons });
   return (
@@ -70,6 +72,7 @@ export function ConsolePage({ view, server, type }: Props) {
       <footer class="console-hint">
         {server.console.types.includes("serial") ? <span>{texts.emptyHint} </span> : null}
         {texts.leaveHint}
+        {type === "vnc" ? <span> {texts.layoutHint(keymap)}</span> : null}
       </footer>
       <dialog id="console-paste" aria-labelledby="console-paste-title">
         <form method="dialog">

@@ -43,6 +43,13 @@ test("the page of a console may connect to the API and nowhere else, and no othe
   expect(other).not.toMatch(/ws:/);
 });
 
+test("a screen says whose keyboard layout counts, with the one of the page's language", async () => {
+  expect(await ada.page(`/servers/${id}/console?type=vnc`)).toContain("localectl set-keymap uk");
+  expect(await ada.page(`/servers/${id}/console?type=serial`)).not.toContain("set-keymap");
+  const turkish = await new Visitor(world, { "accept-language": "tr" }).signIn();
+  expect(await turkish.page(`/servers/${id}/console?type=vnc`)).toContain("localectl set-keymap trq");
+});
+
 test("a ticket is asked for by a form of ours, and never part of a page", async () => {
   const path = `/servers/${id}/console/ticket`;
   const answer = await ada.post(path, { form_token: token, type: "serial" });

@@ -54,7 +54,11 @@ export function FirewallsPage(props: FirewallsPageProps) {
         query={query}
         regions={props.regions}
         selectorProblem={props.selectorProblem}
-        empty={{ title: text.empty, hint: text.emptyHint }}
+        empty={{
+          title: text.empty,
+          hint: text.emptyHint,
+          begin: mayCreate ? { form: "create-title", text: text.create } : null,
+        }}
         found={firewalls}
         options={<ListView view={view} list="firewalls" columns={firewallColumns(props)} />}
         isLive

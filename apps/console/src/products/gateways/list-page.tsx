@@ -34,6 +34,7 @@ export function GatewaysPage(props: GatewaysPageProps) {
   const { view, gateways, networks, without, query, banner } = props;
   const { messages, session } = view;
   const text = messages.gateways;
+  const mayGive = session === null || may(session, "gateway:create");
   return (
     <Shell view={view} title={text.title} section="networks">
       <p class="crumbs">
@@ -50,7 +51,11 @@ export function GatewaysPage(props: GatewaysPageProps) {
         query={query}
         regions={props.regions}
         selectorProblem={props.selectorProblem}
-        empty={{ title: text.empty, hint: text.emptyHint }}
+        empty={{
+          title: text.empty,
+          hint: text.emptyHint,
+          begin: mayGive ? { form: "give-title", text: text.give } : null,
+        }}
         found={gateways}
         options={<ListView view={view} list="gateways" columns={gatewayColumns(props)} />}
         isLive
@@ -62,7 +67,7 @@ export function GatewaysPage(props: GatewaysPageProps) {
         <div class="panel-head">
           <h2 id="give-title">{text.give}</h2>
         </div>
-        {session !== null && !may(session, "gateway:create") ? (
+        {!mayGive ? (
           <p class="hint">{messages.common.notAllowed("gateway:create")}</p>
         ) : networks.length === 0 ? (
           <p>

@@ -43,7 +43,11 @@ export function IpPoolsPage(props: IpPoolsPageProps) {
         sorts={nameSorts}
         query={query}
         regions={props.regions}
-        empty={{ title: ipPools.empty, hint: ipPools.emptyHint }}
+        empty={{
+          title: ipPools.empty,
+          hint: ipPools.emptyHint,
+          begin: props.regions.length === 0 ? null : { form: "create-title", text: ipPools.create },
+        }}
         found={pools}
         options={<ListView view={view} list="ip_pools" columns={poolColumns(view)} />}
       >

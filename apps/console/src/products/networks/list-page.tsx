@@ -39,7 +39,11 @@ export function NetworksPage(props: Props) {
         query={query}
         regions={props.regions}
         selectorProblem={props.selectorProblem}
-        empty={{ title: messages.networks.empty, hint: messages.networks.emptyHint }}
+        empty={{
+          title: messages.networks.empty,
+          hint: messages.networks.emptyHint,
+          begin: mayCreate ? { form: "create-title", text: messages.networks.create } : null,
+        }}
         found={networks}
         options={<ListView view={view} list="networks" columns={subnetColumns(view)} />}
       >

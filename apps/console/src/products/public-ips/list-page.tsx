@@ -56,7 +56,11 @@ export function PublicIpsPage(props: PublicIpsPageProps) {
         query={query}
         regions={props.regions}
         selectorProblem={props.selectorProblem}
-        empty={{ title: text.empty, hint: text.emptyHint }}
+        empty={{
+          title: text.empty,
+          hint: text.emptyHint,
+          begin: mayTake ? { form: "take-title", text: text.take } : null,
+        }}
         found={ips}
         options={<ListView view={view} list="public_ips" columns={publicIpColumns(view)} />}
         isLive

@@ -35,6 +35,7 @@ export function DangerZone(props: ShowPageProps) {
           <p class="hint">
             {messages.servers.deleteLead} {messages.servers.deleteLoses(format.disk(server.disk_gb))}
           </p>
+          <LostAddresses {...props} />
           {notDeletable === null ? (
             <ConfirmName
               view={view}
@@ -50,6 +51,21 @@ export function DangerZone(props: ShowPageProps) {
         </ActButton>
       </form>
     </section>
+  );
+}
+
+/** What becomes of the public addresses: each says for itself whether it goes along. */
+function LostAddresses({ view, server, publicIps }: ShowPageProps) {
+  const text = view.messages.deletionLoses;
+  const own = publicIps.filter(({ attached_to }) => attached_to?.id === server.id);
+  const goes = own.filter((ip) => ip.delete_with_server && !ip.protection.delete);
+  const stays = own.filter((ip) => !goes.includes(ip));
+  const list = (ips: typeof own) => ips.map(({ address }) => address).join(", ");
+  return (
+    <>
+      {goes.length === 0 ? null : <p class="hint">{text.goes(list(goes))}</p>}
+      {stays.length === 0 ? null : <p class="hint">{text.stays(list(stays))}</p>}
+    </>
   );
 }
 

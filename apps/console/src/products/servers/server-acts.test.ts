@@ -111,6 +111,23 @@ test("a destroy before its time wants the name, and more than the right to delet
   expect(server()?.status).toBe("deleting");
 });
 
+test("a deletion says which public addresses go with the server, which stay, and of no other server's", async () => {
+  const { publicIps, servers } = world.api.state;
+  const [own, other] = servers;
+  if (own === undefined || other === undefined) throw new Error("no servers");
+  publicIps.push(
+    { ...fakePublicIp("203.0.113.1", own), delete_with_server: true },
+    { ...fakePublicIp("203.0.113.2", own), delete_with_server: true, protection: { delete: true } },
+    fakePublicIp("203.0.113.3", own),
+    { ...fakePublicIp("203.0.113.4", other), delete_with_server: true },
+  );
+  const html = await ada.page(page);
+  expect(html).toContain("Released at the end of the removal: 203.0.113.1.");
+  expect(html).toContain("Yours and free for another server after that: 203.0.113.2, 203.0.113.3.");
+  publicIps.length = 0;
+  expect(await ada.page(page)).not.toContain("Released at the end");
+});
+
 describe("resize", () => {
   test("shows now beside then, what a restart means and what the quota leaves", async () => {
     const html = await ada.page(`${page}/resize?package=l`);

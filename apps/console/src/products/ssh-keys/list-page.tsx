@@ -54,7 +54,11 @@ export function SshKeysPage(props: Props) {
         query={query}
         regions={[]}
         selectorProblem={props.selectorProblem}
-        empty={{ title: messages.sshKeys.empty, hint: messages.sshKeys.emptyHint }}
+        empty={{
+          title: messages.sshKeys.empty,
+          hint: messages.sshKeys.emptyHint,
+          begin: mayAdd ? { form: "add-title", text: messages.sshKeys.add } : null,
+        }}
         found={keys}
         options={<ListView view={view} list="ssh_keys" columns={keyColumns(view)} />}
       >

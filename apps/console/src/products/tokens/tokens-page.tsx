@@ -3,7 +3,7 @@ import { ApiCall } from "../../layout/api-call-part.tsx";
 import { ListView } from "../../layout/list-view.tsx";
 import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
-import { EmptyState, PageHead, Pages } from "../../layout/parts.tsx";
+import { EmptyState, PageHead, Pages, ToForm } from "../../layout/parts.tsx";
 import { SecretPanel } from "../../layout/secret-panel.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
@@ -63,7 +63,9 @@ export function TokensPage(props: TokensPageProps) {
         />
       )}
       {tokens.items.length === 0 ? (
-        <EmptyState title={text.empty} hint={text.emptyHint} />
+        <EmptyState title={text.empty} hint={text.emptyHint}>
+          {manages ? <ToForm form="create">{text.create}</ToForm> : null}
+        </EmptyState>
       ) : (
         <TokenTable {...props} />
       )}
