@@ -1,4 +1,5 @@
-import type { Plants } from "./payloads.ts";
+/** The text that is written before what stands at a place of the answers, such as "GET /servers.items.name". */
+export type Plant = (place: string) => string;
 
 /** What people, guests, regions and other houses may have written, by the names that the contract has for it. */
 const textKeys = new Set([
@@ -9,22 +10,35 @@ const textKeys = new Set([
   ...["fingerprint_md5", "public_key", "request_id", "issuer", "kind_text", "group", "action", "country"],
 ]);
 
+/** What an API that is newer than the panel may name otherwise: the panel then shows what else there is to say. */
+const isNewName = (key: string, value: string, refuses: boolean): boolean =>
+  (key === "kind" && /^[A-Z]/.test(value)) || (key === "code" && refuses);
+
 /**
  * An answer of the API in which every text carries one more: as if no rule of names, labels or addresses stood between
  * whoever wrote it and the panel. What the panel works by, such as identifiers, states and numbers, stays.
+ *
+ * @param refuses whether it is the answer to something that cannot be done
  */
-export function hostileAnswer(value: unknown, plants: Plants, place: string, key = ""): unknown {
-  if (typeof value === "string") return textKeys.has(key) ? `${plants.text(place)}${value}` : value;
-  if (Array.isArray(value)) return value.map((each) => hostileAnswer(each, plants, place, key));
+export function hostileAnswer(
+  value: unknown,
+  plant: Plant,
+  place: string,
+  refuses = false,
+  key = "",
+): unknown {
+  if (typeof value === "string")
+    return textKeys.has(key) || isNewName(key, value, refuses) ? `${plant(place)}${value}` : value;
+  if (Array.isArray(value)) return value.map((each) => hostileAnswer(each, plant, place, refuses, key));
   if (typeof value !== "object" || value === null) return value;
   const isLabels = key === "labels";
   const isDetails = key === "details";
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => {
       const at = `${place}.${name}`;
-      if (isLabels) return [`${plants.text(at)}${name}`, `${plants.text(at)}${each}`];
-      if (isDetails && typeof each === "string") return [name, `${plants.text(at)}${each}`];
-      return [name, hostileAnswer(each, plants, at, name)];
+      if (isLabels) return [`${plant(at)}${name}`, `${plant(at)}${each}`];
+      if (isDetails && typeof each === "string") return [name, `${plant(at)}${each}`];
+      return [name, hostileAnswer(each, plant, at, refuses, name)];
     }),
   );
 }
@@ -36,18 +50,18 @@ export function kindOfPath(path: string): string {
   return path.replace(identifier, "*");
 }
 
-/** Between the panel and the API: answers as they are, or hostile ones while `plants` says so. */
+/** Between the panel and the API: answers as they are, or hostile ones while `plant` says so. */
 export function withHostileAnswers(
   fetchApi: (request: Request) => Response | Promise<Response>,
-  plants: () => Plants | null,
+  plant: () => Plant | null,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     const answer = await fetchApi(request);
-    const planting = plants();
+    const planting = plant();
     const isJson = /^application\/(problem\+)?json\b/.test(answer.headers.get("content-type") ?? "");
     if (planting === null || !isJson) return answer;
     const place = `${request.method} ${kindOfPath(new URL(request.url).pathname.replace(/^\/api\/v\d+/, ""))}`;
-    const body = JSON.stringify(hostileAnswer(await answer.json(), planting, place));
+    const body = JSON.stringify(hostileAnswer(await answer.json(), planting, place, answer.status === 409));
     const headers = new Headers(answer.headers);
     headers.delete("content-length");
     return new Response(body, { status: answer.status, headers });

@@ -1,22 +1,21 @@
 import { ApiWorld } from "@kule/api/testing/api-world";
 import { listen } from "@kule/api/testing/console-parties";
 import { findFreePort } from "@kule/postgres/free-port";
-import { withHostileAnswers } from "./hostile-answers.ts";
+import { type Plant, withHostileAnswers } from "./hostile-answers.ts";
 import { startPanelProcess } from "./panel-process.ts";
-import type { Plants } from "./payloads.ts";
 
 export type PanelBeforeApi = {
   readonly world: ApiWorld;
   readonly url: string;
   /** From here on the API's answers are hostile; null: as they are. */
-  plantInAnswers(plants: Plants | null): void;
+  plantInAnswers(plant: Plant | null): void;
   end(): Promise<void>;
 };
 
 /** The panel as it ships, before an API in this process whose answers may be changed on the way. */
 export async function startPanelBeforeApi(): Promise<PanelBeforeApi> {
   const world = await ApiWorld.open();
-  let planting: Plants | null = null;
+  let planting: Plant | null = null;
   const { app } = world;
   const fetchApi = withHostileAnswers(
     (request) => app.fetch(request),
@@ -34,8 +33,8 @@ export async function startPanelBeforeApi(): Promise<PanelBeforeApi> {
     return {
       world,
       url: `http://127.0.0.1:${port}`,
-      plantInAnswers(plants) {
-        planting = plants;
+      plantInAnswers(plant) {
+        planting = plant;
       },
       async end() {
         await panel.end("SIGKILL");

@@ -33,6 +33,13 @@ const payloads: readonly ((mark: string) => string)[] = [
 
 export const payloadCount = payloads.length;
 
+/**
+ * Becomes markup in whatever holds it: in a text, however soon that is cut off, and out of a value in quotes, a title, a
+ * field, a choice, a script or a comment.
+ */
+const breakingOut = (mark: string) =>
+  `<b data-xss>'"--></title></textarea></select></script></style><b data-xss>${mark}</b>`;
+
 /** Where a text is taken only if it has this shape, the texts of it that fit. */
 export type Room = { readonly longest?: number; readonly shape?: RegExp };
 
@@ -61,15 +68,35 @@ export class Plants {
   /** The next text for a field. */
   text(field: string, { longest = 100, shape = /^/ }: Room = {}): string {
     for (let turn = 0; turn < payloads.length; turn += 1) {
-      const mark = String(this.#firstMark + this.#planted.size);
+      const mark = this.#nextMark();
       const text = payloads[(this.#next + turn) % payloads.length]?.(mark) ?? "";
       if (text.length > longest || !shape.test(text)) continue;
       this.#next += turn + 1;
-      this.#planted.set(mark, { field, text });
-      if (!this.#fields.has(field)) this.#fields.set(field, 0);
-      return text;
+      return this.#plant(mark, field, text);
     }
     throw new Error(`no text fits ${field}`);
+  }
+
+  /** The next text behind one that shows wherever it is taken for markup: a place may come once only. */
+  asMarkup(field: string): string {
+    const mark = this.#nextMark();
+    return this.#plant(mark, field, breakingOut(mark)) + this.text(field);
+  }
+
+  /** The next text behind one that shows wherever it is taken for an address. */
+  asAddress(field: string): string {
+    const mark = this.#nextMark();
+    return this.#plant(mark, field, `javascript:__xss(${mark})//`) + this.text(field);
+  }
+
+  #nextMark(): string {
+    return String(this.#firstMark + this.#planted.size);
+  }
+
+  #plant(mark: string, field: string, text: string): string {
+    this.#planted.set(mark, { field, text });
+    if (!this.#fields.has(field)) this.#fields.set(field, 0);
+    return text;
   }
 
   /** Notes what of it stands in what a page shows: whole, as text or as an attribute's value. */
@@ -84,7 +111,7 @@ export class Plants {
 
   /** Whose text it is that was found where it should not be. */
   fieldsIn(found: string): string {
-    const fields = [...found.matchAll(marks)].map(([mark]) => this.#planted.get(mark)?.field ?? mark);
+    const fields = [...found.matchAll(marks)].flatMap(([mark]) => this.#planted.get(mark)?.field ?? []);
     return [...new Set(fields)].join(", ") || "nobody knows what";
   }
 

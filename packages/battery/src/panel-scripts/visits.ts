@@ -12,7 +12,7 @@ const rounds = { sample: 1, full: 4 } as const;
 const fewest = {
   "kinds of pages": 45,
   forms: 35,
-  "texts of answers seen": 500,
+  "texts of answers seen": 900,
   "texts of addresses and forms seen": 60,
 };
 /** What the API takes and no page has a place for; everything else must have been read somewhere. */
@@ -53,7 +53,9 @@ export async function visitPanel({ scale, random, progress }: RowRun): Promise<R
     const [member, reader, nobody] = [await watch(), await watch(), await watch()];
     const rendered = () => member.visited + reader.visited + nobody.visited;
     await signIn(member, organisation.spectator);
-    panel.plantInAnswers(answered);
+    const asMarkup = (place: string) => answered.asMarkup(place);
+    const asAddress = (place: string) => answered.asAddress(place);
+    panel.plantInAnswers(asMarkup);
     await signIn(reader, organisation.spectator);
     panel.plantInAnswers(null);
     await organisation.addPasskey(stored);
@@ -75,7 +77,7 @@ export async function visitPanel({ scale, random, progress }: RowRun): Promise<R
       walks.push(
         async () => {
           progress(`round ${round + 1}: hostile answers`);
-          panel.plantInAnswers(answered);
+          panel.plantInAnswers(round % 2 === 0 ? asMarkup : asAddress);
           await showParts(reader, organisation);
           await visitAll(reader, kinds);
           panel.plantInAnswers(null);
@@ -129,7 +131,7 @@ async function signIn(watch: ScriptWatch, { email, password }: Spectator): Promi
 }
 
 /** What scripts put into a page: notes of jobs that have ended, what the palette finds, a console's words. */
-async function showParts(watch: ScriptWatch, { ended, server }: HostileOrganisation): Promise<void> {
+async function showParts(watch: ScriptWatch, { ended, server, locked }: HostileOrganisation): Promise<void> {
   await watch.visit("/servers");
   // Once it has asked for the first time: its answer would overwrite what is remembered here.
   await watch.page.waitForSelector("#activity .activity-link");
@@ -152,4 +154,8 @@ async function showParts(watch: ScriptWatch, { ended, server }: HostileOrganisat
     );
     await watch.read();
   }
+  // There is none, and it says what the API said.
+  await watch.visit(`/servers/${locked}/console?type=serial`);
+  await watch.page.waitForSelector("#console-state[data-state=closed]");
+  await watch.read();
 }

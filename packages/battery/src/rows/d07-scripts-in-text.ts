@@ -4,6 +4,33 @@ import { visitPanel } from "../panel-scripts/visits.ts";
 import type { Mutant, Row } from "../row.ts";
 
 const without = mutantsIn("apps/console");
+/** What a script of the panel puts into its page is taken for markup there. */
+const asMarkup = (
+  name: string,
+  removes: string,
+  file: string,
+  find: string,
+  replace: string,
+  where: string,
+) =>
+  without(name, removes, `browser/${file}`, find, replace, new RegExp(`${where}: a text has become markup`));
+/** One place of one page of the panel writes its text without the escape. */
+const rawPlace = (
+  name: string,
+  removes: string,
+  file: string,
+  find: string,
+  replace: string,
+  where: string,
+) =>
+  without(
+    name,
+    removes,
+    `src/products/${file}`,
+    find,
+    replace,
+    new RegExp(`${where}: a text has become markup`),
+  );
 
 /** Every answer has the one nonce, in its policy and in its page: whoever has seen a page knows that of all others. */
 const oneNonce: Mutant = {
@@ -67,6 +94,74 @@ export const row: Row = {
       "<p>{job.error.message}</p>",
       "<p dangerouslySetInnerHTML={{ __html: job.error.message }}></p>",
       /a text has become markup \([^)]*an error's message/,
+    ),
+    rawPlace(
+      "raw-name-in-a-list",
+      "the escape of a server's name in the list of servers",
+      "servers/list-columns.tsx",
+      "          {server.name}\n",
+      "          <span dangerouslySetInnerHTML={{ __html: server.name }}></span>\n",
+      "/servers",
+    ),
+    rawPlace(
+      "raw-name-in-quotes",
+      "the escape of a server's name in an attribute of its page",
+      "servers/server-head.tsx",
+      "<h1>{server.name}</h1>",
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source
+      '<h1 dangerouslySetInnerHTML={{ __html: `<span title="${server.name}"></span>` }}></h1>',
+      "/servers/\\*",
+    ),
+    rawPlace(
+      "raw-name-cut-off",
+      "the escape of a subnet's name on a network's map, which shows its first letters",
+      "networks/map-subnet.tsx",
+      "        {fitted(subnet.name, room - tagWidth - 8, 7.6)}\n",
+      "        <tspan dangerouslySetInnerHTML={{ __html: fitted(subnet.name, room - tagWidth - 8, 7.6) }}></tspan>\n",
+      "/networks/\\*",
+    ),
+    rawPlace(
+      "raw-message-of-a-step",
+      "the escape of a step's message in a job's timeline",
+      "jobs/timeline.tsx",
+      '<span class="step-message">{step.message}</span>',
+      '<span class="step-message" dangerouslySetInnerHTML={{ __html: step.message }}></span>',
+      "/(jobs|servers)/\\*",
+    ),
+    asMarkup(
+      "toast-as-markup",
+      "that a note of what has ended comes as it was written",
+      "activity.ts",
+      '  document.getElementById("toasts")?.append(toast);\n',
+      '  document.getElementById("toasts")?.append(toast);\n  toast.innerHTML = toast.textContent ?? "";\n',
+      "/servers",
+    ),
+    asMarkup(
+      "announced-as-markup",
+      "that what is announced is a text",
+      "announce.ts",
+      "region.textContent = text;",
+      "region.innerHTML = text;",
+      "/servers",
+    ),
+    asMarkup(
+      "found-as-markup",
+      "that what the palette finds stays as it was written",
+      "palette.ts",
+      "  const { activeElement } = document;\n",
+      `  for (const each of dialog.querySelectorAll(".search-results strong"))
+    each.innerHTML = each.textContent ?? "";
+  const { activeElement } = document;
+`,
+      "/servers",
+    ),
+    asMarkup(
+      "console-state-as-markup",
+      "that what a console says of itself is a text",
+      "console-screen.ts",
+      "    state.textContent = text;\n",
+      "    state.innerHTML = text;\n",
+      "/servers/\\*/console",
     ),
     without(
       "broken-by-an-address",
