@@ -66,6 +66,10 @@ const lists = {
     columns: ["at", "resource", "amount", "region", "labels", "cause"],
   },
   ip_pools: { rows: 50, counts: rowCounts, columns: ["region", "network", "use", "created"] },
+  stuck_jobs: { rows: 50, counts: rowCounts, columns: [] },
+  drift: { rows: 50, counts: rowCounts, columns: [] },
+  organisations: { rows: 50, counts: rowCounts, columns: [] },
+  members: { rows: 50, counts: rowCounts, columns: [] },
   tokens: {
     rows: 50,
     counts: rowCounts,

@@ -68,11 +68,26 @@ test.each([
   ["jobs", "/jobs", "200", "/jobs?limit=200"],
   ["tokens", "/tokens", "20", "/tokens?limit=20"],
   ["audit", "/audit", "100", "/audit?limit=100"],
+  ["members", "/members", "20", "/members?limit=20"],
 ])("%s: pages are as long as was chosen", async (list, page, rows, call) => {
   await choose(list, page, rows, []);
   world.api.calls.length = 0;
   const html = await ada.page(page);
   expect(html).toMatch(new RegExp(`value="${rows}" selected`));
+  expect(world.api.calls.filter((each) => each.startsWith(`GET ${call}`))).toHaveLength(1);
+});
+
+test.each([
+  ["organisations", "/organisations", "/organisations?limit=100"],
+  ["stuck_jobs", "/operator/stuck-jobs", "/operator/stuck-jobs?limit=100"],
+  ["drift", "/operator/drift", "/operator/drift?limit=100"],
+  ["ip_pools", "/ip-pools", "/ip-pools?limit=100"],
+  ["audit", "/operator/audit", "/audit?limit=100"],
+])("%s: the lists of operators, too", async (list, page, call) => {
+  const grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
+  await grace.submit(page, "/preferences", { list, rows: "100", return_to: page });
+  world.api.calls.length = 0;
+  await grace.page(page);
   expect(world.api.calls.filter((each) => each.startsWith(`GET ${call}`))).toHaveLength(1);
 });
 

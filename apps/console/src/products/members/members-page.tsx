@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { OrganisationTabs } from "../../layout/organisation-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { PageHead, Pages } from "../../layout/parts.tsx";
@@ -33,7 +34,10 @@ export function MembersPage(props: MembersPageProps) {
   return (
     <Shell view={view} title={messages.members.title} section="organisation">
       <OrganisationTabs view={view} current="members" />
-      <PageHead title={messages.members.title} lead={messages.members.lead} />
+      <PageHead title={messages.members.title} lead={messages.members.lead}>
+        {/* Beside the link that is shown once there is nothing that leads away from it. */}
+        {link === null ? <ListView view={view} list="members" columns={{}} /> : null}
+      </PageHead>
       <PageNotice banner={banner} />
       {link === null ? null : (
         <SecretPanel

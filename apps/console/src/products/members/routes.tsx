@@ -7,6 +7,7 @@ import {
   sessionOf,
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
@@ -141,13 +142,13 @@ async function showMembers(
   },
 ): Promise<Response> {
   const api = context.get("api");
+  const view = context.get("view");
   const cursor = context.req.query("cursor") || undefined;
+  const limit = rowsOf(view.lists, "members");
   const showsAll = context.req.query("invitations") === "all";
   const [me, members, invitations] = await Promise.all([
     read(api.GET("/me")),
-    read(
-      api.GET("/members", { params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } } }),
-    ),
+    read(api.GET("/members", { params: { query: { limit, ...(cursor === undefined ? {} : { cursor }) } } })),
     may(sessionOf(context), "member:manage")
       ? read(
           api.GET("/invitations", {
@@ -159,7 +160,7 @@ async function showMembers(
   return context.html(
     renderPage(
       <MembersPage
-        view={context.get("view")}
+        view={view}
         me={me}
         members={members}
         invitations={invitations}

@@ -34,6 +34,7 @@ export function DriftPage(props: DriftPageProps) {
       view={view}
       tab="drift"
       path="/operator/drift"
+      list="drift"
       operation="listDrift"
       text={{
         title: operator.drift,

@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { attempt, conflictOf, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, typedNumber } from "../../posted-form.ts";
 import { problemText } from "../../problem-messages.ts";
@@ -43,6 +44,7 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
 
   routes.get("/operator/drift", async (context) => {
     const api = context.get("api");
+    const view = context.get("view");
     const cursor = context.req.query("cursor") || undefined;
     const region = context.req.query("region") ?? "";
     const kind = driftKinds.find((known) => known === context.req.query("kind")) ?? "";
@@ -51,7 +53,7 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         api.GET("/operator/drift", {
           params: {
             query: {
-              limit: 50,
+              limit: rowsOf(view.lists, "drift"),
               ...(cursor === undefined ? {} : { cursor }),
               ...(region === "" ? {} : { region }),
               ...(kind === "" ? {} : { kind: [kind] }),
@@ -65,7 +67,7 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     return context.html(
       renderPage(
         <DriftPage
-          view={context.get("view")}
+          view={view}
           drift={drift}
           regions={regions.items}
           organisations={organisations.items}

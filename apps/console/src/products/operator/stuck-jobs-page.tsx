@@ -37,6 +37,7 @@ export function StuckJobsPage(props: StuckJobsPageProps) {
       view={view}
       tab="stuckJobs"
       path="/operator/stuck-jobs"
+      list="stuck_jobs"
       operation="listStuckJobs"
       text={text}
       regions={regions}

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { read, readAll } from "../../api.ts";
 import type { ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { StuckJobsPage, stuckReasons } from "./stuck-jobs-page.tsx";
 
 /** What needs an operator to look, of all organisations. */
@@ -9,6 +10,7 @@ export function stuckJobsRoutes(): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
   routes.get("/", async (context) => {
     const api = context.get("api");
+    const view = context.get("view");
     const cursor = context.req.query("cursor") || undefined;
     const region = context.req.query("region") ?? "";
     const reason = stuckReasons.find((known) => known === context.req.query("reason")) ?? "";
@@ -17,7 +19,7 @@ export function stuckJobsRoutes(): Hono<ConsoleEnv> {
         api.GET("/operator/stuck-jobs", {
           params: {
             query: {
-              limit: 50,
+              limit: rowsOf(view.lists, "stuck_jobs"),
               ...(cursor === undefined ? {} : { cursor }),
               ...(region === "" ? {} : { region }),
               ...(reason === "" ? {} : { reason: [reason] }),
@@ -30,7 +32,7 @@ export function stuckJobsRoutes(): Hono<ConsoleEnv> {
     return context.html(
       renderPage(
         <StuckJobsPage
-          view={context.get("view")}
+          view={view}
           jobs={jobs}
           regions={regions.items}
           filter={{ region, reason }}

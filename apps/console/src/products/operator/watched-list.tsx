@@ -2,6 +2,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Child } from "hono/jsx";
 import type { CalledOperation } from "../../api-operation.ts";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { type OperatorTab, OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { EmptyState, PageHead, Pages, Status, type Tone } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
@@ -26,6 +27,7 @@ type Props<Sort extends string> = {
   readonly view: View;
   readonly tab: OperatorTab;
   readonly path: string;
+  readonly list: "stuck_jobs" | "drift";
   readonly operation: CalledOperation["operation"];
   readonly text: {
     readonly title: string;
@@ -55,7 +57,10 @@ export function WatchedList<Sort extends string>(props: Props<Sort>) {
     <Shell view={view} title={text.title} section="operator">
       <OperatorTabs view={view} current={props.tab} />
       <PageHead title={text.title} lead={text.lead} />
-      <Filters {...props} />
+      <search class="list-bar">
+        <Filters {...props} />
+        <ListView view={view} list={props.list} columns={{}} />
+      </search>
       <div
         id="watched"
         class="stack"

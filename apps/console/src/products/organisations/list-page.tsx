@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
+import { ListView } from "../../layout/list-view.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { EmptyState, FormSeal, PageHead, Pages, When } from "../../layout/parts.tsx";
@@ -25,7 +26,9 @@ export function OrganisationsPage(props: OrganisationsPageProps) {
   return (
     <Shell view={view} title={text.title} section="operator">
       <OperatorTabs view={view} current="organisations" />
-      <PageHead title={text.title} lead={text.lead} />
+      <PageHead title={text.title} lead={text.lead}>
+        <ListView view={view} list="organisations" columns={{}} />
+      </PageHead>
       <PageNotice banner={banner} />
       {organisations.items.length > 0 ? (
         <Organisations {...props} />

@@ -7,6 +7,7 @@ import {
   sessionOf,
 } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
+import { rowsOf } from "../../layout/list-choices.ts";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
@@ -115,16 +116,18 @@ async function showList(
   form: RefusedForm | null,
   status: 200 | 409 | 422,
 ) {
+  const view = context.get("view");
   const cursor = context.req.query("cursor") || undefined;
+  const limit = rowsOf(view.lists, "organisations");
   const organisations = await read(
     context.get("api").GET("/organisations", {
-      params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
+      params: { query: { limit, ...(cursor === undefined ? {} : { cursor }) } },
     }),
   );
   return context.html(
     renderPage(
       <OrganisationsPage
-        view={context.get("view")}
+        view={view}
         organisations={organisations}
         cursor={cursor}
         form={form}

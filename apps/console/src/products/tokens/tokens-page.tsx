@@ -46,7 +46,8 @@ export function TokensPage(props: TokensPageProps) {
     <Shell view={view} title={text.title} section="organisation">
       <OrganisationTabs view={view} current="tokens" />
       <PageHead title={text.title} lead={text.lead}>
-        {tokens.items.length === 0 ? null : (
+        {/* Beside the secret that is shown once there is nothing that leads away from it. */}
+        {tokens.items.length === 0 || secret !== null ? null : (
           <ListView view={view} list="tokens" columns={tokenColumns(view)} />
         )}
       </PageHead>
