@@ -295,7 +295,7 @@ export const en = {
     },
     actionHints: {
       start: "Switches the server on.",
-      shutdown: "Asks the guest to shut down, for a minute.",
+      shutdown: "Asks the guest to shut down.",
       stop: "Takes the power away at once. What the guest has not written is lost.",
       reboot: "Shuts the guest down and starts it again.",
       reset: "Like the button on the case: the guest begins anew at once.",
@@ -308,6 +308,10 @@ export const en = {
       "A running Linux guest is told at once if its agent answers; otherwise it takes the name at its next start and makes new SSH host keys.",
     newName: "New name",
     passwordTitle: "Reset the password",
+    passwordUser: "Another user of the guest",
+    passwordUserHint:
+      "Left empty, the login name of the image. Only at once: from the next start it is always that one.",
+    patience: "Ask it for",
     passwordNow: "Reset it now",
     passwordNextBoot: "At the next start",
     passwordHints: {
@@ -327,6 +331,12 @@ export const en = {
     locked: (reason: string) => `Locked by an operator: ${reason}`,
     notWhile: (status: string) => `Not while the server is ${status}.`,
     openJob: "Another job of the server is under way and has to end first.",
+  },
+  rebuildKeys: {
+    title: "SSH keys",
+    kept: "The keys that it has",
+    chosen: "Those that are ticked below",
+    chosenHint: "With none ticked a password is generated.",
   },
   protection: {
     on: "on",

@@ -301,7 +301,7 @@ export const tr = {
     },
     actionHints: {
       start: "Sunucuyu açar.",
-      shutdown: "İşletim sisteminden bir dakika boyunca kapanması istenir.",
+      shutdown: "İşletim sisteminden kapanması istenir.",
       stop: "Gücü hemen keser. Diske yazılmamış olan kaybolur.",
       reboot: "İşletim sistemini kapatır ve yeniden başlatır.",
       reset: "Kasadaki düğme gibi: işletim sistemi hemen baştan başlar.",
@@ -314,6 +314,10 @@ export const tr = {
       "Çalışan bir Linux, aracısı yanıt veriyorsa hemen öğrenir; yoksa adı bir sonraki açılışta alır ve yeni SSH anahtarları üretir.",
     newName: "Yeni ad",
     passwordTitle: "Parolayı sıfırla",
+    passwordUser: "Konuğun başka bir kullanıcısı",
+    passwordUserHint:
+      "Boş bırakılırsa imajın oturum adı. Yalnızca hemen sıfırlarken: sonraki açılışta hep o kullanıcınınki değişir.",
+    patience: "Şu süreyle istensin",
     passwordNow: "Şimdi sıfırla",
     passwordNextBoot: "Sonraki açılışta",
     passwordHints: {
@@ -332,6 +336,12 @@ export const tr = {
     locked: (reason: string) => `Bir işletmen kilitledi: ${reason}`,
     notWhile: (status: string) => `Sunucunun durumu “${status}” iken yapılamaz.`,
     openJob: "Sunucunun süren başka bir işi var; önce o bitmeli.",
+  },
+  rebuildKeys: {
+    title: "SSH anahtarları",
+    kept: "Sunucudaki anahtarlar",
+    chosen: "Aşağıda işaretlenenler",
+    chosenHint: "Hiçbiri işaretlenmezse bir parola üretilir.",
   },
   protection: {
     on: "açık",

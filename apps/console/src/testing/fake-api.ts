@@ -17,6 +17,8 @@ export type FakeApi = {
   readonly defects: string[];
   /** Every call so far: `GET /servers?limit=25`. */
   readonly calls: string[];
+  /** Every change and question that was sent, as it came, whatever became of it. */
+  readonly sent: SentCall[];
   /** For whom each call was, as the console has signed it; null for those that do not say. */
   readonly visitors: (string | null)[];
   /** While set, every call is answered with 503, as when the database is away. */
@@ -24,6 +26,13 @@ export type FakeApi = {
   /** While set, nobody changes anything: bodies are looked at, and then refused as a conflict. */
   refuses: boolean;
   stop(): Promise<void>;
+};
+
+export type SentCall = {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
 };
 
 type Params = { readonly [name: string]: string };
@@ -50,9 +59,20 @@ export async function startFakeApi(): Promise<FakeApi> {
   const state = new FakeState();
   const defects: string[] = [];
   const calls: string[] = [];
+  const sent: SentCall[] = [];
   const visitors: (string | null)[] = [];
   const replies = new Map<string, { readonly request: string; readonly answer: Answer }>();
   const app = new Hono();
+  app.use("/api/v1/*", async (context, next) => {
+    const { method } = context.req;
+    if (method !== "GET") {
+      const { pathname, searchParams: query } = new URL(context.req.url);
+      const text = await context.req.text();
+      const path = pathname.replace("/api/v1", "");
+      sent.push({ method, path, query, body: text === "" ? undefined : JSON.parse(text) });
+    }
+    await next();
+  });
 
   const problem = (
     context: Context,
@@ -166,6 +186,7 @@ export async function startFakeApi(): Promise<FakeApi> {
     state,
     defects,
     calls,
+    sent,
     visitors,
     away: false,
     refuses: false,

@@ -22,7 +22,7 @@ export function registerIpPools(operation: Operation, state: FakeState): void {
         id: fakeId("pool"),
         region: body.region,
         name: body.name,
-        description: "",
+        description: body.description ?? "",
         version: body.gateway.includes(":") ? 6 : 4,
         gateway: body.gateway,
         prefix_length: body.prefix_length,

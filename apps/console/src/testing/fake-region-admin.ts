@@ -10,7 +10,13 @@ export function registerRegionAdmin(operation: Operation, state: FakeState): voi
   const find = (slug: string | undefined) => state.regions.find((each) => each.slug === slug);
   operation<Schemas["RegionCreate"]>("post", "/regions", "createRegion", ({ body, fail }) => {
     if (find(body.slug) !== undefined) return fail(409, "name_taken", `a region ${body.slug} exists`);
-    const region = { ...fakeRegion, mode: "agent" as const, country: null, ...body, restricted_to: null };
+    const region = {
+      ...fakeRegion,
+      mode: "agent" as const,
+      country: null,
+      ...body,
+      restricted_to: body.restricted_to ?? null,
+    };
     state.regions.push(region);
     return { status: 201, body: region };
   });

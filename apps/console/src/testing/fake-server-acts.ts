@@ -133,7 +133,8 @@ export function registerServerActs(operation: Operation, state: FakeState): void
       if (body.when !== "next_boot" && server.status !== "running")
         return conflict(fail, "guest_agent_unavailable", "The server is not running");
       const answer = queue(server, "ServerPasswordReset", token, {});
-      return { status: 202, body: { ...answer, username: "ubuntu", password: "Boğaz-8t4w-Kule-33rd" } };
+      const { username = "ubuntu" } = body;
+      return { status: 202, body: { ...answer, username, password: "Boğaz-8t4w-Kule-33rd" } };
     },
   );
 }

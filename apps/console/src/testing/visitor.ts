@@ -67,6 +67,13 @@ export class Visitor {
     });
   }
 
+  /** Another browser with the same cookies: what it does with them is not seen here. */
+  twin(): Visitor {
+    const twin = new Visitor(this.#world, this.#headers);
+    for (const [name, value] of this.cookies) twin.cookies.set(name, value);
+    return twin;
+  }
+
   async signIn(email = "ada@example.org", password = "correct horse"): Promise<this> {
     const response = await this.submit("/sign-in", "/sign-in", { email, password, return_to: "/servers" });
     if (response.status !== 303) throw new Error(`sign-in answered ${response.status}`);

@@ -198,6 +198,15 @@ function CreatePool({ view, regions, form, idempotencyKey }: IpPoolsPageProps) {
             attributes={{ inputmode: "numeric" }}
           />
         </div>
+        <TextField
+          view={view}
+          name="description"
+          label={messages.common.description}
+          value={value("description")}
+          problems={problems}
+          optional
+          maxlength={500}
+        />
         <button type="submit" class="button" data-kind="primary">
           {text.create}
         </button>

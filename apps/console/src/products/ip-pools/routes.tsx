@@ -11,7 +11,7 @@ import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { IpPoolsPage, poolFilters } from "./list-page.tsx";
 import { PoolPage } from "./show-page.tsx";
 
-const poolFields = ["region", "name", "gateway", "prefix_length", "vlan"] as const;
+const poolFields = ["region", "name", "description", "gateway", "prefix_length", "vlan"] as const;
 const allocateFields = ["organisation_id", "count", "addresses"] as const;
 
 /** For operators; the API refuses everybody else. */
@@ -28,6 +28,7 @@ export function ipPoolRoutes(): Hono<ConsoleEnv> {
         body: {
           region: values.region,
           name: values.name,
+          ...(values.description === "" ? {} : { description: values.description }),
           gateway: values.gateway,
           prefix_length: typedNumber(values.prefix_length),
           ...(values.vlan === "" ? {} : { vlan: typedNumber(values.vlan) }),

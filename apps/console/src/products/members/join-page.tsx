@@ -71,6 +71,7 @@ function Offer(props: Props & { readonly offer: Schemas["InvitationOffer"] }) {
           <button type="submit" class="button" data-kind="primary" data-size="wide">
             {text.enter}
           </button>
+          <ApiCall view={view} id="join-call" operation="joinOrganisation" body={{ secret: "kule_inv_…" }} />
         </form>
       ) : (
         <form class="form" method="post" action="/sign-out">

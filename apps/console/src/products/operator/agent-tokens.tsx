@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { noProblems, TextField } from "../../layout/fields.tsx";
+import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { CopyButton, FormSeal, Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { type RefusedForm, refusedForm } from "../../refused-form.ts";
@@ -13,6 +13,10 @@ type Props = {
   readonly form: RefusedForm | null;
   readonly idempotencyKey: string;
 };
+
+/** How long the one before goes on working, so that agents can be given the new one; and the contract's default. */
+const overlapSeconds = [0, 600, 3600, 86_400, 604_800];
+const usualOverlap = 600;
 
 /** The secret of a token that was just minted: on this page and never again. */
 export function TokenSecret({ view, secret }: { readonly view: View; readonly secret: string }) {
@@ -121,12 +125,28 @@ function TokenRow(props: Props & { readonly token: Token; readonly path: string 
       <td class="row-act">
         {ended !== null ? null : (
           <div class="act-group">
-            <form method="post" action={`${path}/${token.id}/rotate`}>
-              <FormSeal view={view} idempotencyKey={`${idempotencyKey}-rotate-${token.id}`} />
-              <button type="submit" class="button" aria-label={text.rotateNamed(token.name)}>
+            <details class="confirm">
+              <summary class="button" aria-label={text.rotateNamed(token.name)}>
                 {text.rotate}
-              </button>
-            </form>
+              </summary>
+              <form method="post" action={`${path}/${token.id}/rotate`}>
+                <FormSeal view={view} idempotencyKey={`${idempotencyKey}-rotate-${token.id}`} />
+                <SelectField
+                  id={`overlap-${token.id}`}
+                  name="overlap_seconds"
+                  label={text.overlap}
+                  value={String(usualOverlap)}
+                  options={overlapSeconds.map((seconds) => ({
+                    value: String(seconds),
+                    label: seconds === 0 ? text.overlapNone : view.format.duration(seconds * 1000),
+                  }))}
+                  problems={noProblems}
+                />
+                <button type="submit" class="button" data-kind="primary">
+                  {text.rotate}
+                </button>
+              </form>
+            </details>
             <details class="confirm">
               <summary class="button" aria-label={text.revokeNamed(token.name)}>
                 {text.revoke}

@@ -12,7 +12,11 @@ export function RegionCalls({ view, region, tokens }: RegionPageProps) {
     token === undefined
       ? []
       : [
-          { operation: "rotateAgentToken", path: { ...path, token_id: token.id }, body: {} },
+          {
+            operation: "rotateAgentToken",
+            path: { ...path, token_id: token.id },
+            body: { overlap_seconds: 600 },
+          },
           { operation: "revokeAgentToken", path: { ...path, token_id: token.id } },
         ];
   return (

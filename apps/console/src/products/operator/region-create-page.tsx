@@ -1,5 +1,7 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
+import { MoreFields } from "../../layout/more-fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead } from "../../layout/parts.tsx";
@@ -7,12 +9,13 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
-import { RegionFields } from "./region-fields.tsx";
+import { RegionFields, RestrictedTo } from "./region-fields.tsx";
 import { type RegionValues, toCreateBody } from "./region-form.ts";
 
 export type RegionCreatePageProps = {
   readonly view: View;
   readonly values: RegionValues;
+  readonly organisations: readonly Schemas["Organisation"][];
   readonly form: RefusedForm | null;
   readonly banner: PageBanner;
   readonly idempotencyKey: string;
@@ -21,7 +24,8 @@ export type RegionCreatePageProps = {
 const modes = ["agent", "direct"] as const;
 
 /** The first of three steps to a region of one's own; the page that comes next has the other two. */
-export function RegionCreatePage({ view, values, form, banner, idempotencyKey }: RegionCreatePageProps) {
+export function RegionCreatePage(props: RegionCreatePageProps) {
+  const { view, values, organisations, form, banner, idempotencyKey } = props;
   const text = view.messages.regionAdmin;
   const problems = form?.problems ?? noProblems;
   return (
@@ -59,6 +63,16 @@ export function RegionCreatePage({ view, values, form, banner, idempotencyKey }:
               ))}
             </div>
           </fieldset>
+          {organisations.length === 0 ? null : (
+            <MoreFields view={view} id="more-region" form={form} fields={["restricted_to"]}>
+              <RestrictedTo
+                view={view}
+                organisations={organisations}
+                ticked={(form?.values.restricted_to ?? "").split(" ")}
+                problems={problems}
+              />
+            </MoreFields>
+          )}
           <button type="submit" class="button" data-kind="primary">
             {text.create}
           </button>
@@ -68,7 +82,7 @@ export function RegionCreatePage({ view, values, form, banner, idempotencyKey }:
         view={view}
         id="region-call"
         operation="createRegion"
-        body={toCreateBody({ ...values, slug: values.slug || "izm1", name: values.name || "İzmir 1" })}
+        body={toCreateBody({ ...values, slug: values.slug || "izm1", name: values.name || "İzmir 1" }, [])}
       />
     </Shell>
   );

@@ -1,3 +1,4 @@
+import type { Schemas } from "@kule/contract/schemas";
 import { type FieldProblems, Problem, TextField } from "../../layout/fields.tsx";
 import type { View } from "../../layout/view.ts";
 import type { RegionValues } from "./region-form.ts";
@@ -59,6 +60,35 @@ export function RegionFields({ view, values, problems }: Props) {
         />
       </div>
     </>
+  );
+}
+
+/** The only organisations that see a region; with none ticked all of them do. */
+export function RestrictedTo(props: {
+  readonly view: View;
+  readonly organisations: readonly Schemas["Organisation"][];
+  /** Their ids. */
+  readonly ticked: readonly string[];
+  readonly problems: FieldProblems;
+}) {
+  const { view, organisations, ticked, problems } = props;
+  const text = view.messages.regionAdmin;
+  return (
+    <fieldset class="choice" data-invalid={problems.restricted_to === undefined ? undefined : "true"}>
+      <legend>{text.restrict}</legend>
+      <p class="hint">{text.restrictHint}</p>
+      <Problem name="restricted_to" problems={problems.restricted_to} />
+      <div class="checks">
+        {organisations.map(({ id, name, slug }) => (
+          <label class="check">
+            <input type="checkbox" name="restricted_to" value={id} checked={ticked.includes(id)} />
+            <span>
+              {name} <small class="mono">{slug}</small>
+            </span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
   );
 }
 

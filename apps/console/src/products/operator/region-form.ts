@@ -51,12 +51,17 @@ const ranges = (values: RegionValues) => ({
   vlan_range: { first: typedNumber(values.vlan_first), last: typedNumber(values.vlan_last) },
 });
 
-export function toCreateBody(values: RegionValues): RequestBody<"createRegion"> {
+/** @param restrictedTo the organisations that were ticked; none means all of them */
+export function toCreateBody(
+  values: RegionValues,
+  restrictedTo: readonly string[],
+): RequestBody<"createRegion"> {
   return {
     slug: values.slug,
     name: values.name,
     mode: values.mode === "direct" ? "direct" : "agent",
     ...(values.country === "" ? {} : { country: values.country.toUpperCase() }),
+    ...(restrictedTo.length === 0 ? {} : { restricted_to: [...restrictedTo] }),
     ...ranges(values),
   };
 }

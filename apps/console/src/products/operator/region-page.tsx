@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { noProblems, Problem } from "../../layout/fields.tsx";
+import { noProblems } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead, Status } from "../../layout/parts.tsx";
@@ -9,7 +9,7 @@ import type { PageBanner } from "../../page-banner.ts";
 import { type RefusedForm, refusedForm } from "../../refused-form.ts";
 import { AgentTokens, TokenSecret } from "./agent-tokens.tsx";
 import { RegionCalls } from "./region-calls.tsx";
-import { RegionFields } from "./region-fields.tsx";
+import { RegionFields, RestrictedTo } from "./region-fields.tsx";
 import { type RegionValues, valuesOf } from "./region-form.ts";
 import { regionTones } from "./region-panel.tsx";
 
@@ -79,21 +79,7 @@ function Settings(props: RegionPageProps) {
       <form class="form" data-wide="" method="post" action={`/operator/regions/${region.slug}/settings`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
         <RegionFields view={view} values={values} problems={problems} />
-        <fieldset class="choice" data-invalid={problems.restricted_to === undefined ? undefined : "true"}>
-          <legend>{text.restrict}</legend>
-          <p class="hint">{text.restrictHint}</p>
-          <Problem name="restricted_to" problems={problems.restricted_to} />
-          <div class="checks">
-            {organisations.map(({ id, name, slug }) => (
-              <label class="check">
-                <input type="checkbox" name="restricted_to" value={id} checked={ticked.includes(id)} />
-                <span>
-                  {name} <small class="mono">{slug}</small>
-                </span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
+        <RestrictedTo view={view} organisations={organisations} ticked={ticked} problems={problems} />
         <button type="submit" class="button">
           {text.save}
         </button>

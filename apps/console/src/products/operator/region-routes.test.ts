@@ -39,6 +39,18 @@ test("a region is registered, and its page says what comes next", async () => {
     expect(page).toContain(text);
 });
 
+test("a region is kept to some organisations from its beginning", async () => {
+  const id = world.api.state.organisations[0]?.id ?? "";
+  const restricted = { ...typed, restricted_to: [id] };
+  const refused = await grace.submit("/operator/regions/new", "/operator/regions", {
+    ...restricted,
+    vmid_first: "many",
+  });
+  expect(await refused.text()).toMatch(/id="more-region" open[\s\S]*name="restricted_to"[^>]*checked/);
+  await grace.submit("/operator/regions/new", "/operator/regions", restricted);
+  expect(region("ank1")?.restricted_to).toEqual([id]);
+});
+
 test("what is wrong of a region stands beside its field, and what was typed stays", async () => {
   const wrong = { ...typed, slug: "ist1", vmid_first: "many" };
   const answer = await grace.submit("/operator/regions/new", "/operator/regions", wrong);
@@ -75,11 +87,12 @@ test("an agent's token is shown once, replaced with an overlap, and revoked", as
   expect(await grace.page(`${path}?notice=minted`)).not.toContain("Boğaz-7c1e");
 
   const [first] = world.api.state.agentTokens;
-  await grace.submit(path, `${path}/tokens/${first?.id}/rotate`, {});
+  await grace.submit(path, `${path}/tokens/${first?.id}/rotate`, { overlap_seconds: "3600" });
+  expect(world.api.sent.at(-1)?.body).toEqual({ overlap_seconds: 3600 });
   expect(world.api.state.agentTokens).toHaveLength(2);
   const page = await grace.page(`${path}?notice=rotated`);
   expect(page).toContain("Boğaz-7c1e");
-  expect(page).toContain("works for ten more minutes");
+  expect(page).toContain("goes on working as long as you chose");
   expect(page).toContain(">ends ");
 
   const second = world.api.state.agentTokens[1];

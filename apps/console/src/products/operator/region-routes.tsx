@@ -3,10 +3,17 @@ import { attempt, type Outcome, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { noticeBanner, type PageBanner } from "../../page-banner.ts";
-import { postedKey, postedValues } from "../../posted-form.ts";
+import { postedKey, postedValues, typedNumber } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
 import { RegionCreatePage } from "./region-create-page.tsx";
-import { besideRegion, regionFields, toCreateBody, toUpdateBody, usualRegion } from "./region-form.ts";
+import {
+  besideRegion,
+  type RegionValues,
+  regionFields,
+  toCreateBody,
+  toUpdateBody,
+  usualRegion,
+} from "./region-form.ts";
 import { RegionPage } from "./region-page.tsx";
 
 /** `/operator/regions`: one is registered, given tokens, and changed. */
@@ -15,43 +22,22 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
 
   routes.get("/", (context) => context.redirect("/operator", 303));
 
-  routes.get("/new", (context) =>
-    context.html(
-      renderPage(
-        <RegionCreatePage
-          view={context.get("view")}
-          values={usualRegion}
-          form={null}
-          banner={null}
-          idempotencyKey={crypto.randomUUID()}
-        />,
-      ),
-    ),
-  );
+  routes.get("/new", (context) => showCreate(context, usualRegion, null, null, 200));
 
   routes.post("/", async (context) => {
     const values = postedValues(context, regionFields);
+    const restrictedTo = context.get("form").getAll("restricted_to");
     const outcome = await attempt(
       context.get("api").POST("/regions", {
         params: { header: { "Idempotency-Key": postedKey(context) } },
-        body: toCreateBody(values),
+        body: toCreateBody(values, restrictedTo),
       }),
     );
     if (outcome.kind === "done")
       return context.redirect(`/operator/regions/${outcome.data.slug}?notice=created`, 303);
-    const { form, banner, status } = refuseForm(context, outcome, "create", values, besideRegion);
-    return context.html(
-      renderPage(
-        <RegionCreatePage
-          view={context.get("view")}
-          values={values}
-          form={form}
-          banner={banner}
-          idempotencyKey={crypto.randomUUID()}
-        />,
-      ),
-      status,
-    );
+    const typed = { ...values, restricted_to: restrictedTo.join(" ") };
+    const { form, banner, status } = refuseForm(context, outcome, "create", typed, besideRegion);
+    return showCreate(context, values, form, banner, status);
   });
 
   routes.get("/:region", async (context) => {
@@ -94,11 +80,12 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   });
 
   routes.post("/:region/tokens/:token/rotate", async (context) => {
+    const values = postedValues(context, ["overlap_seconds"]);
     const { params } = options(context);
     const outcome = await attempt(
       context.get("api").POST("/regions/{region}/agent-tokens/{token_id}/rotate", {
         params: { ...params, path: { ...params.path, token_id: context.req.param("token") } },
-        body: {},
+        body: { overlap_seconds: typedNumber(values.overlap_seconds) },
       }),
     );
     if (outcome.kind === "done") return passOn(context, outcome.data.secret, "rotated");
@@ -147,6 +134,31 @@ function refused(
 ): Promise<Response> {
   const { banner, status } = refuseForm(context, outcome, "token", {}, {});
   return showRegion(context, banner, null, status, null);
+}
+
+async function showCreate(
+  context: ConsoleContext,
+  values: RegionValues,
+  form: RefusedForm | null,
+  banner: PageBanner,
+  status: 200 | 409 | 422,
+): Promise<Response> {
+  const { items } = await readAll((page) =>
+    context.get("api").GET("/organisations", { params: { query: page } }),
+  );
+  return context.html(
+    renderPage(
+      <RegionCreatePage
+        view={context.get("view")}
+        values={values}
+        organisations={items}
+        form={form}
+        banner={banner}
+        idempotencyKey={crypto.randomUUID()}
+      />,
+    ),
+    status,
+  );
 }
 
 async function showRegion(

@@ -43,6 +43,16 @@ test("a limit that is no number is refused beside its field, with everything typ
   expect(world.api.state.limits.size).toBe(0);
 });
 
+test("an organisation is renamed, and a name that is none is refused beside its field", async () => {
+  const refused = await grace.submit(path, `${path}/settings`, { name: "" });
+  expect(refused.status).toBe(422);
+  expect(await refused.text()).toContain('id="name-problem"');
+  const renamed = await grace.submit(path, `${path}/settings`, { name: "Acme Bilişim" });
+  expect(renamed.headers.get("location")).toBe(`${path}?notice=renamed`);
+  expect(world.api.state.organisations[0]).toMatchObject({ name: "Acme Bilişim", status: "active" });
+  expect(await grace.page(`${path}?notice=renamed`)).toContain("The organisation is renamed.");
+});
+
 test("an organisation is made, suspended and resumed", async () => {
   const create = (slug: string) =>
     grace.submit("/organisations", "/organisations/new", { name: "İzmir Bilişim", slug });

@@ -89,6 +89,20 @@ export function organisationRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
     return showOne(context, refused.banner, refused.form, refused.status);
   });
 
+  routes.post("/organisations/:id/settings", async (context) => {
+    const id = context.req.param("id");
+    const values = postedValues(context, ["name"]);
+    const outcome = await attempt(
+      context.get("api").PATCH("/organisations/{organisation_id}", {
+        params: { path: { organisation_id: id }, header: { "Idempotency-Key": postedKey(context) } },
+        body: values,
+      }),
+    );
+    if (outcome.kind === "done") return context.redirect(`/organisations/${id}?notice=renamed`, 303);
+    const { banner, form, status } = refuseForm(context, outcome, "settings", values, { fields: ["name"] });
+    return showOne(context, banner, form, status);
+  });
+
   routes.post("/organisations/:id/standing", async (context) => {
     const id = context.req.param("id");
     const status = context.get("form").get("status") === "suspended" ? "suspended" : "active";

@@ -1,12 +1,13 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { noProblems, TextField } from "../../layout/fields.tsx";
 import { OperatorTabs } from "../../layout/operator-tabs.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
-import type { RefusedForm } from "../../refused-form.ts";
+import { type RefusedForm, refusedForm } from "../../refused-form.ts";
 import { ActHere } from "./act-here.tsx";
 import { QuotasForm } from "./quotas-form.tsx";
 import { OrganisationUsage } from "./usage-part.tsx";
@@ -36,6 +37,7 @@ export function OrganisationPage(props: OrganisationPageProps) {
       <PageNotice banner={banner} />
       <QuotasForm {...props} />
       <OrganisationUsage {...props} />
+      <Settings {...props} />
       <Standing {...props} />
       <ApiCalls
         view={view}
@@ -48,11 +50,42 @@ export function OrganisationPage(props: OrganisationPageProps) {
           {
             operation: "updateOrganisation",
             path: { organisation_id: organisation.id },
-            body: { status: organisation.status === "suspended" ? "active" : "suspended" },
+            body: {
+              name: organisation.name,
+              status: organisation.status === "suspended" ? "active" : "suspended",
+            },
           },
         ]}
       />
     </Shell>
+  );
+}
+
+function Settings({ view, organisation, form, idempotencyKey }: OrganisationPageProps) {
+  const { messages } = view;
+  const refused = refusedForm(form, "settings");
+  return (
+    <section class="panel" id="settings" aria-labelledby="settings-title">
+      <div class="panel-head">
+        <h2 id="settings-title">{messages.common.name}</h2>
+      </div>
+      <form class="row-form" method="post" action={`/organisations/${organisation.id}/settings`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
+        <TextField
+          view={view}
+          name="name"
+          label={messages.common.name}
+          value={refused?.values.name ?? organisation.name}
+          hint={messages.organisations.nameHint}
+          problems={refused?.problems ?? noProblems}
+          required
+          maxlength={100}
+        />
+        <button type="submit" class="button">
+          {messages.organisations.rename}
+        </button>
+      </form>
+    </section>
   );
 }
 

@@ -23,6 +23,7 @@ import {
   withChoicesOfRegion,
 } from "./create-form.ts";
 import { CreatePage, type CreatePageProps } from "./create-page.tsx";
+import { packPassword } from "./password-once.ts";
 
 type Choices = Pick<CreatePageProps, "catalog" | "sshKeys" | "networks" | "firewalls" | "publicIps">;
 type Banner = CreatePageProps["banner"];
@@ -86,7 +87,8 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
       return show(context, choices, next, { check: "refused", ...refusedCreate(problem, form, view) });
     }
     const { server, console_password: password, secret_withheld: withheld } = outcome.data;
-    if (password !== undefined && password !== null) await cookies.writeOnce(context, server.id, password);
+    if (password !== undefined && password !== null)
+      await cookies.writeOnce(context, server.id, packPassword({ user: null, password }));
     return context.redirect(`/servers/${server.id}${withheld ? "?password=withheld" : ""}`, 303);
   });
 

@@ -4,7 +4,7 @@ import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
 import { keptForm, problemsOf, typedIn } from "../../refused-form.ts";
 import { actorName } from "../jobs/list-page.tsx";
-import { RebuildRow } from "./operations.tsx";
+import { RebuildRow } from "./rebuild-row.tsx";
 import type { ShowPageProps } from "./show-page.tsx";
 import { whyNot } from "./why-not.ts";
 

@@ -4,7 +4,9 @@ import { attempt, type Outcome, read } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
 import { orGone } from "../../form-answer.ts";
 import { postedLabel } from "../../label-form.ts";
+import { typedNumber } from "../../posted-form.ts";
 import type { Beside } from "../../refused-form.ts";
+import { packPassword } from "./password-once.ts";
 import { requestOptions } from "./request-options.ts";
 
 /** How an act ended, and what its page says next. */
@@ -48,7 +50,12 @@ export function operationRoutes(
 
   act("power", async (context, form, id) => {
     const action = form.get("action") as RequestBody<"powerServer">["action"];
-    const body = { action, ...(form.get("force_after") === "true" ? { force_after: true } : {}) };
+    const timeout = form.get("timeout_seconds") ?? "";
+    const body = {
+      action,
+      ...(timeout === "" ? {} : { timeout_seconds: typedNumber(timeout) }),
+      ...(form.get("force_after") === "true" ? { force_after: true } : {}),
+    };
     const call = context
       .get("api")
       .POST("/servers/{server_id}/power", { ...requestOptions(context, id), body });
@@ -87,21 +94,31 @@ export function operationRoutes(
 
   act("password-reset", async (context, form, id) => {
     const when = form.get("when") === "next_boot" ? ("next_boot" as const) : ("now" as const);
+    const username = (form.get("username") ?? "").trim();
     const outcome = await attempt(
       context.get("api").POST("/servers/{server_id}/password-reset", {
         ...requestOptions(context, id),
-        body: { when },
+        body: { when, ...(username === "" ? {} : { username }) },
       }),
     );
     const secret = outcome.kind === "done" && "password" in outcome.data ? outcome.data.password : null;
-    return { outcome, notice: "password", isWithheld: !(await passOn(context, id, outcome, secret)) };
+    return {
+      outcome,
+      notice: "password",
+      beside: { fields: ["username"] },
+      isWithheld: !(await passOn(context, id, outcome, secret, username === "" ? null : username)),
+    };
   });
 
   act("rebuild", async (context, form, id) => {
     const outcome = await attempt(
       context.get("api").POST("/servers/{server_id}/rebuild", {
         ...requestOptions(context, id),
-        body: { image: form.get("image") ?? "", confirm_name: (form.get("confirm_name") ?? "").trim() },
+        body: {
+          image: form.get("image") ?? "",
+          confirm_name: (form.get("confirm_name") ?? "").trim(),
+          ...(form.get("keys") === "chosen" ? { ssh_key_ids: form.getAll("ssh_key_ids") } : {}),
+        },
       }),
     );
     const secret =
@@ -109,7 +126,7 @@ export function operationRoutes(
     return {
       outcome,
       notice: "rebuilding",
-      beside: { fields: ["confirm_name", "image"] },
+      beside: { fields: ["confirm_name", "image", "ssh_key_ids"] },
       isWithheld: !(await passOn(context, id, outcome, secret)),
     };
   });
@@ -150,8 +167,9 @@ export function operationRoutes(
     id: string,
     outcome: Outcome<object>,
     secret: string | null | undefined,
+    user: string | null = null,
   ): Promise<boolean> {
-    if (secret != null) await cookies.writeOnce(context, id, secret);
+    if (secret != null) await cookies.writeOnce(context, id, packPassword({ user, password: secret }));
     return !(
       outcome.kind === "done" &&
       "secret_withheld" in outcome.data &&

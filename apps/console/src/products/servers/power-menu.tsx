@@ -5,6 +5,10 @@ import { whyNot } from "./why-not.ts";
 
 const powerActions = ["start", "shutdown", "reboot", "stop", "reset"] as const;
 
+/** How long the guest may be asked, in seconds; and the contract's default. */
+const patienceSeconds = [30, 60, 120, 300, 600];
+const usualPatience = 60;
+
 /** All power acts with what each does; what makes no sense now is grey and says why. */
 export function PowerMenu({ view, server, idempotencyKey }: ShowPageProps) {
   const texts = view.messages.operations;
@@ -35,10 +39,22 @@ export function PowerMenu({ view, server, idempotencyKey }: ShowPageProps) {
                 {why ?? texts.actionHints[action]}
               </p>
               {asks && why === null ? (
-                <label class="check">
-                  <input type="checkbox" name="force_after" value="true" />
-                  <span>{texts.force}</span>
-                </label>
+                <>
+                  <label class="check">
+                    <input type="checkbox" name="force_after" value="true" />
+                    <span>{texts.force}</span>
+                  </label>
+                  <label class="patience">
+                    <span>{texts.patience}</span>
+                    <select name="timeout_seconds">
+                      {patienceSeconds.map((seconds) => (
+                        <option value={seconds} selected={seconds === usualPatience}>
+                          {view.format.duration(seconds * 1000)}
+                        </option>
+                      ))}
+                    </select>
+                  </label>
+                </>
               ) : null}
             </form>
           );

@@ -21,11 +21,14 @@ import { serverFirewallRoutes } from "./firewall-routes.ts";
 import { ServerListPage } from "./list-page.tsx";
 import { readServerListQuery } from "./list-query.ts";
 import { type ActEnd, operationRoutes } from "./operation-routes.ts";
+import { type PasswordOnce, unpackPassword } from "./password-once.ts";
 import { resizeRoutes } from "./resize-routes.tsx";
 import { selectedServers } from "./selected-servers.tsx";
 import { ShowPage, type ShowPageProps } from "./show-page.tsx";
 
-type Shown = Pick<ShowPageProps, "notice" | "problem" | "consolePassword" | "refused">;
+type Shown = Pick<ShowPageProps, "notice" | "problem" | "refused"> & {
+  readonly consolePassword: PasswordOnce | "withheld" | null;
+};
 
 const nothingShown: Shown = { notice: null, problem: null, consolePassword: null, refused: null };
 
@@ -80,7 +83,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       refused: null,
       consolePassword:
         once !== null
-          ? { user: "", password: once }
+          ? unpackPassword(once)
           : context.req.query("password") === "withheld"
             ? "withheld"
             : null,
@@ -99,7 +102,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         ...nothingShown,
         refused: {
           of: act,
-          values: Object.fromEntries(context.get("form")),
+          values: valuesOf(context),
           problems: { confirm_name: [messages.operations.confirmMismatch] },
         },
       });
@@ -108,7 +111,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
       if (end.isWithheld === true) query.set("password", "withheld");
       return context.redirect(`/servers/${id}?${query}`, 303);
     }
-    const values = Object.fromEntries(context.get("form"));
+    const values = valuesOf(context);
     const { form, banner, status } = refuseForm(context, end.outcome, act, values, end.beside ?? {});
     return showServer(context, id, status, { ...nothingShown, refused: form, problem: banner });
   }
@@ -135,7 +138,7 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
           consolePassword={
             consolePassword === null || consolePassword === "withheld"
               ? consolePassword
-              : { ...consolePassword, user: image?.default_user ?? "" }
+              : { ...consolePassword, user: consolePassword.user ?? image?.default_user ?? "" }
           }
           view={context.get("view")}
           server={server}
@@ -177,4 +180,10 @@ export function serverRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   }
 
   return routes;
+}
+
+/** What was typed; of the keys that were ticked, all of them. */
+function valuesOf(context: ConsoleContext): Record<string, string> {
+  const form = context.get("form");
+  return { ...Object.fromEntries(form), chosen_keys: form.getAll("ssh_key_ids").join(" ") };
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
 import { fakePublicIp } from "../../testing/fake-public-ips.ts";
-import { fakeNetwork, fakeServer, fakeSubnet } from "../../testing/fake-records.ts";
+import { fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "../../testing/fake-records.ts";
 import { Visitor } from "../../testing/visitor.ts";
 
 let world: ConsoleWorld;
@@ -27,7 +27,8 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-const act = (name: string, fields: Record<string, string>) => ada.submit(page, `${page}/${name}`, fields);
+const act = (name: string, fields: Record<string, string | readonly string[]>) =>
+  ada.submit(page, `${page}/${name}`, fields);
 const server = () => world.api.state.server(id);
 
 describe("what was typed comes back with what is wrong beside it", () => {
@@ -65,6 +66,43 @@ describe("what was typed comes back with what is wrong beside it", () => {
     expect(server()).toMatchObject({ status: "running", deletion: null });
     expect(world.api.state.jobs).toEqual([]);
   });
+});
+
+test("a guest is asked to shut down for as long as somebody chose", async () => {
+  expect(await ada.page(page)).toMatch(/<option value="60" selected[^>]*>1 minute</);
+  await act("power", { action: "shutdown", timeout_seconds: "300" });
+  expect(world.api.sent.at(-1)?.body).toEqual({ action: "shutdown", timeout_seconds: 300 });
+});
+
+test("a rebuild keeps the keys that the server has, or takes those that are ticked", async () => {
+  const key = fakeSshKey({ name: "laptop", public_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA" });
+  world.api.state.sshKeys.push(key);
+  const fields = { confirm_name: "web-1", image: "debian-13" };
+  const wrong = await act("rebuild", { ...fields, confirm_name: "x", keys: "chosen", ssh_key_ids: [key.id] });
+  const html = await wrong.text();
+  expect(html).toMatch(/id="rebuild-keys" open/);
+  expect(html).toMatch(/name="keys" value="chosen" checked/);
+  expect(html).toMatch(new RegExp(`id="rebuild-${key.id}"[^>]*checked`));
+  const sent = () => world.api.sent.at(-1)?.body;
+  world.api.refuses = true;
+  await act("rebuild", { ...fields, keys: "kept", ssh_key_ids: [key.id] });
+  expect(sent()).toEqual(fields);
+  await act("rebuild", { ...fields, keys: "chosen", ssh_key_ids: [key.id] });
+  expect(sent()).toEqual({ ...fields, ssh_key_ids: [key.id] });
+  await act("rebuild", { ...fields, keys: "chosen" });
+  expect(sent()).toEqual({ ...fields, ssh_key_ids: [] });
+});
+
+test("the password of another user is shown as that user's", async () => {
+  const refused = await act("password-reset", { when: "now", username: "not a user" });
+  expect(refused.status).toBe(422);
+  expect(await refused.text()).toMatch(/id="password-user" open[\s\S]*id="username-problem"/);
+  const done = await act("password-reset", { when: "now", username: "deploy" });
+  const html = await ada.page(done.headers.get("location") ?? "");
+  expect(html).toMatch(/<dd class="mono">deploy<\/dd>[\s\S]*Boğaz-8t4w-Kule-33rd/);
+  const usual = await act("password-reset", { when: "next_boot", username: "" });
+  expect(world.api.sent.at(-1)?.body).toEqual({ when: "next_boot" });
+  expect(await ada.page(usual.headers.get("location") ?? "")).toContain('<dd class="mono">ubuntu</dd>');
 });
 
 test("labels are added, changed and removed, and one that was said twice is one", async () => {

@@ -1,0 +1,132 @@
+import { operations } from "@kule/contract/generated/operations";
+import type { OperationId } from "@kule/contract/schemas";
+import { bodySchema, type JsonSchema, resolved } from "@kule/testing/contract/contract-schema";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import type { SentCall } from "./testing/fake-api.ts";
+import { formsIn, type PostedForm, waysToSend } from "./testing/forms-in.ts";
+import type { Visitor } from "./testing/visitor.ts";
+import { visitWholePanel } from "./testing/whole-panel.ts";
+
+let world: ConsoleWorld;
+beforeEach(async () => {
+  world = await startConsoleWorld();
+});
+afterEach(async () => {
+  await world.stop();
+});
+
+/** Why no form sends an operation, or one property of its body with all that is in it. */
+const exceptions: Readonly<Record<string, string>> = {
+  addPasskey: "what a passkey answers with, a browser's script alone can make and send",
+  "proveIdentity.passkey": "what a passkey answers with, a browser's script alone can make and send",
+  linkIdentity: "what a provider answers with comes in the address that it leads back to",
+  "proveIdentity.oidc": "what a provider answers with comes in the address that it leads back to",
+  openServerConsole:
+    "the console's own page asks for its tickets with a script; taking over is a button of it",
+  addMember:
+    "an invitation does it better: the person chooses the password, and no answer tells who has an account",
+  "createOrganisation.limits": "the page that comes next has a field for each limit",
+  "updateOrganisation.limits": "the form of the limits sets all of them at once (setQuotas)",
+  "createFirewall.rules": "a new firewall begins with one of four sets; its page of rules has all fields",
+  addFirewallRule: "the page of rules saves all of them at once with If-Match (setFirewallRules)",
+  updateFirewallRule: "the page of rules saves all of them at once with If-Match (setFirewallRules)",
+  removeFirewallRule: "the page of rules saves all of them at once with If-Match (setFirewallRules)",
+};
+
+/** The exception that a name falls under: its own, or of what it is a part. */
+const exceptionOf = (name: string) =>
+  Object.keys(exceptions).find((each) => name === each || name.startsWith(`${each}.`));
+
+/** What changes something for people: not the agents' calls, and not what is done without an account. */
+const changes = Object.values(operations).filter(
+  ({ audit, permission }) => audit !== null && permission !== "public" && !permission.startsWith("agent:"),
+);
+
+/** A body's properties by their paths, those within objects and lists of objects too: `protection.delete`, `rules.ports`. */
+function propertiesOf(schema: JsonSchema | null): string[] {
+  if (schema === null) return [];
+  const { properties = {}, oneOf = [], items } = resolved(schema);
+  const own = Object.entries(properties).flatMap(([name, value]) => {
+    const inner = propertiesOf(value);
+    return inner.length === 0 ? [name] : inner.map((each) => `${name}.${each}`);
+  });
+  return [
+    ...new Set([...own, ...oneOf.flatMap(propertiesOf), ...(items === undefined ? [] : propertiesOf(items))]),
+  ];
+}
+
+/** The properties that a body has, by the same paths. */
+function propertiesIn(body: unknown): string[] {
+  if (Array.isArray(body)) return body.flatMap(propertiesIn);
+  if (typeof body !== "object" || body === null) return [];
+  return Object.entries(body).flatMap(([name, value]) => [
+    name,
+    ...propertiesIn(value).map((each) => `${name}.${each}`),
+  ]);
+}
+
+function operationOf({ method, path }: SentCall): OperationId | undefined {
+  const parts = path.split("/");
+  // An address without a parameter goes before one that has it.
+  return Object.values(operations)
+    .filter((each) => each.method.toUpperCase() === method)
+    .filter((each) => {
+      const template = each.path.split("/");
+      return (
+        template.length === parts.length &&
+        template.every((part, at) => part.startsWith("{") || part === parts[at])
+      );
+    })
+    .sort((a, b) => a.pathParameters.length - b.pathParameters.length)[0]?.id;
+}
+
+/** Forms that end the session that they are sent with come last. */
+const ending = ["/switch-organisation", "/join", "/sign-out"];
+
+test("whatever the API lets people change, a form of the panel sends: every operation, and all that its body may say", async () => {
+  const forms = new Map<string, { readonly visitor: Visitor; readonly form: PostedForm }>();
+  await visitWholePanel(world, (visitor, _path, page) => {
+    // How a browser likes to see pages is no matter of the API.
+    for (const form of formsIn(page))
+      if (form.action !== "/preferences") forms.set(kindOf(form), { visitor: visitor.twin(), form });
+  });
+  world.api.refuses = true;
+  world.api.sent.length = 0;
+  const inOrder = [...forms.values()].sort(
+    (a, b) => ending.indexOf(a.form.action) - ending.indexOf(b.form.action),
+  );
+  for (const { visitor, form } of inOrder)
+    for (const { action, fields } of waysToSend(form, ["123456", "a-b", ""]))
+      await visitor.twin().post(action, fields);
+
+  const arrived = new Set<string>();
+  for (const call of world.api.sent) {
+    const id = operationOf(call);
+    if (id === undefined || call.query.get("dry_run") === "true") continue;
+    arrived.add(id);
+    for (const name of [...propertiesIn(call.body), ...call.query.keys()]) arrived.add(`${id}.${name}`);
+  }
+  const wanted = changes.flatMap(({ id, queryParameters }) => [
+    id,
+    ...propertiesOf(bodySchema(id)).map((name) => `${id}.${name}`),
+    // A dry run asks what would happen: whoever sends the form finds out.
+    ...queryParameters.filter((name) => name !== "dry_run").map((name) => `${id}.${name}`),
+  ]);
+  const missing = wanted.filter((name) => !arrived.has(name));
+  expect(missing.filter((name) => exceptionOf(name) === undefined)).toEqual([]);
+  // An exception that is none any more says something that is not so.
+  const needed = new Set(missing.map(exceptionOf));
+  expect(Object.keys(exceptions).filter((each) => !needed.has(each))).toEqual([]);
+}, 240_000);
+
+const withoutIds = (text: string) => text.replaceAll(/[a-z]+_[0-9a-z]{10,}/g, "*");
+
+/** Forms of one kind are sent once: those that go to the same place with the same controls, whatever is in them. */
+function kindOf({ action, controls }: PostedForm): string {
+  const said = controls.map(({ kind, name, values }) => {
+    const isSaying = kind === "button" || (kind === "kept" && /^[a-z_]+$/.test(values[0] ?? ""));
+    return withoutIds(`${kind} ${name} ${isSaying ? values[0] : ""}`);
+  });
+  return `${withoutIds(action)} ${[...new Set(said)].sort().join()}`;
+}
