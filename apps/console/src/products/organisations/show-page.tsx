@@ -67,7 +67,7 @@ function Settings({ view, organisation, form, idempotencyKey }: OrganisationPage
   return (
     <section class="panel" id="settings" aria-labelledby="settings-title">
       <div class="panel-head">
-        <h2 id="settings-title">{messages.common.name}</h2>
+        <h2 id="settings-title">{messages.organisations.rename}</h2>
       </div>
       <form class="row-form" method="post" action={`/organisations/${organisation.id}/settings`}>
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
