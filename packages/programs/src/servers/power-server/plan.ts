@@ -2,7 +2,7 @@ import type { PayloadOf } from "@kule/contract/schemas";
 import type { DesiredConfig, Vm } from "@kule/proxmox/hypervisor";
 import { Failed } from "../../errors.ts";
 import { keptConfig, noteOf, REMOVING_TAG } from "../existing-server.ts";
-import { requireComplete, vmMissing } from "../vm-problems.ts";
+import { isComplete, requireComplete, vmMissing } from "../vm-problems.ts";
 
 export type SeenPower =
   | { readonly state: "absent" }
@@ -30,16 +30,27 @@ export function planPower(jobId: string, payload: Payload, seen: SeenPower): rea
   if (seen.state === "absent") throw vmMissing(payload.vmid);
   if (seen.state === "shutting-down") return [{ do: "power-off", process: null }];
   const { vm } = seen;
-  const steps = planAction(jobId, payload, vm, seen.lastReset);
-  return vm.tags.includes(REMOVING_TAG)
-    ? [{ do: "unmark", config: keptConfig(payload, vm) }, ...steps]
-    : steps;
+  const unmark: PowerStep[] = vm.tags.includes(REMOVING_TAG)
+    ? [{ do: "unmark", config: keptConfig(payload, vm) }]
+    : [];
+  if (isOfNoUse(payload, vm)) {
+    if (unmark.length > 0) return unmark;
+    requireComplete(payload, vm);
+  }
+  return [...unmark, ...planAction(jobId, payload, vm, seen.lastReset)];
+}
+
+/**
+ * A VM that is only half made is switched off if it runs, and neither started nor called stopped: whoever hears that it
+ * is would start it, and the rebuild that makes it anew would be forgotten.
+ */
+function isOfNoUse(payload: Payload, vm: Vm): boolean {
+  return !isComplete(payload, vm) && (vm.power === "stopped" || payload.action === "reboot");
 }
 
 function planAction(jobId: string, payload: Payload, vm: Vm, lastReset: string | null): readonly PowerStep[] {
   switch (payload.action) {
     case "start":
-      if (vm.power === "stopped") requireComplete(payload, vm);
       return vm.power === "stopped" ? [{ do: "start" }] : [];
     case "shutdown":
       return off(payload, vm);
