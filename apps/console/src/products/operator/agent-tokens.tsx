@@ -3,8 +3,12 @@ import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { CopyButton, FormSeal, Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { type RefusedForm, refusedForm } from "../../refused-form.ts";
+import { endOf, isSoonOver } from "../tokens/token-end.ts";
 
 type Token = Schemas["Token"];
+
+/** A region whose agent cannot sign in stands still: there is time to give it another. */
+const warnedDays = 14;
 
 type Props = {
   readonly view: View;
@@ -111,7 +115,7 @@ function TokenRow(props: Props & { readonly token: Token; readonly path: string 
         ) : token.expires_at === null ? (
           <Status tone="good">{text.valid}</Status>
         ) : (
-          <Status tone="warning">
+          <Status tone={isSoonOver(token, view.now, warnedDays) ? "warning" : "good"}>
             {text.until} <When view={view} time={token.expires_at} />
           </Status>
         )}
@@ -167,9 +171,4 @@ function TokenRow(props: Props & { readonly token: Token; readonly path: string 
       </td>
     </tr>
   );
-}
-
-function endOf(token: Token, now: Date): "revoked" | "expired" | null {
-  if (token.revoked_at !== null) return "revoked";
-  return token.expires_at !== null && Date.parse(token.expires_at) <= now.getTime() ? "expired" : null;
 }

@@ -101,6 +101,20 @@ test("an agent's token is shown once, replaced with an overlap, and revoked", as
   expect(await grace.page(path)).toContain("revoked");
 });
 
+test("an agent's token warns of its end for its last two weeks, and not for three months", async () => {
+  const path = "/operator/regions/ist1";
+  await grace.submit(path, `${path}/tokens`, { token_name: "agent-1" });
+  const [token] = world.api.state.agentTokens;
+  const toneWith = async (days: number) => {
+    const expires_at = new Date(Date.now() + days * 86_400_000).toISOString();
+    Object.assign(token ?? {}, { expires_at });
+    const row = (await grace.page(path)).split(`id="${token?.id}"`)[1]?.split("</tr>")[0] ?? "";
+    return /data-tone="(\w+)"/.exec(row)?.[1];
+  };
+  expect(await toneWith(89)).toBe("good");
+  expect(await toneWith(13)).toBe("warning");
+});
+
 test("a token's secret does not come back when its form is sent twice", async () => {
   const path = "/operator/regions/ist1";
   const form = { token_name: "agent-1", idempotency_key: crypto.randomUUID() };

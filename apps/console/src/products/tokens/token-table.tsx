@@ -5,9 +5,12 @@ import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { FormSeal, Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
+import { endOf, isSoonOver } from "./token-end.ts";
 import type { TokensPageProps } from "./tokens-page.tsx";
 
 type Token = Schemas["Token"];
+
+const warnedDays = 7;
 
 /** How long the old secret may go on working beside its successor. */
 export const overlapSeconds = { none: 0, hour: 3600, day: 86_400, week: 604_800 } as const;
@@ -79,9 +82,8 @@ function Standing({ view, token }: { readonly view: View; readonly token: Token 
   const ended = endOf(token, view.now);
   if (ended !== null) return <Status tone="idle">{text[ended]}</Status>;
   if (token.expires_at === null) return <Status tone="good">{text.valid}</Status>;
-  const isSoon = Date.parse(token.expires_at) - view.now.getTime() < 7 * 86_400_000;
   return (
-    <Status tone={isSoon ? "warning" : "good"}>
+    <Status tone={isSoonOver(token, view.now, warnedDays) ? "warning" : "good"}>
       {text.until} <When view={view} time={token.expires_at} />
     </Status>
   );
@@ -140,9 +142,4 @@ function Acts({ view, token, idempotencyKey }: TokensPageProps & { readonly toke
       </details>
     </div>
   );
-}
-
-function endOf(token: Token, now: Date): "revoked" | "expired" | null {
-  if (token.revoked_at !== null) return "revoked";
-  return token.expires_at !== null && Date.parse(token.expires_at) <= now.getTime() ? "expired" : null;
 }
