@@ -32,6 +32,9 @@ type TextFieldProps = {
 export function TextField(props: TextFieldProps) {
   const problems = props.problems[props.name];
   const id = props.id ?? `field-${props.name}`;
+  // As an e-mail browsers refuse letters beyond ASCII, and send a domain of them as another one: nobody with such an address,
+  // which the API takes, could be invited or sign in.
+  const isEmail = props.type === "email";
   const beside = props.id ?? props.name;
   const described = [
     props.hint === undefined ? null : `${beside}-hint`,
@@ -45,6 +48,7 @@ export function TextField(props: TextFieldProps) {
     autocomplete: props.autocomplete ?? "off",
     autocapitalize: "none" as const,
     spellcheck: false,
+    inputmode: isEmail ? ("email" as const) : undefined,
     class: props.mono ? "mono" : undefined,
     "aria-invalid": problems === undefined ? undefined : ("true" as const),
     "aria-describedby": described.length === 0 ? undefined : described.join(" "),
@@ -57,7 +61,12 @@ export function TextField(props: TextFieldProps) {
         {props.optional ? <span class="optional"> · {props.view.messages.common.optional}</span> : null}
       </label>
       {props.rows === undefined ? (
-        <input {...shared} type={props.type ?? "text"} value={props.value} autofocus={props.autofocus} />
+        <input
+          {...shared}
+          type={isEmail ? "text" : (props.type ?? "text")}
+          value={props.value}
+          autofocus={props.autofocus}
+        />
       ) : (
         <textarea {...shared} rows={props.rows}>
           {props.value}

@@ -124,8 +124,6 @@ async function signIn(watch: ScriptWatch, { email, password }: Spectator): Promi
   await watch.visit("/sign-in");
   await watch.page.fill("input[name=email]", email);
   await watch.page.fill("input[name=password]", password);
-  // The API takes addresses that browsers do not.
-  await watch.page.evaluate("for (const form of document.forms) form.noValidate = true");
   await watch.page.click(".sign-in-card button[type=submit]");
   await watch.page.waitForURL(({ pathname }) => pathname !== "/sign-in");
 }
