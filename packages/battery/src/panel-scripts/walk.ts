@@ -14,13 +14,14 @@ const firstPages = [
     "/account/security",
     "/switch-organisation",
   ],
+  ...["/usage/events", "/usage/segments"],
   ...["/operator", "/operator/drift", "/organisations", "/ip-pools", "/servers/new", "/no-such-page"],
 ];
 /** Of pages that differ only in whose they are. */
 const mostOfAKind = 2;
 /** Whoever reads them wants no more. */
 const enoughViolations = 20;
-const noPages = /\.(csv|ndjson)\b|^\/assets\/|\/events$/;
+const noPages = /\.(csv|ndjson)\b|^\/assets\/|^\/jobs\/[^/]+\/events$/;
 
 /** What stands in the addresses of the panel's pages, or could. */
 const parameters = [

@@ -6,6 +6,7 @@ import type { Row } from "../row.ts";
 
 const startPages = [
   ...["/servers", "/networks", "/firewalls", "/gateways", "/public-ips", "/ssh-keys", "/jobs", "/usage"],
+  ...["/usage/events", "/usage/segments"],
   ...["/members", "/tokens", "/audit", "/quotas", "/account/security", "/switch-organisation"],
 ];
 const operatorsPages = [...startPages, "/operator", "/organisations", "/ip-pools"];

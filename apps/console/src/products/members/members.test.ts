@@ -75,7 +75,11 @@ test("an invitation's link is shown once, and a repeated form shows it no second
   const fields = { email: "grete@example.org", role: "viewer", expires_in_days: "3", idempotency_key: key };
   const first = await ada.submit("/members", "/members/invitations", fields);
   expect(first.headers.get("location")).toBe("/members?notice=invited");
-  expect(await ada.page("/members")).toContain("kule_inv_");
+  const shown = await ada.page("/members");
+  expect(shown).toContain("kule_inv_");
+  // Nothing beside it that leads away from what cannot be shown again.
+  expect(shown).not.toContain("view-members");
+  expect(page).toContain("view-members");
   expect(await ada.page("/members")).not.toContain("kule_inv_");
   const again = await ada.submit("/members", "/members/invitations", fields);
   expect(again.headers.get("location")).toBe("/members?notice=withheld");

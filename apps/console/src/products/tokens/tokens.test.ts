@@ -31,7 +31,10 @@ test("a token is made with a role, an end and what it may do, and its secret is 
   const page = await ada.page("/tokens?notice=created");
   expect(page).toMatch(/id="shown-once"[^>]*>\s*kule_pat_/);
   expect(page).toContain("I have stored it");
+  // Nothing beside it that leads away from what cannot be shown again.
+  expect(page).not.toContain("view-tokens");
   const again = await ada.page("/tokens");
+  expect(again).toContain("view-tokens");
   expect(again).not.toContain("shown-once");
   expect(again).toContain("server:read");
   expect(world.logged()).not.toContain("kule_pat_");
