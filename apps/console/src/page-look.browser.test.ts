@@ -80,6 +80,13 @@ describe.skipIf(part.missing)("the measures of a page", { timeout: 60_000 }, () 
       "<div><button style='height: 24px; width: 60px; display: block'>a</button><button style='height: 24px; width: 60px; display: block'>b</button></div>",
     ],
     [
+      "layoutFlaws",
+      "an id that two elements have",
+      /^several elements have the id name$/,
+      "<p id='name'>a</p><p id='name'>b</p>",
+      "<p id='name'>a</p><p id='other'>b</p>",
+    ],
+    [
       "popupFlaws",
       "what opens beside the screen",
       /^opens beside the screen \(-\d+ to \d+\)/,

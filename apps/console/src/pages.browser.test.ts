@@ -11,9 +11,6 @@ import { seedEverything } from "./testing/seed-everything.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
-/** Some hundred and fifty pages in each language are a quarter of an hour: whoever asks for the pictures gets them. */
-const onTour: typeof test | undefined = process.env.KULE_SCREENSHOTS === "1" ? test : undefined;
-
 const lists = [
   "/servers",
   "/networks",
@@ -112,14 +109,14 @@ describe.skipIf(part.missing).each([
     expect(flaws).toEqual([]);
   });
 
-  onTour?.("for who administers an organisation", async () => {
+  test("for who administers an organisation", async () => {
     seedEverything(world.api.state);
     await signIn(page, world.url);
     await seeAll("/servers", "owner");
     expect(flaws).toEqual([]);
   });
 
-  onTour?.("for who may only look", async () => {
+  test("for who may only look", async () => {
     seedEverything(world.api.state);
     await signInAs(page, world.url, "vera@example.org", "only looking");
     await page.waitForURL("**/servers");
@@ -135,7 +132,7 @@ describe.skipIf(part.missing).each([
     expect(flaws).toEqual([]);
   });
 
-  onTour?.("for an organisation that has nothing yet", async () => {
+  test("for an organisation that has nothing yet", async () => {
     await signIn(page, world.url);
     for (const path of [...lists, "/servers/new", "/account/security", "/switch-organisation"]) {
       await page.goto(world.url + path);
@@ -153,14 +150,14 @@ describe.skipIf(part.missing).each([
     expect(flaws).toEqual([]);
   });
 
-  onTour?.("for operators", async () => {
+  test("for operators", async () => {
     seedEverything(world.api.state);
     await signInAsOperator(page, world.url);
     await seeAll("/operator", "operator");
     expect(flaws).toEqual([]);
   });
 
-  onTour?.("for operators of an installation that has nothing yet", async () => {
+  test("for operators of an installation that has nothing yet", async () => {
     const { state } = world.api;
     state.regions.length = 0;
     await signInAsOperator(page, world.url);
@@ -179,7 +176,7 @@ describe.skipIf(part.missing).each([
     expect(flaws).toEqual([]);
   });
 
-  onTour?.("pages that one comes to by an act alone", async () => {
+  test("pages that one comes to by an act alone", async () => {
     seedEverything(world.api.state);
     await signIn(page, world.url);
     await page.goto(`${world.url}/members`);
@@ -206,6 +203,19 @@ describe.skipIf(part.missing).each([
     for (const act of ["reboot", "delete"]) {
       await page.goto(`${world.url}/servers/selected?act=${act}${ids}`);
       await see(`act ${act} several`);
+    }
+    const { networks, gateways, firewalls, publicIps, sshKeys } = world.api.state;
+    for (const [list, act, items] of [
+      ["networks", "delete", networks],
+      ["gateways", "delete", gateways],
+      ["firewalls", "apply", firewalls],
+      ["public-ips", "release", publicIps],
+      ["ssh-keys", "delete", sshKeys],
+    ] as const) {
+      await page.goto(
+        `${world.url}/${list}/selected?act=${act}${items.map(({ id }) => `&ids=${id}`).join("")}`,
+      );
+      await see(`act ${list} ${act} several`);
     }
     world.api.state.hasTwoFactor = true;
     await page.goto(`${world.url}/account/security`);

@@ -9,7 +9,7 @@ const targets = "a[href], button, input:not([type=hidden]), select, textarea, su
 const focusable =
   "a[href], button:enabled, input:enabled:not([type=hidden]), select:enabled, textarea:enabled, summary, [tabindex='0']";
 
-/** Sideways scrolling, text that is cut off, that runs out of its box or over other text, and targets too small. */
+/** Sideways scrolling, text that is cut off, that runs out of its box or over other text, targets too small, ids twice. */
 function layoutFlaws(): string[] {
   const lines = linesOfText();
   return [
@@ -19,6 +19,7 @@ function layoutFlaws(): string[] {
     ...escaping(lines),
     ...overlapping(lines),
     ...tooSmall(),
+    ...sameIds(),
   ];
 }
 
@@ -224,6 +225,12 @@ function tooSmall(): string[] {
           `target of ${Math.round(box.width)} × ${Math.round(box.height)} px beside ${nameOf(crowd.element)}: ${nameOf(element)}`,
         ];
   });
+}
+
+/** Two with one id: a label, a hint or an address that means one of them leads to the other. */
+function sameIds(): string[] {
+  const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+  return ids.filter((id, index) => ids.indexOf(id) < index).map((id) => `several elements have the id ${id}`);
 }
 
 /** A box that is ticked by its label is as large as both. */
