@@ -145,6 +145,7 @@ function ForwardForm(props: GatewayPageProps) {
         />
         <TextField
           view={view}
+          id="forward-description"
           name="description"
           label={text.note}
           value={form?.values.description ?? ""}

@@ -115,7 +115,7 @@ test("a network and its subnets are renamed, described and deleted by name, or t
   const wrong = await ada.submit(own, `${own}/settings`, { name: "storage", dns_servers: "here" });
   expect(wrong.status).toBe(422);
   const refused = await wrong.text();
-  expect(refused).toContain('id="dns_servers-problem"');
+  expect(refused).toContain('id="subnet-dns-problem"');
   expect(refused).toContain("Servers are in it: 2.");
   expect(await ada.page(path)).toContain("It still has subnets: app, jobs, admin, storage.");
 

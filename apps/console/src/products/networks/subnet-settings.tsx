@@ -26,6 +26,7 @@ export function SubnetSettings(props: SubnetPageProps) {
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-settings`} />
         <TextField
           view={view}
+          id="subnet-name"
           name="name"
           label={common.name}
           value={typedIn(form, "settings", "name", subnet.name)}
@@ -36,6 +37,7 @@ export function SubnetSettings(props: SubnetPageProps) {
         />
         <TextField
           view={view}
+          id="subnet-dns"
           name="dns_servers"
           label={text.dns}
           value={typedIn(form, "settings", "dns_servers", subnet.dns_servers.join(", "))}
