@@ -1,5 +1,4 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { findViolations } from "@kule/invariants/find-violations";
 import type { Violation } from "@kule/invariants/violation";
 import type { Settings } from "../platform/settings.ts";
 import type { Answer } from "./api-caller.ts";
@@ -108,13 +107,8 @@ export class GatewayWorld {
     return told;
   }
 
-  async violations(): Promise<Violation[]> {
-    const client = await this.servers.owner.connect();
-    try {
-      return await findViolations(client);
-    } finally {
-      client.release();
-    }
+  violations(): Promise<Violation[]> {
+    return this.servers.violations();
   }
 
   close(): Promise<void> {

@@ -1,5 +1,8 @@
+import { findViolations } from "@kule/invariants/find-violations";
+import type { Violation } from "@kule/invariants/violation";
 import pg from "pg";
 import type { Settings } from "../platform/settings.ts";
+import { refreshFiltersOf } from "../worker/refresh-filters.ts";
 import type { Answer, ApiCaller } from "./api-caller.ts";
 import { ApiWorld, type TestOrganisation } from "./api-world.ts";
 import { TestAgent } from "./test-agent.ts";
@@ -54,6 +57,31 @@ export class ServerWorld {
     const { server } = await this.create(more);
     await this.agent.work();
     return this.server(server.id);
+  }
+
+  /** A firewall of the region; without rules of its own it lets SSH in. */
+  async newFirewall(
+    rules: readonly object[] = [{ protocol: "tcp", ports: ["22"], peers: [{ any: true }] }],
+  ): Promise<Answer["body"]> {
+    this.#named += 1;
+    const name = `fw-${this.#named}`;
+    const answer = await this.owned.post("/firewalls", { name, region: this.region, rules });
+    if (answer.status !== 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body.firewall;
+  }
+
+  /** What the worker does once labels, addresses or subnets have changed. */
+  refreshFilters(): Promise<unknown> {
+    return refreshFiltersOf(this.world.replica.deps, this.organisation.id, this.region);
+  }
+
+  async violations(): Promise<Violation[]> {
+    const client = await this.owner.connect();
+    try {
+      return await findViolations(client);
+    } finally {
+      client.release();
+    }
   }
 
   async server(id: string): Promise<Answer["body"]> {

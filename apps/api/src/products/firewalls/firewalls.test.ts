@@ -1,8 +1,6 @@
-import { findViolations } from "@kule/invariants/find-violations";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Answer } from "../../testing/api-caller.ts";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { refreshFiltersOf } from "../../worker/refresh-filters.ts";
 
 let servers: ServerWorld;
 
@@ -10,14 +8,9 @@ beforeAll(async () => {
   servers = await ServerWorld.open({ removalBufferSeconds: 3600 });
 });
 afterEach(async () => {
-  await refresh();
+  await servers.refreshFilters();
   await servers.agent.work();
-  const client = await servers.owner.connect();
-  try {
-    expect(await findViolations(client)).toEqual([]);
-  } finally {
-    client.release();
-  }
+  expect(await servers.violations()).toEqual([]);
   // What a test leaves attached would filter the next one's servers.
   for (const { id, attachments } of (await servers.owned.get("/firewalls?limit=200")).body.items)
     for (const each of attachments) await servers.owned.delete(`/firewalls/${id}/attachments/${each.id}`);
@@ -27,21 +20,10 @@ afterAll(async () => {
   await servers.close();
 });
 
-let named = 0;
 const ssh = { protocol: "tcp", ports: ["22"], peers: [{ any: true }] };
 
-async function make(rules: readonly object[] = [ssh]) {
-  named += 1;
-  const answer = await servers.owned.post("/firewalls", {
-    name: `fw-${named}`,
-    region: servers.region,
-    rules,
-  });
-  expect(answer.status).toBe(201);
-  return answer.body.firewall;
-}
+const make = (rules?: readonly object[]) => servers.newFirewall(rules);
 const attach = (id: string, target: object) => servers.owned.post(`/firewalls/${id}/attachments`, target);
-const refresh = () => refreshFiltersOf(servers.world.replica.deps, servers.organisation.id, servers.region);
 const get = async (id: string) => (await servers.owned.get(`/firewalls/${id}`)).body;
 /** The payloads of all jobs that are there to be done, by the server's id; the jobs succeed. */
 async function work() {
@@ -412,11 +394,11 @@ describe("attached", () => {
     const [before] = (await work()).get(db.id)?.filter?.rules ?? [];
     expect(before).toMatchObject({ side: "private", addresses: [web.interfaces[0].private_ip] });
     await servers.owned.patch(`/servers/${web.id}`, { labels: { tier: null } });
-    await refresh();
+    await servers.refreshFilters();
     expect((await work()).get(db.id)?.filter?.rules).toEqual([]);
     const { server } = await servers.create({ labels: { tier: "asking" } });
     await work();
-    await refresh();
+    await servers.refreshFilters();
     const [after] = (await work()).get(db.id)?.filter?.rules ?? [];
     expect(after?.addresses).toEqual([(await servers.server(server.id)).interfaces[0].private_ip]);
   });
@@ -531,7 +513,7 @@ describe("two changes at once", () => {
     await Promise.all(firewalls.map(({ id }) => attach(id, { server_id: server.id })));
     const told = await work();
     expect(told.get(server.id)?.filter?.rules).toHaveLength(3);
-    await refresh();
+    await servers.refreshFilters();
     expect(await servers.agent.claim()).toBeNull();
   });
 });

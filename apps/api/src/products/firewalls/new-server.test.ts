@@ -1,7 +1,5 @@
-import { findViolations } from "@kule/invariants/find-violations";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ServerWorld } from "../../testing/server-world.ts";
-import { refreshFiltersOf } from "../../worker/refresh-filters.ts";
 
 let servers: ServerWorld;
 
@@ -9,34 +7,18 @@ beforeAll(async () => {
   servers = await ServerWorld.open({ removalBufferSeconds: 3600 });
 });
 afterEach(async () => {
-  await refresh();
+  await servers.refreshFilters();
   await servers.agent.work();
-  const client = await servers.owner.connect();
-  try {
-    expect(await findViolations(client)).toEqual([]);
-  } finally {
-    client.release();
-  }
+  expect(await servers.violations()).toEqual([]);
 });
 afterAll(async () => {
   await servers.close();
 });
 
-let named = 0;
 const ssh = { protocol: "tcp", ports: ["22"], peers: [{ any: true }] };
 
-async function make(rules: readonly object[] = [ssh]) {
-  named += 1;
-  const answer = await servers.owned.post("/firewalls", {
-    name: `fw-${named}`,
-    region: servers.region,
-    rules,
-  });
-  expect(answer.status).toBe(201);
-  return answer.body.firewall;
-}
+const make = (rules?: readonly object[]) => servers.newFirewall(rules);
 const get = async (id: string) => (await servers.owned.get(`/firewalls/${id}`)).body;
-const refresh = () => refreshFiltersOf(servers.world.replica.deps, servers.organisation.id, servers.region);
 /** The payloads of all jobs that are there to be done; the jobs succeed. */
 async function work() {
   const done = await servers.agent.work();
@@ -94,7 +76,7 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
     await servers.agent.work();
     const { server } = await servers.create(names([id]));
     await servers.agent.work();
-    await refresh();
+    await servers.refreshFilters();
     const told = await work();
     expect(told.map(({ server: of }) => of.id)).toEqual([db.id]);
     expect(told[0]?.filter?.rules[0]?.addresses).toEqual([
@@ -104,9 +86,9 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
 
   it("must be the organisation's, in the server's region and named once; all that is wrong is said", async () => {
     const { id } = await make();
-    const others = await servers.world.addOrganisation(`other-${named}`);
+    const others = await servers.world.addOrganisation("other");
     const foreign = await others.owner.post("/firewalls", { name: "theirs", region: servers.region });
-    const { slug: elsewhere } = await servers.world.addRegion(`far-${named}`);
+    const { slug: elsewhere } = await servers.world.addRegion("far");
     const away = await servers.owned.post("/firewalls", { name: "away", region: elsewhere });
     const ask = async (ids: readonly string[], query = "") =>
       (await servers.owned.post(`/servers${query}`, servers.body(names(ids)))).body;
@@ -163,7 +145,7 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
   it("needs the permission to change firewalls as well", async () => {
     const { id } = await make();
     const token = await servers.owned.post("/tokens", {
-      name: `maker-${named}`,
+      name: "maker",
       role: "member",
       scopes: ["server:*", "firewall:read"],
     });
@@ -200,7 +182,7 @@ describe("a firewall that is named when a server is created", { timeout: 60_000 
       ]);
       expect(answers.map(({ status }) => (status === 202 ? 200 : status))).toEqual([200, 200, 200, 409, 200]);
       await servers.agent.work();
-      await refresh();
+      await servers.refreshFilters();
     }
   });
 

@@ -1,4 +1,3 @@
-import { findViolations } from "@kule/invariants/find-violations";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ServerWorld } from "../../testing/server-world.ts";
 
@@ -10,12 +9,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await world.passBackoff();
   await world.agent.work();
-  const client = await world.owner.connect();
-  try {
-    expect(await findViolations(client)).toEqual([]);
-  } finally {
-    client.release();
-  }
+  expect(await world.violations()).toEqual([]);
 });
 afterAll(() => world.close());
 
