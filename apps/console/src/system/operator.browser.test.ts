@@ -155,7 +155,7 @@ describe.skipIf(part.missing)("the operators' pages of a whole Kule", { timeout:
     expect(await claims()).toBe(422);
     await page.reload();
     expect(await page.content()).not.toContain(secret);
-    await page.click("#tokens .confirm > summary");
+    await page.click("#tokens .confirm:has(button[data-kind=danger]) > summary");
     await page.click("#tokens .confirm button[data-kind=danger]");
     await page.waitForSelector("#tokens .status >> text=revoked");
     await expect.poll(claims, { timeout: 10_000 }).toBe(401);
