@@ -1,18 +1,18 @@
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   accessibilityProblems,
   complaintsBeyond,
-  openBrowser,
   openPage,
   signIn,
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import type { ConsoleWorld } from "./testing/console-world.ts";
 import { fakeAttachment, fakeFirewall } from "./testing/fake-firewalls.ts";
+import { panelInBrowser } from "./testing/panel-in-browser.ts";
 import { seedNetworks } from "./testing/seed-networks.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
@@ -23,21 +23,9 @@ describe.skipIf(part.missing)("firewalls in a browser", { timeout: 120_000 }, ()
   let watched: WatchedPage;
   let page: Page;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-    watched = await openPage(browser);
-    page = watched.page;
-    page.setDefaultTimeout(25_000);
+  panelInBrowser(25_000, (panel) => {
+    ({ browser, world, watched, page } = panel);
     seedNetworks(world.api.state);
-  });
-  afterEach(async () => {
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
   });
 
   for (const [language, locale, width] of [

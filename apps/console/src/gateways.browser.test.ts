@@ -1,43 +1,29 @@
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import {
   accessibilityProblems,
   complaintsBeyond,
-  openBrowser,
-  openPage,
   signIn,
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import type { ConsoleWorld } from "./testing/console-world.ts";
+import { panelInBrowser } from "./testing/panel-in-browser.ts";
 import { seedNetworks } from "./testing/seed-networks.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("gateways in a browser", { timeout: 120_000 }, () => {
-  let browser: Browser;
   let world: ConsoleWorld;
   let watched: WatchedPage;
   let page: Page;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-    watched = await openPage(browser);
-    page = watched.page;
-    page.setDefaultTimeout(25_000);
+  panelInBrowser(25_000, async (panel) => {
+    ({ world, watched, page } = panel);
     seedNetworks(world.api.state);
     await signIn(page, world.url);
-  });
-  afterEach(async () => {
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
   });
 
   test("a network gets a gateway, which forwards a port and says when the edge has it", async () => {

@@ -1,17 +1,17 @@
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   accessibilityProblems,
   complaintsBeyond,
-  openBrowser,
   openPage,
   signIn,
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import type { ConsoleWorld } from "./testing/console-world.ts";
+import { panelInBrowser } from "./testing/panel-in-browser.ts";
 import { seedNetworks } from "./testing/seed-networks.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
@@ -22,22 +22,10 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
   let watched: WatchedPage;
   let page: Page;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
-  }, 60_000);
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-    watched = await openPage(browser);
-    page = watched.page;
-    page.setDefaultTimeout(25_000);
+  panelInBrowser(25_000, async (panel) => {
+    ({ browser, world, watched, page } = panel);
     seedNetworks(world.api.state);
     await signIn(page, world.url);
-  });
-  afterEach(async () => {
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
   });
 
   const idOf = (name: string) => world.api.state.servers.find((server) => server.name === name)?.id ?? "";

@@ -1,19 +1,19 @@
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   accessibilityProblems,
   complaintsBeyond,
-  openBrowser,
   openPage,
   signIn,
   signInAs,
   takeScreenshots,
   type WatchedPage,
 } from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import type { ConsoleWorld } from "./testing/console-world.ts";
 import { fakeId } from "./testing/fake-records.ts";
+import { panelInBrowser } from "./testing/panel-in-browser.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
@@ -23,20 +23,8 @@ describe.skipIf(part.missing)("people of an organisation in a browser", { timeou
   let watched: WatchedPage;
   let page: Page;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
-  }, 60_000);
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-    watched = await openPage(browser);
-    page = watched.page;
-    page.setDefaultTimeout(30_000);
-  });
-  afterEach(async () => {
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
+  panelInBrowser(30_000, (panel) => {
+    ({ browser, world, watched, page } = panel);
   });
 
   test.each([

@@ -1,17 +1,11 @@
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  accessibilityProblems,
-  openBrowser,
-  openPage,
-  signIn,
-  takeScreenshots,
-  type WatchedPage,
-} from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { accessibilityProblems, signIn, takeScreenshots, type WatchedPage } from "./testing/browser.ts";
+import type { ConsoleWorld } from "./testing/console-world.ts";
 import { fakeGateway } from "./testing/fake-gateways.ts";
+import { panelInBrowser } from "./testing/panel-in-browser.ts";
 import { seedNetworks } from "./testing/seed-networks.ts";
 
 type Edges = { readonly left: number; readonly right: number };
@@ -19,29 +13,16 @@ type Edges = { readonly left: number; readonly right: number };
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("the map of a network in a browser", { timeout: 120_000 }, () => {
-  let browser: Browser;
   let world: ConsoleWorld;
   let watched: WatchedPage;
   let page: Page;
   let path: string;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-    watched = await openPage(browser);
-    page = watched.page;
-    page.setDefaultTimeout(25_000);
+  panelInBrowser(25_000, async (panel) => {
+    ({ world, watched, page } = panel);
     seedNetworks(world.api.state);
     path = `${world.url}/networks/${world.api.state.networks[0]?.id}`;
     await signIn(page, world.url);
-  });
-  afterEach(async () => {
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
   });
 
   test.each(["en", "tr"])(

@@ -1,38 +1,24 @@
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  accessibilityProblems,
-  openBrowser,
-  openPage,
-  signIn,
-  takeScreenshots,
-  type WatchedPage,
-} from "./testing/browser.ts";
-import { type ConsoleWorld, startConsoleWorld } from "./testing/console-world.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { accessibilityProblems, signIn, takeScreenshots, type WatchedPage } from "./testing/browser.ts";
+import type { ConsoleWorld } from "./testing/console-world.ts";
 import { fakeAttachment, fakeFirewall } from "./testing/fake-firewalls.ts";
 import { fakeReservation } from "./testing/fake-reservations.ts";
+import { panelInBrowser } from "./testing/panel-in-browser.ts";
 import { seedNetworks } from "./testing/seed-networks.ts";
 
 const part = await requirePart("chromium", probeChromium, import.meta.filename);
 
 describe.skipIf(part.missing)("the addresses of a subnet in a browser", { timeout: 120_000 }, () => {
-  let browser: Browser;
   let world: ConsoleWorld;
   let watched: WatchedPage;
   let page: Page;
   let path: string;
 
-  beforeAll(async () => {
-    browser = await openBrowser();
-  });
-  afterAll(() => browser?.close());
-  beforeEach(async () => {
-    world = await startConsoleWorld({ listen: true });
-    watched = await openPage(browser);
-    page = watched.page;
-    page.setDefaultTimeout(25_000);
+  panelInBrowser(25_000, async (panel) => {
+    ({ world, watched, page } = panel);
     seedNetworks(world.api.state);
     const [subnet] = world.api.state.subnets;
     if (subnet === undefined) throw new Error("no subnet");
@@ -56,11 +42,6 @@ describe.skipIf(part.missing)("the addresses of a subnet in a browser", { timeou
     };
     path = `${world.url}/networks/${subnet.network_id}/subnets/${subnet.id}`;
     await signIn(page, world.url);
-  });
-  afterEach(async () => {
-    await watched.context.close();
-    await world.stop();
-    expect(world.api.defects).toEqual([]);
   });
 
   test.each(["en", "tr"])("fit a desk and a phone, for every reader, in %s", async (language) => {
