@@ -204,7 +204,7 @@ describe.each(Object.entries(makers))("the form of a new %s", (_name, makerOf) =
         expect(answer.status).toBe(422);
         const html = await answer.text();
         const field =
-          /<details class="add-inline"[^>]* open[\s\S]*?name="labels"[^>]*value="([^"]*)"[\s\S]*?<p class="problem" id="labels[^"]*-problem">([^<]*)/;
+          /<details class="add-inline"[^>]* open[\s\S]*?name="labels"[^>]*value="([^"]*)"[\s\S]*?<p class="problem" id="(?:new-)?labels[^"]*-problem">([^<]*)/;
         const [, kept, problem] = field.exec(html) ?? [];
         expect(kept).toBe(typed);
         expect(problem).toContain(said[at]);

@@ -36,12 +36,13 @@ export function LabelsField(props: {
   readonly value: string;
   readonly problems: FieldProblems;
 }) {
-  const { view, id, value, problems } = props;
+  // The filter of a list is called the same, and names what is wrong with it so.
+  const { view, id = "new-labels", value, problems } = props;
   const { labels } = view.messages;
   return (
     <TextField
       view={view}
-      {...(id === undefined ? {} : { id })}
+      id={id}
       name="labels"
       label={labels.title}
       value={value}
