@@ -23,6 +23,9 @@ const makers: Partial<Record<OperationId, (name: string) => Promise<unknown>>> =
     made(await tenant.owner.post("/firewalls", { ...tenant.firewallBody(), name })),
   listGateways: async (name) =>
     made(await tenant.owner.post("/gateways", { ...tenant.gatewayBody(await tenant.addNetwork()), name })),
+  // Addresses have no other name than that of their PTR record.
+  listPublicIps: async (name) =>
+    made(await tenant.owner.post("/public-ips", { region: "r1", ptr: `${name}.example.org` })),
 };
 
 test("every list that takes q is here", () => {
@@ -37,7 +40,8 @@ test.each(Object.keys(makers) as OperationId[])("%s finds names by how they begi
   const path = operations[id].path;
   const named = async (q: string) =>
     made(await tenant.owner.get(`${path}?q=${encodeURIComponent(q)}`)).items.map(
-      (item: { readonly name: string }) => item.name,
+      (item: { readonly name?: string; readonly ptr?: string | null }) =>
+        item.name ?? item.ptr?.replace(".example.org", ""),
     );
   expect(await named("way")).toEqual(["way-two", "way-one"]);
   expect(await named("way-o")).toEqual(["way-one"]);
