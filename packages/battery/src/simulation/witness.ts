@@ -288,7 +288,8 @@ export class Witness {
       (job) =>
         job.kind === "ServerRebuild" &&
         job.serverId === server.id &&
-        job.attempt > 0 &&
+        // One that an agent has handed back counts no attempt, and its destroy goes on.
+        (job.attempt > 0 || job.irreversible) &&
         !isDone(job.status) &&
         job.id !== marker.jobId,
     );
