@@ -37,7 +37,7 @@ import { type OwnVm, requireOwnVm } from "./own-vm.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { renderSize } from "./sizes.ts";
 import { renderTags, sameTags } from "./tags.ts";
-import { waitForTask } from "./task.ts";
+import { hasSucceeded, waitForTask } from "./task.ts";
 import {
   applyFirewallChange,
   type DesiredFirewall,
@@ -318,7 +318,7 @@ export class ProxmoxHypervisor implements Hypervisor {
       { node, vmid, typefilter: "qmreset", source: "all", limit: RESETS_LOOKED_AT },
       { signal },
     );
-    return tasks.find(({ status }) => status === "OK")?.upid ?? null;
+    return tasks.find(({ status }) => hasSucceeded(status))?.upid ?? null;
   }
 
   async reset(vmid: number, owner: Owner, after: string | null, effect: EffectContext): Promise<void> {

@@ -59,7 +59,7 @@ export async function waitForTask(client: ProxmoxClient, upid: string, wait: Tas
       const exitStatus = status.exitstatus ?? "unexpected status";
       if (exitStatus === "OK") return { warnings: null };
       const logTail = await readLogTail(client, task.node, upid, wait.signal);
-      if (/^WARNINGS: /.test(exitStatus)) return { warnings: [exitStatus, ...logTail].join("\n") };
+      if (hasSucceeded(exitStatus)) return { warnings: [exitStatus, ...logTail].join("\n") };
       throw errorOfTask({ upid, label, exitStatus: redactText(exitStatus), logTail });
     }
     if (elapsed >= wait.deadlineMilliseconds)
@@ -67,6 +67,11 @@ export async function waitForTask(client: ProxmoxClient, upid: string, wait: Tas
     await wait.stillRunning?.(elapsed);
     await wait.runtime.pause(pauseAfter(looks, elapsed), wait.signal);
   }
+}
+
+/** Whether a task that ended like this has done what it was for; null while it runs. Warnings are a success too. */
+export function hasSucceeded(exitStatus: string | null | undefined): boolean {
+  return exitStatus === "OK" || /^WARNINGS: /.test(exitStatus ?? "");
 }
 
 type TaskStatus = { status: "running" | "stopped"; exitstatus?: string };

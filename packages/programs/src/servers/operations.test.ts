@@ -157,6 +157,16 @@ describe("ServerPower", { timeout: 600_000 }, () => {
     expect(region.effects(vmid)["vm-reset"]).toBe(1);
   });
 
+  it("has reset when the reset ended with warnings, and resets no second time", async () => {
+    const vmid = await newServer();
+    const reset = powerJob(vmid, "reset");
+    region.lab.faults.tasks.add({ type: "qmreset", action: "warnings", count: 5 });
+    expect((await run(reset)).steps).toEqual(["note", "reset"]);
+    expect((await run(reset)).steps).toEqual([]);
+    expect(region.effects(vmid)["vm-reset"]).toBe(1);
+    region.lab.faults.tasks.clear();
+  });
+
   it("leaves a guest that does not listen running and says so, or takes its power away when that is allowed", async () => {
     const vmid = await newServer();
     region.lab.faults.tasks.deafGuests.add(vmid);
