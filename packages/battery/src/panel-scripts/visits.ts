@@ -138,8 +138,13 @@ async function showParts(watch: ScriptWatch, { ended, server, locked }: HostileO
   await watch.page.waitForSelector(".toast");
   await watch.read();
   await watch.page.click("[data-palette]");
+  // It shows pages and acts before anybody types: what is found of the text is in the answer to all of it.
+  const found = watch.page.waitForResponse(
+    (answer) => new URL(answer.url()).searchParams.get("q") === "mark",
+  );
   await watch.page.keyboard.type("mark");
-  await watch.page.waitForSelector("#palette-results .search-results");
+  await (await found).finished();
+  await watch.page.waitForTimeout(300);
   await watch.read();
   await watch.page.emulateMedia({ media: "print" });
   await watch.visit(`/servers/${server}`);
