@@ -2,21 +2,15 @@ import { ActButton } from "../../layout/act-button.tsx";
 import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
-import { may } from "../../session.ts";
 import type { NetworkPageProps } from "./show-page.tsx";
+import { whyNotDeleteNetwork } from "./why-not.ts";
 
 /** Deletion, or what stands in its way. */
 export function DeleteNetwork(props: NetworkPageProps) {
   const { view, network, subnets, idempotencyKey } = props;
-  const { messages, session } = view;
-  const text = messages.network;
+  const text = view.messages.network;
   const form = refusedForm(props.form, "delete");
-  const why =
-    session !== null && !may(session, "network:delete")
-      ? messages.common.notAllowed("network:delete")
-      : subnets.length > 0
-        ? text.hasSubnets(subnets.map(({ name }) => name).join(", "))
-        : null;
+  const why = whyNotDeleteNetwork(view, subnets);
   return (
     <section class="panel danger" id="danger" aria-labelledby="danger-title">
       <div class="panel-head">

@@ -1,9 +1,9 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { attempt, readOrNull } from "../../api.ts";
-import { notAllowed } from "../../layout/act-button.tsx";
 import { Status } from "../../layout/parts.tsx";
 import type { SelectedKind } from "../selected/selected-kind.ts";
 import { networkTones } from "./network-status.ts";
+import { whyNotDeleteNetwork } from "./why-not.ts";
 
 export const selectedNetworks: SelectedKind<Schemas["Network"], "delete"> = {
   page: "/networks",
@@ -13,11 +13,7 @@ export const selectedNetworks: SelectedKind<Schemas["Network"], "delete"> = {
     delete: {
       permission: "network:delete",
       isDanger: true,
-      why: (view, { subnets }) =>
-        notAllowed(view, "network:delete") ??
-        (subnets.length === 0
-          ? null
-          : view.messages.network.hasSubnets(subnets.map(({ name }) => name).join(", "))),
+      why: (view, { subnets }) => whyNotDeleteNetwork(view, subnets),
       called: (id) => ({ operation: "deleteNetwork", path: { network_id: id } }),
       ask: (api, id, key) =>
         attempt(

@@ -1,7 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { reasonOf } from "../../layout/act-button.tsx";
+import { notAllowed, reasonOf } from "../../layout/act-button.tsx";
 import type { View } from "../../layout/view.ts";
-import { may } from "../../session.ts";
 
 type Server = Schemas["Server"];
 export type ServerActionName = keyof Server["actions"];
@@ -13,8 +12,9 @@ export function whyNot(
   name: ServerActionName,
   permission: string,
 ): string | null {
-  const { messages, session } = view;
-  if (session !== null && !may(session, permission)) return messages.common.notAllowed(permission);
+  const forbidden = notAllowed(view, permission);
+  if (forbidden !== null) return forbidden;
+  const { messages } = view;
   const action = server.actions[name];
   if (action === undefined || action.allowed) return null;
   const texts = messages.servers;
