@@ -81,7 +81,6 @@ export const accountEn = {
     codeOrRecovery: "Six digits from the app, or one of your recovery codes",
     codeRefused: "The code is wrong, or was used before. Wait for the next one.",
     confirmApp: "Turn on",
-    recoveryCodes: "Recovery codes",
     recoveryLeft: (count: number) =>
       count === 1 ? "1 recovery code is left" : `${count} recovery codes are left`,
     recoveryTitle: "Keep these recovery codes",

@@ -22,7 +22,6 @@ export const auditEn = {
     anyone: "Anyone",
     actorAlone: "Who, by id",
     actorId: "Or by id",
-    actorHint: "The id of a user or of an API token.",
     action: "Action",
     anyAction: "Any",
     resource: "Resource",

@@ -316,7 +316,6 @@ export const operatorEn = {
       "Name, marker and tags are written onto it. Nothing else of it changes.",
       "The server is protected from deletion until somebody takes that off.",
     ],
-    chooseVm: "Choose a VM or type its number.",
   },
   serverLock: {
     title: (name: string) => `Lock ${name}`,
@@ -425,7 +424,6 @@ export const operatorEn = {
     organisations: "Organisations",
     allocated: "Allocated",
     attached: "On a server",
-    noShares: "No organisation has addresses of it.",
     ranges: "Ranges",
     noRanges: "No addresses yet. A range is a block such as 203.0.113.0/25 that is routed to the region.",
     range: "Block, or first and last address",

@@ -195,7 +195,6 @@ export const en = {
     publicIp: "Public IP",
     empty: "No servers yet",
     emptyHint: "A server takes about a minute. Choose an image and a size, and follow how it is built.",
-    emptyCall: "Or from a terminal:",
     open: (name: string) => `Open ${name}`,
     status: {
       creating: "creating",
@@ -218,7 +217,6 @@ export const en = {
     sshKeys: "SSH keys",
     noKeys: "None: console password",
     console: "Console",
-    consoleTypes: { serial: "serial", vnc: "VNC" },
     interfaces: "Interfaces",
     primary: "primary",
     network: "Network",

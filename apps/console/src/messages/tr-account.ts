@@ -82,7 +82,6 @@ export const accountTr: typeof accountEn = {
     codeOrRecovery: "Uygulamadaki altı rakam ya da kurtarma kodlarınızdan biri",
     codeRefused: "Kod yanlış ya da daha önce kullanılmış. Bir sonrakini bekleyin.",
     confirmApp: "Aç",
-    recoveryCodes: "Kurtarma kodları",
     recoveryLeft: (count: number) => `${count} kurtarma kodu kaldı`,
     recoveryTitle: "Bu kurtarma kodlarını saklayın",
     recoveryShown:

@@ -24,7 +24,6 @@ export const auditTr = {
     anyone: "Herkes",
     actorAlone: "Kim (kimliği)",
     actorId: "Ya da kimliğiyle",
-    actorHint: "Bir kullanıcının ya da API anahtarının kimliği.",
     action: "İşlem",
     anyAction: "Hepsi",
     resource: "Kaynak",

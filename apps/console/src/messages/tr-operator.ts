@@ -315,7 +315,6 @@ export const operatorTr = {
       "Makineye ad, işaret ve etiketler yazılır. Başka hiçbir şeyi değişmez.",
       "Sunucu, biri kaldırana dek silinmeye karşı korunur.",
     ],
-    chooseVm: "Bir makine seçin ya da numarasını yazın.",
   },
   serverLock: {
     title: (name: string) => `${name} kilidi`,
@@ -424,7 +423,6 @@ export const operatorTr = {
     organisations: "Kuruluşlar",
     allocated: "Ayrılmış",
     attached: "Sunucuda",
-    noShares: "Hiçbir kuruluşun bu havuzdan adresi yok.",
     ranges: "Aralıklar",
     noRanges: "Henüz adres yok. Aralık, bölgeye yönlendirilen 203.0.113.0/25 gibi bir bloktur.",
     range: "Blok, ya da ilk ve son adres",

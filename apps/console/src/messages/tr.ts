@@ -203,7 +203,6 @@ export const tr = {
     publicIp: "Genel IP",
     empty: "Henüz sunucu yok",
     emptyHint: "Bir sunucu yaklaşık bir dakikada kurulur. İmajı ve boyu seçin, kuruluşunu izleyin.",
-    emptyCall: "Ya da uçbirimden:",
     open: (name: string) => `${name} sunucusunu aç`,
     status: {
       creating: "kuruluyor",
@@ -226,7 +225,6 @@ export const tr = {
     sshKeys: "SSH anahtarları",
     noKeys: "Yok: konsol parolası",
     console: "Konsol",
-    consoleTypes: { serial: "seri", vnc: "VNC" },
     interfaces: "Ağ arayüzleri",
     primary: "birincil",
     network: "Özel ağ",
