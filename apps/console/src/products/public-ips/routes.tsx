@@ -13,6 +13,7 @@ import { selectedRoutes } from "../selected/selected-routes.tsx";
 import { PublicIpsPage, publicIpFilters } from "./list-page.tsx";
 import { selectedPublicIps } from "./selected-public-ips.tsx";
 import { PublicIpPage } from "./show-page.tsx";
+import { whyNot } from "./why-not.ts";
 
 const takeFields = [
   "labels",
@@ -169,15 +170,20 @@ async function showPublicIp(
 ) {
   const api = context.get("api");
   const ip = await read(api.GET("/public-ips/{public_ip_id}", { params: { path: pathOf(context) } }));
-  const servers = await readAll((page) =>
-    api.GET("/servers", {
-      params: { query: { ...page, region: ip.region, sort: "name", status: ["running", "stopped"] } },
-    }),
-  );
+  const view = context.get("view");
+  // Of many servers that is several requests each time the page refreshes, so not for who cannot choose one.
+  const servers =
+    whyNot({ view, ip }, "attach") === null
+      ? await readAll((page) =>
+          api.GET("/servers", {
+            params: { query: { ...page, region: ip.region, sort: "name", status: ["running", "stopped"] } },
+          }),
+        )
+      : { items: [] };
   return context.html(
     renderPage(
       <PublicIpPage
-        view={context.get("view")}
+        view={view}
         ip={ip}
         servers={servers.items}
         form={form}

@@ -48,7 +48,7 @@ export function PublicIpPage(props: PublicIpPageProps) {
         data-poll=""
         data-gone="/public-ips?notice=gone"
         hx-get={`/public-ips/${ip.id}`}
-        hx-trigger="every 4s, refresh"
+        hx-trigger={`every ${ip.job_id === null ? 10 : 4}s, refresh`}
         hx-select="#public-ip-live"
         hx-swap="outerMorph"
       >
