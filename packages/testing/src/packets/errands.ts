@@ -29,4 +29,8 @@ export type Outcome =
   | { readonly seenAs: string }
   | { readonly arrivals: readonly string[] };
 
-export type ErrandResult = { readonly id: number; readonly outcome: Outcome };
+export type ErrandResult = {
+  readonly id: number;
+  /** `failed`: the machine could not even try, which says nothing of the network. */
+  readonly outcome: Outcome | { readonly failed: string };
+};

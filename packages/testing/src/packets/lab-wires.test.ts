@@ -43,6 +43,18 @@ describe.skipIf(part.missing)("wires of the lab", { timeout: 30_000 }, () => {
     expect(lab.inside(31001, "ip", "route")).toContain("default via 10.0.1.1 dev eth0");
   });
 
+  test("are never blamed for what a machine could not even send", async () => {
+    const one = await lab.running(31005, [{ net: device(303), ip: "ip=10.0.1.5/24" }]);
+    await lab.running(31006, [{ net: device(303), ip: "ip=10.0.1.6/24" }]);
+    const foreign = { from: "10.0.9.9", ...silent };
+    await expect(one.send("tcp", "10.0.1.6", foreign)).rejects.toThrow("EADDRNOTAVAIL");
+    await expect(one.send("udp", "10.0.1.6", foreign)).rejects.toThrow("EADDRNOTAVAIL");
+    // More connections than it has ports.
+    lab.inside(31005, "sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=40000 40009");
+    for (let dialled = 0; dialled < 30; dialled += 1)
+      expect(await one.send("tcp", "10.0.1.6")).toEqual({ seenAs: "10.0.1.5" });
+  });
+
   test("let a guest speak with its own MAC and its own addresses alone", async () => {
     const guest = await lab.running(31011, [{ net: device(311), ip: "ip=10.0.1.5/24,ip6=2001:db8:1::5/64" }]);
     const witness = await lab.running(31012, [

@@ -6,11 +6,13 @@ import { createSocket } from "node:dgram";
 import { connect, createServer, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { createInterface } from "node:readline";
-import type { Errand, ErrandResult } from "./errands.ts";
+import type { Errand, ErrandResult, Outcome } from "./errands.ts";
+
+type Reply = ErrandResult["outcome"];
 
 const say = (result: ErrandResult) => process.stdout.write(`${JSON.stringify(result)}\n`);
 
-async function run(errand: Errand): Promise<ErrandResult["outcome"]> {
+async function run(errand: Errand): Promise<Reply> {
   if (errand.do === "listen") {
     const ready = errand.protocol === "tcp" ? listenTcp(errand.port) : listenUdp(errand.port);
     return ready.then(() => "passed" as const);
@@ -28,13 +30,26 @@ async function run(errand: Errand): Promise<ErrandResult["outcome"]> {
   }
 }
 
+/** What the network may say instead of an answer. Anything else is this machine's own trouble and tells nothing of it. */
+const networkErrors = new Map<string | undefined, Outcome>([
+  ["ECONNREFUSED", "refused"],
+  ["ECONNRESET", "silent"],
+  ["EHOSTUNREACH", "silent"],
+  ["ENETUNREACH", "silent"],
+  ["ETIMEDOUT", "silent"],
+  // What a filter on the way out of a machine says of a datagram.
+  ["EPERM", "silent"],
+]);
+const told = (error: NodeJS.ErrnoException): Reply =>
+  networkErrors.get(error.code) ?? { failed: error.message };
+
 const arrivals: string[] = [];
 const connections = new Map<number, Socket>();
 
-function open({ id, to, port }: Extract<Errand, { do: "connect" }>): Promise<ErrandResult["outcome"]> {
+function open({ id, to, port }: Extract<Errand, { do: "connect" }>): Promise<Reply> {
   return new Promise((resolve) => {
     const socket = connect({ host: to, port });
-    socket.on("error", () => resolve("silent"));
+    socket.on("error", (error) => resolve(told(error)));
     socket.once("data", (bytes) => {
       connections.set(id, socket);
       resolve({ seenAs: bytes.toString().trim() });
@@ -42,7 +57,7 @@ function open({ id, to, port }: Extract<Errand, { do: "connect" }>): Promise<Err
   });
 }
 
-function speak({ connection, waitMs }: Extract<Errand, { do: "speak" }>): Promise<ErrandResult["outcome"]> {
+function speak({ connection, waitMs }: Extract<Errand, { do: "speak" }>): Promise<Reply> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve("silent"), waitMs);
     const socket = connections.get(connection);
@@ -56,7 +71,7 @@ function speak({ connection, waitMs }: Extract<Errand, { do: "speak" }>): Promis
 
 type Send = Extract<Errand, { do: "send" }>;
 
-function ping({ to, from, waitMs, bytes }: Send): Promise<ErrandResult["outcome"]> {
+function ping({ to, from, waitMs, bytes }: Send): Promise<Reply> {
   const wait = String(Math.max(0.2, waitMs / 1000));
   const size = bytes === undefined ? [] : ["-s", String(bytes)];
   const source = from === undefined ? [] : ["-I", from];
@@ -67,38 +82,40 @@ function ping({ to, from, waitMs, bytes }: Send): Promise<ErrandResult["outcome"
   );
 }
 
-/** The first line that the other side says is who it saw. */
-function dial({ to, port, from, waitMs }: Send): Promise<ErrandResult["outcome"]> {
+/**
+ * The first line that the other side says is who it saw. It ends with a reset: a connection that is closed keeps its port
+ * for a minute, and a machine that dials for a minute would have none left.
+ */
+function dial({ to, port, from, waitMs }: Send): Promise<Reply> {
   return new Promise((resolve) => {
     const socket = connect({
       host: to,
       port: port ?? 0,
       ...(from === undefined ? {} : { localAddress: from }),
     });
-    const end = (outcome: ErrandResult["outcome"]) => {
+    const end = (outcome: Reply) => {
       clearTimeout(timer);
-      socket.destroy();
+      if (socket.connecting || socket.destroyed) socket.destroy();
+      else socket.resetAndDestroy();
       resolve(outcome);
     };
     const timer = setTimeout(() => end("silent"), waitMs);
     socket.once("data", (bytes) => end({ seenAs: bytes.toString().trim() }));
-    socket.once("error", (error: NodeJS.ErrnoException) =>
-      end(error.code === "ECONNREFUSED" ? "refused" : "silent"),
-    );
+    socket.once("error", (error) => end(told(error)));
   });
 }
 
-function call({ to, port, from, waitMs }: Send): Promise<ErrandResult["outcome"]> {
+function call({ to, port, from, waitMs }: Send): Promise<Reply> {
   return new Promise((resolve) => {
     const socket = createSocket("udp4");
-    const end = (outcome: ErrandResult["outcome"]) => {
+    const end = (outcome: Reply) => {
       clearTimeout(timer);
       socket.close();
       resolve(outcome);
     };
     const timer = setTimeout(() => end("silent"), waitMs);
     socket.once("message", (bytes) => end({ seenAs: bytes.toString() }));
-    socket.once("error", () => end("silent"));
+    socket.once("error", (error) => end(told(error)));
     socket.bind({ address: from ?? "0.0.0.0" }, () => socket.send("?", port ?? 0, to));
   });
 }

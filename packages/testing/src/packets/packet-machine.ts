@@ -9,7 +9,7 @@ export const answeringPort = 80;
 /** A machine of some test's network that sends and answers packets: a process in a namespace of somebody else's. */
 export class PacketMachine {
   readonly #enter: readonly string[];
-  readonly #waiting = new Map<number, (outcome: Outcome) => void>();
+  readonly #waiting = new Map<number, (outcome: ErrandResult["outcome"]) => void>();
   #process: ChildProcess | null = null;
   #errands = 0;
 
@@ -72,8 +72,12 @@ export class PacketMachine {
   #ask(errand: DistributiveOmit<Errand, "id">): Promise<Outcome> {
     this.#errands += 1;
     const id = this.#errands;
-    return new Promise((resolve) => {
-      this.#waiting.set(id, resolve);
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, (outcome) => {
+        if (typeof outcome === "object" && "failed" in outcome)
+          reject(new Error(`a machine of the test could not ${errand.do}: ${outcome.failed}`));
+        else resolve(outcome);
+      });
       this.#process?.stdin?.write(`${JSON.stringify({ id, ...errand })}\n`);
     });
   }
