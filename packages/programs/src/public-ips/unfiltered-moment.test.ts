@@ -77,8 +77,9 @@ describe.skipIf(part.missing)("A guest that wants the addresses of others", { ti
     let isAttached = false;
     const attack = (async () => {
       while (!isAttached) {
-        take(vmid, somebodyElses);
-        await guest.send("udp", nextHop, { from: somebodyElses, waitMs: 50 });
+        if (take(vmid, somebodyElses))
+          await guest.send("udp", nextHop, { from: somebodyElses, waitMs: 50 });
+        else await systemRuntime.pause(10);
       }
     })();
     await runProgram(attachPublicIp, job as never, world, quietHost());
@@ -93,14 +94,15 @@ describe.skipIf(part.missing)("A guest that wants the addresses of others", { ti
     return new Set(await internet.arrivals());
   }
 
-  /** As root of the guest may; the interface may not be there yet. */
-  function take(vmid: number, address: string): void {
+  /** As root of the guest may; false while the interface is not there yet. */
+  function take(vmid: number, address: string): boolean {
     const words = [...wires().inMachine(vmid), "sh", "-c"];
     const script = `ip link set dev eth1 up; ip addr replace ${address}/24 dev eth1`;
     try {
       execFileSync(words[0] ?? "", [...words.slice(1), script], { stdio: "ignore" });
+      return true;
     } catch {
-      // There is no eth1 yet.
+      return false;
     }
   }
 
