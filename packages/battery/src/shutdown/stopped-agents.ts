@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { untilReady } from "@kule/testing/child-process";
+import { type TestProcess, untilReady } from "@kule/testing/child-process";
 import type { CrashCase } from "@kule/testing/system/crash-points";
 import {
   type Findings,
@@ -58,9 +58,10 @@ export async function stopAtMoments(scene: Scene, rounds: number): Promise<Findi
     await lives.create(6);
     await untilReady(agent, async () => (agent.output().includes("job claimed") ? true : undefined));
     await delay(run.random() * 900);
-    await untilHolding(scene, name);
+    await pausedHolding(scene, agent, name);
     told.push({ agent, name, toldAtMs: Date.now() });
     agent.signal("SIGTERM");
+    agent.signal("SIGCONT");
     run.progress(`${round + 1} of ${rounds} busy agents told to stop`);
   }
   const found = await stoppedInPeace(scene, told);
@@ -70,14 +71,22 @@ export async function stopAtMoments(scene: Scene, rounds: number): Promise<Findi
   return found;
 }
 
-/** Chance may find an agent that is through with what there was: it is given more, and told as soon as it holds a job. */
-async function untilHolding({ journal, lives }: Scene, agentName: string): Promise<void> {
+/**
+ * Chance may find an agent that is through with what there was: it is given more then. It stands still when it is told,
+ * since a job that it holds in one moment may be done in the next.
+ */
+async function pausedHolding({ journal, lives }: Scene, agent: TestProcess, name: string): Promise<void> {
   const deadline = performance.now() + 30_000;
-  while (performance.now() < deadline) {
+  for (;;) {
+    agent.signal("SIGSTOP");
+    // What it has asked for is answered by then.
+    await delay(100);
     const held = Map.groupBy(await journal.changes(), (change) => change.job)
       .values()
       .map((changes) => changes.at(-1)?.after);
-    if (held.some((job) => job?.status === "running" && job.agentName === agentName)) return;
+    if (held.some((job) => job?.status === "running" && job.agentName === name)) return;
+    if (performance.now() > deadline) return;
+    agent.signal("SIGCONT");
     await lives.create(2);
   }
 }
