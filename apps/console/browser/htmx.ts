@@ -2,3 +2,12 @@ import htmx from "htmx.org";
 
 // The event-stream extension looks for the global.
 (globalThis as { htmx?: unknown }).htmx = htmx;
+
+/**
+ * Settled when what the page's attributes say is in force. htmx reads them in a task of its own after the script has
+ * run, which a busy machine may do after the page's load: what is told to an element before that is lost. This task
+ * comes right after htmx's own, which waits as long and was there first.
+ */
+export const attributesInForce = new Promise<void>((resolve) => {
+  setTimeout(resolve);
+});

@@ -1,3 +1,5 @@
+import { attributesInForce } from "./htmx.ts";
+
 // The palette is the search page's results in a dialog over any page. Without a script the same link opens the page.
 const dialog = document.querySelector<HTMLDialogElement>("#palette");
 const input = dialog?.querySelector<HTMLInputElement>("input[type=search]") ?? null;
@@ -13,7 +15,7 @@ export function openPalette(): void {
   if (dialog === null || input === null || dialog.open) return;
   dialog.showModal();
   input.select();
-  input.dispatchEvent(new CustomEvent("palette"));
+  void attributesInForce.then(() => input.dispatchEvent(new CustomEvent("palette")));
 }
 
 document.addEventListener("click", (event) => {

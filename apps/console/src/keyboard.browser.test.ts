@@ -97,6 +97,7 @@ describe.skipIf(part.missing)("the panel without a mouse", { timeout: 240_000 },
     await page.keyboard.press("Control+k");
     await page.keyboard.press("ArrowDown");
     await page.waitForSelector("#palette-results a[href='/networks#create-title']");
+    await page.waitForSelector("#palette-results a[href='/servers/new']", { state: "detached" });
     await page.keyboard.press("Enter");
     // The first of what was found: to create one.
     await page.waitForURL("**/networks#create-title");

@@ -68,6 +68,31 @@ describe.skipIf(part.missing)("finding things in a browser", { timeout: 120_000 
     expect(await page.isVisible("#palette")).toBe(false);
   });
 
+  test("the palette is filled however early it is opened", async () => {
+    // Right after the script of the page has run.
+    const press = `document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }))`;
+    await page.addInitScript(`document.addEventListener("DOMContentLoaded", () => ${press})`);
+    await page.goto(`${world.url}/networks`);
+    await page.waitForSelector("#palette[open] .search-list");
+  });
+
+  test("what was typed last is what is found, however slow the answers are", async () => {
+    const asked: (string | null)[] = [];
+    await page.route("**/search?q=*", async (route) => {
+      asked.push(new URL(route.request().url()).searchParams.get("q"));
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      // Nobody waits for it any more where something else was asked for.
+      await route.continue().catch(() => {});
+    });
+    await page.keyboard.press("Control+k");
+    await page.waitForSelector("#palette[open]");
+    // More than one text while the first answer is under way.
+    await page.keyboard.type(network().slice(0, 3), { delay: 300 });
+    await page.waitForSelector(`#palette-results a[href^="/networks/net_"]`);
+    expect(asked.at(-1)).toBe(network().slice(0, 3));
+    expect(asked.length).toBeGreaterThan(2);
+  });
+
   test("keys lead to places, and never while somebody types", async () => {
     await page.keyboard.press("g");
     await Promise.all([page.waitForURL("**/firewalls"), page.keyboard.press("f")]);

@@ -23,6 +23,7 @@ export function Dialogs({ view, session }: { readonly view: View; readonly sessi
               spellcheck={false}
               hx-get="/search"
               hx-trigger="palette, input changed delay:120ms"
+              hx-sync="this:replace"
               hx-target="#palette-results"
               hx-swap="innerMorph"
             />

@@ -31,6 +31,7 @@ export function JobListPage({ view, jobs, query, regions }: Props) {
           action="/jobs"
           hx-get="/jobs"
           hx-trigger="input, submit"
+          hx-sync="this:replace"
           hx-target="#job-list"
           hx-select="#job-list"
           hx-swap="outerMorph"

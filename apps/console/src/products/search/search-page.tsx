@@ -26,6 +26,7 @@ export function SearchPage(props: Props) {
         action="/search"
         hx-get="/search"
         hx-trigger="input changed delay:150ms, submit"
+        hx-sync="this:replace"
         hx-target="#search-results"
         hx-swap="outerHTML"
         hx-replace-url="true"
