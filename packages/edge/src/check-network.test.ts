@@ -108,3 +108,8 @@ test("no rule lets a data subnet out or forwards to it", () => {
   // The tier is asked by the last look, and not by the rules: without a gateway there is no link to go out by.
   expect(rules.some((object) => mentions(object, "s101") && mentions(object, "up"))).toBe(true);
 });
+
+test("no rule asks a set, which a kernel may fill after the rules that ask it are in force", () => {
+  const rules = renderRuleset({ ...network, gateway: { ...gateway, portForwards: [forward] } });
+  expect(rules.filter((object) => JSON.stringify(object).includes(`"set"`))).toEqual([]);
+});

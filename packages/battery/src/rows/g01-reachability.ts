@@ -209,7 +209,7 @@ export const row: Row = {
       patches: [
         {
           file: ruleset,
-          find: `      ne(ip("daddr"), { set: notOfTheInternet.map(prefix) }),
+          find: `      ...notOfTheInternet.map((each) => ne(ip("daddr"), prefix(each))),
 `,
           replace: `      ne(ip("daddr"), notOfTheInternet[0] === undefined ? null : "255.255.255.255"),
 `,

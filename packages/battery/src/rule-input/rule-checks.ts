@@ -60,7 +60,7 @@ function differences(what: string, said: readonly string[], meant: readonly stri
 /** Words of nft's and of Kule's own; an interface's, an address's or a number's otherwise. */
 const rulesetWords = new RegExp(
   `^(${[
-    "kule|generation_\\d+|arriving|to_router|through|forwards|leaving|left|s\\d+|up",
+    "kule|generation_\\d+|arriving|to_router|through|inside|forwards|leaving|left|s\\d+|up",
     "inet|filter|nat|prerouting|input|forward|postrouting|accept|drop|1\\.\\d+\\.\\d+|Lester Gooch #\\d",
     "==|!=|in|nfproto|iifname|oifname|ipv4|ipv6|ip|icmp|tcp|udp|saddr|daddr|sport|dport|type|echo-request",
     "state|status|direction|original|reply|established|related|invalid|dnat|snat|second|packets",
@@ -112,9 +112,10 @@ export async function edgeViolations(
 
 /** @param forwarded null: without a gateway */
 function rulesWanted(subnets: number, forwarded: number | null): Record<string, number> {
-  const inner = { arriving: 2 + subnets, to_router: subnets, through: 1 + subnets };
+  const inner = { arriving: 2 + subnets, to_router: subnets, through: 1 + subnets, inside: subnets };
   if (forwarded === null) return inner;
   return {
+    ...inner,
     arriving: inner.arriving + subnets,
     to_router: inner.to_router + 1,
     // The one subnet is served: out and back. A forwarded port has its way in and its way back.
