@@ -41,7 +41,8 @@ export function firewallRules(wires: readonly FilteredWire[], isClusterOn: boole
     "  }",
     "  chain forward {",
     "    type filter hook forward priority -200; policy accept;",
-    "    ether type { ip, ip6 } accept",
+    "    ether type ip accept",
+    "    ether type ip6 accept",
     ...wires.flatMap(layer2),
     "  }",
     "}",
@@ -71,12 +72,10 @@ const isOn = (options: FirewallDocument["options"], key: string, otherwise: bool
 function layer2(wire: FilteredWire): string[] {
   const { options, ipsets } = wire.firewall;
   const from = `    iifname "${tapOf(wire)}"`;
-  const own = (ipsets[`ipfilter-net${wire.index}`]?.entries ?? []).filter(({ cidr }) => isV4(cidr));
+  const own = ofFamily(ipsets[`ipfilter-net${wire.index}`]?.entries ?? [], 4, false);
   return [
     ...(isOn(options, "macfilter", true) ? [`${from} ether saddr != ${wire.mac} drop`] : []),
-    ...(own.length > 0
-      ? [`${from} ether type arp arp saddr ip != ${setOf(own.map(({ cidr }) => cidr))} drop`]
-      : []),
+    ...(own.length > 0 ? [`${from} ether type arp ${noneOf("arp saddr ip", own)} drop`] : []),
   ];
 }
 
@@ -119,9 +118,8 @@ function addressFilter({ firewall, mac, index }: FilteredWire): string[] {
 function neighbourDiscovery(options: FirewallDocument["options"], direction: "in" | "out"): string[] {
   if (!isOn(options, "ndp", true)) return [];
   const adverts = direction === "in" || isOn(options, "radv", false) ? ["nd-router-advert"] : [];
-  return [
-    `icmpv6 type ${setOf(["nd-router-solicit", ...adverts, "nd-neighbor-solicit", "nd-neighbor-advert"])} accept`,
-  ];
+  const types = ["nd-router-solicit", ...adverts, "nd-neighbor-solicit", "nd-neighbor-advert"];
+  return anyOf("icmpv6 type", types).map((match) => `${match} accept`);
 }
 
 function policy(action: string): string[] {
@@ -154,13 +152,10 @@ function ruleOf(firewall: FirewallDocument, rule: FirewallRule): string[] {
   const ports = portsOf(rule);
   if (ports === null) return [];
   return familiesOf(rule.proto).flatMap((family) => {
-    const [from, to] = [
-      addressesOf(firewall, rule.source, family, "saddr"),
-      addressesOf(firewall, rule.dest, family, "daddr"),
-    ];
-    if (from === null || to === null) return [];
-    const is = `meta nfproto ipv${family}`;
-    return verdict(rule.action ?? "DROP").map((then) => [is, ...from, ...to, ...ports, then].join(" "));
+    const from = addressesOf(firewall, rule.source, family, "saddr");
+    const to = addressesOf(firewall, rule.dest, family, "daddr");
+    const matches = allOf([[`meta nfproto ipv${family}`], from, to, ports]);
+    return matches.flatMap((match) => verdict(rule.action ?? "DROP").map((then) => `${match} ${then}`));
   });
 }
 
@@ -169,45 +164,34 @@ function familiesOf(proto: string | undefined): readonly (4 | 6)[] {
   return proto === "icmpv6" || proto === "ipv6-icmp" ? [6] : [4, 6];
 }
 
-/** Matches for a rule's source or destination; null when it can match nothing of this family. */
+/** Matches for a rule's source or destination, any of which is enough; none when it can match nothing of this family. */
 function addressesOf(
   firewall: FirewallDocument,
   text: string | undefined,
   family: 4 | 6,
   side: "saddr" | "daddr",
-): string[] | null {
-  if (text === undefined) return [];
+): string[] {
+  if (text === undefined) return [""];
   const field = `${family === 4 ? "ip" : "ip6"} ${side}`;
   const name = /^\+(?:guest\/)?([A-Za-z][\w-]*)$/.exec(text)?.[1];
   if (name !== undefined) {
     const entries = firewall.ipsets[name]?.entries ?? [];
-    const [match, except] = [false, true].map((nomatch) => ofFamily(entries, family, nomatch));
-    if (match === undefined || match.length === 0) return null;
-    return [
-      `${field} ${setOf(match)}`,
-      ...(except === undefined || except.length === 0 ? [] : [`${field} != ${setOf(except)}`]),
-    ];
+    const except = noneOf(field, ofFamily(entries, family, true));
+    return allOf([anyOf(field, ofFamily(entries, family, false)), [except]]);
   }
   const parts = text
     .split(",")
     .filter((part) => isIP(part.split(/[/-]/)[0] ?? "") === family && isRange(part));
-  return parts.length === 0 ? null : [`${field} ${setOf(parts)}`];
+  return anyOf(field, parts);
 }
 
-/** Protocol and ports; null when the lab cannot say them. */
+/** Matches for protocol and ports, any of which is enough; null when the lab cannot say them. */
 function portsOf({ proto, sport, dport, "icmp-type": icmpType }: FirewallRule): string[] | null {
-  if (proto === undefined) return [];
+  if (proto === undefined) return [""];
   if (proto === "tcp" || proto === "udp") {
-    const sides = [
-      ["sport", sport],
-      ["dport", dport],
-    ] as const;
-    const matches = sides.flatMap(([side, ports]) =>
-      ports === undefined
-        ? []
-        : [`${proto} ${side} ${setOf(ports.split(",").map((each) => each.replace(":", "-")))}`],
-    );
-    return matches.length === 0 ? [`meta l4proto ${proto}`] : matches;
+    const ofSide = (side: "sport" | "dport", ports: string | undefined) =>
+      ports === undefined ? [""] : anyOf(`${proto} ${side}`, ports.replaceAll(":", "-").split(","));
+    return allOf([[`meta l4proto ${proto}`], ofSide("sport", sport), ofSide("dport", dport)]);
   }
   if (proto === "icmp" || proto === "icmpv6" || proto === "ipv6-icmp") {
     const family = proto === "icmp" ? "icmp" : "icmpv6";
@@ -218,10 +202,31 @@ function portsOf({ proto, sport, dport, "icmp-type": icmpType }: FirewallRule): 
   return /^\d{1,3}$/.test(proto) ? [`meta l4proto ${proto}`] : null;
 }
 
+/*
+ * Each member is a match of its own. A kernel may fill a new set only after the rules that ask it are in force: a packet
+ * in between is in none, and would be dropped by a change of rules that lets it in before and after. No node's firewall
+ * does that, for its sets are swapped whole.
+ */
+
+/** Matches, any of which is enough, for one of the members. */
+const anyOf = (field: string, members: readonly string[]): string[] =>
+  members.map((member) => `${field} ${member}`);
+
+/** One match, for none of the members; empty where there are none. */
+const noneOf = (field: string, members: readonly string[]): string => anyOf(`${field} !=`, members).join(" ");
+
+/** Of each the one or the other. */
+function allOf(each: readonly (readonly string[])[]): string[] {
+  return each.reduce<string[]>(
+    (before, matches) =>
+      before.flatMap((left) => matches.map((right) => [left, right].filter(Boolean).join(" "))),
+    [""],
+  );
+}
+
 const isV4 = (cidr: string): boolean => isIPv4(cidr.split("/")[0] ?? "");
 const isRange = (text: string): boolean =>
   text.split("-").every((end) => isIP(end.split("/")[0] ?? "") !== 0);
-const setOf = (members: readonly string[]): string => `{ ${members.join(", ")} }`;
 
 const ofFamily = (entries: readonly IpSetEntry[], family: 4 | 6, nomatch: boolean): string[] =>
   entries
@@ -232,5 +237,5 @@ const ofFamily = (entries: readonly IpSetEntry[], family: 4 | 6, nomatch: boolea
 function notIn(entries: readonly IpSetEntry[], family: 4 | 6, side: "saddr"): string {
   const members = ofFamily(entries, family, false);
   if (members.length === 0) return `meta nfproto ipv${family}`;
-  return `${family === 4 ? "ip" : "ip6"} ${side} != ${setOf(members)}`;
+  return noneOf(`${family === 4 ? "ip" : "ip6"} ${side}`, members);
 }

@@ -78,10 +78,10 @@ describe.skipIf(part.missing)("A firewall that is changed under traffic", { time
       const { said, called, dialled, leaked, arrivals } = await meanwhile(() => stage.apply(to));
       const way = `${from.id} to ${to.id}`;
       expect(new Set(said), way).toEqual(new Set(["passed"]));
-      for (const answers of [called, dialled])
+      for (const [how, answers] of Object.entries({ called, dialled }))
         expect(
           answers.filter((each) => JSON.stringify(each) !== JSON.stringify({ seenAs: FRIEND })),
-          way,
+          `${way}, ${how}`,
         ).toEqual([]);
       expect(new Set(leaked), way).toEqual(new Set(["silent"]));
       expect([...arrivals], way).toEqual([FRIEND]);

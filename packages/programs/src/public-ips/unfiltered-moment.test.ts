@@ -77,8 +77,7 @@ describe.skipIf(part.missing)("A guest that wants the addresses of others", { ti
     let isAttached = false;
     const attack = (async () => {
       while (!isAttached) {
-        if (take(vmid, somebodyElses))
-          await guest.send("udp", nextHop, { from: somebodyElses, waitMs: 50 });
+        if (take(vmid, somebodyElses)) await guest.send("udp", nextHop, { from: somebodyElses, waitMs: 50 });
         else await systemRuntime.pause(10);
       }
     })();
