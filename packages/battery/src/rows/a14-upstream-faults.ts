@@ -34,7 +34,7 @@ export const row: Row = {
           file: "packages/programs/src/run-program.ts",
           find: 'lastPlan = trouble === null ? plan : "";',
           replace:
-            'lastPlan = trouble === null ? plan : "";\n      if (trouble === null && !plan.includes("clone")) return { power_state: this.#program.kind === "ServerStop" || this.#program.kind === "ServerDestroy" ? "off" : "on" };',
+            'lastPlan = trouble === null ? plan : "";\n      if (trouble === null && /^Server(?!Create)/.test(this.#program.kind) && !plan.includes("clone")) return { power_state: this.#program.kind === "ServerStop" || this.#program.kind === "ServerDestroy" ? "off" : "on" };',
         },
       ],
       expects: /ends OK and has done nothing.*has succeeded and the VM is/,
