@@ -112,11 +112,11 @@ export async function edgeViolations(
 
 /** @param forwarded null: without a gateway */
 function rulesWanted(subnets: number, forwarded: number | null): Record<string, number> {
-  const inner = { arriving: 2 + subnets, to_router: subnets, through: 1 + subnets, inside: subnets };
+  const inner = { arriving: 1 + 2 * subnets, to_router: subnets, through: 1 + subnets, inside: subnets };
   if (forwarded === null) return inner;
   return {
     ...inner,
-    arriving: inner.arriving + subnets,
+    arriving: inner.arriving + subnets + 1,
     to_router: inner.to_router + 1,
     // The one subnet is served: out and back. A forwarded port has its way in and its way back.
     through: inner.through + 2 + 2 * forwarded,
