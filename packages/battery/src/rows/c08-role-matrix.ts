@@ -1,3 +1,4 @@
+import { grantFindings } from "@kule/api/testing/proofs/grant-matrix";
 import {
   permissionTableFindings,
   runAskedInside,
@@ -18,7 +19,7 @@ const inSampleInside = /owner of A|member of A/;
 export const row: Row = {
   id: "C8",
   title: "Every operation serves exactly those who may, and no route escapes the checks.",
-  minutes: 0.2,
+  minutes: 0.6,
   mutants: [
     {
       name: "permission-not-asked",
@@ -105,6 +106,31 @@ export const row: Row = {
       ],
       expects: /with the scope .* answered 2/,
     },
+    {
+      name: "grants-past-scopes",
+      removes: "the look at the scopes of who hands on access",
+      patches: [
+        {
+          file: "packages/rules/src/identity/grants.ts",
+          find: "return roles.flatMap((each) => effectivePermissions(each, scopes));",
+          replace: "return roles.flatMap((each) => effectivePermissions(each, null));",
+        },
+      ],
+      expects:
+        /^(createInvitation|updateMember|removeMember|createToken|rotateToken) of \w+ \[.*\] by .* answered 2.*beyond/,
+    },
+    {
+      name: "removes-who-stands-above",
+      removes: "the look at what a member has who is removed",
+      patches: [
+        {
+          file: "apps/api/src/products/identity/remove-member.ts",
+          find: "await requireStillGrantable(request, tx, ...memberships(member.role));",
+          replace: "await requireStillGrantable(request, tx);",
+        },
+      ],
+      expects: /^removeMember of \w+ \[\] by .* answered 204, which is beyond/,
+    },
   ],
   run: (run) =>
     withTwoOrganisations(async (all) => {
@@ -115,6 +141,9 @@ export const row: Row = {
       ];
       findings.push(await runAskedInside(all, run.scale === "full" ? /./ : inSampleInside));
       run.progress("the role matrix was run");
+      const granting = await all.world.addOrganisation("granting");
+      findings.push(await grantFindings(all.world, granting, run.scale));
+      run.progress("all that hands on access was tried");
       for (const scope of run.scale === "full" ? scopes : scopes.slice(0, 1))
         findings.push(await scopedTokenFindings(all, scope));
       const [, , matrix] = findings;

@@ -813,7 +813,7 @@ export interface paths {
         /**
          * Add a person by e-mail
          * @description An e-mail that is unknown to the installation becomes a user with a generated password, which this answer
-         *     shows once. Nobody can give a role above their own.
+         *     shows once. The role must be within the role and the scopes of who adds.
          */
         post: operations["addMember"];
         delete?: never;
@@ -897,8 +897,9 @@ export interface paths {
          * Invite a person by e-mail
          * @description The secret is in this answer and nowhere else. Whoever has it may join once as the person with that e-mail,
          *     so hand it to nobody else: nothing is mailed. The answer is the same whether the e-mail has an account or
-         *     not. Nobody can invite to a role above their own. What a member has invited to ends with their membership,
-         *     or with a role of theirs that is less; what a token has invited to ends when the token is revoked.
+         *     not. The role must be within the role and the scopes of who invites. What a member has invited to ends with
+         *     their membership, or with a role of theirs that is less; what a token has invited to ends when the token is
+         *     revoked.
          */
         post: operations["createInvitation"];
         delete?: never;

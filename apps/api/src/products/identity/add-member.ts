@@ -11,7 +11,7 @@ import { type Reply, reply } from "../../platform/reply.ts";
 import { takeQuota } from "../quotas/index.ts";
 import { findMember, findMemberOfUser, findUserByEmail, insertMember, insertUser } from "./member-store.ts";
 import { lockOrganisation } from "./organisation-store.ts";
-import { requireRoleWithinReach, requireStillWithinReach } from "./privilege.ts";
+import { memberships, requireGrantable, requireStillGrantable } from "./privilege.ts";
 import { viewMember } from "./view.ts";
 
 export async function checkAddMember(
@@ -24,7 +24,7 @@ export async function checkAddMember(
 
 /** Hashing takes longer than a transaction should be open, so the new user's password is made before it. */
 export async function addMember(request: ApiRequest<"addMember">): Promise<Reply> {
-  requireRoleWithinReach(request, request.body.role);
+  requireGrantable(request, ...memberships(request.body.role));
   const known = await findUserByEmail(request.db, request.body.email);
   const password = known === null ? generatePassword() : null;
   const passwordHash = password === null ? null : await hashPassword(password);
@@ -51,7 +51,7 @@ async function add(
   }
   if (user === null) throw new Error("a user with a taken e-mail could not be found");
   await lockOrganisation(tx, organisationId);
-  await requireStillWithinReach(request, tx, [body.role]);
+  await requireStillGrantable(request, tx, ...memberships(body.role));
   const existing = await findMemberOfUser(tx, organisationId, user.id);
   if (existing !== null) throw alreadyMember(existing.id);
 

@@ -8,7 +8,7 @@ import { mintInvitation } from "./invitation-secret.ts";
 import { findInvitation, findOpenInvitation, insertInvitation } from "./invitation-store.ts";
 import { findMemberByEmail } from "./member-store.ts";
 import { lockOrganisation } from "./organisation-store.ts";
-import { requireRoleWithinReach, requireStillWithinReach } from "./privilege.ts";
+import { memberships, requireGrantable, requireStillGrantable } from "./privilege.ts";
 import { viewInvitation } from "./view.ts";
 
 const usualDays = 7;
@@ -16,10 +16,10 @@ const usualDays = 7;
 /** Invites. Looks at the organisation's own members and invitations only: whether the e-mail has an account is not asked. */
 export async function createInvitation(request: ApiRequest<"createInvitation">, tx: Tx): Promise<Outcome> {
   const { body, caller, organisationId } = request;
-  requireRoleWithinReach(request, body.role);
+  requireGrantable(request, ...memberships(body.role));
   // Under the lock of those who remove members: nothing is invited to by somebody who has just been removed.
   await lockOrganisation(tx, organisationId);
-  await requireStillWithinReach(request, tx, [body.role]);
+  await requireStillGrantable(request, tx, ...memberships(body.role));
   const member = await findMemberByEmail(tx, organisationId, body.email);
   if (member !== null)
     throw conflict("already_member", "not_yet_a_member", "this person already belongs to the organisation", {

@@ -1,17 +1,12 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
-import {
-  type CallerRole,
-  type OrganisationRole,
-  roleAtMost,
-  uselessScopes,
-} from "@kule/rules/identity/permissions";
+import { type OrganisationRole, roleAtMost, uselessScopes } from "@kule/rules/identity/permissions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { fieldError } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { ceilingOf, requirePermissionsWithinReach, requireRoleWithinReach } from "./privilege.ts";
+import { ceilingOf, requireGrantable } from "./privilege.ts";
 import { issueToken } from "./token-store.ts";
 import { viewToken } from "./view.ts";
 
@@ -44,8 +39,7 @@ export async function createToken(request: ApiRequest<"createToken">, tx: Tx): P
   const { body, caller, organisationOrNull: organisation } = request;
   const role = roleFor(request, body.role);
   const scopes = body.scopes ?? [];
-  if (organisation !== null) requireRoleWithinReach(request, role);
-  requirePermissionsWithinReach(request, role, scopes);
+  requireGrantable(request, { role, scopes: scopes.length === 0 ? null : scopes });
   const isOwnUser = organisation === null || caller.role !== null;
   const { row, secret } = await issueToken(tx, {
     kind: organisation === null ? "operator" : "organisation",
@@ -65,7 +59,7 @@ export async function createToken(request: ApiRequest<"createToken">, tx: Tx): P
   };
 }
 
-function roleFor(request: ApiRequest, wanted: OrganisationRole | undefined): CallerRole {
+function roleFor(request: ApiRequest, wanted: OrganisationRole | undefined): OrganisationRole | "operator" {
   if (request.organisationOrNull === null) return "operator";
   if (wanted !== undefined) return wanted;
   const ceiling = ceilingOf(request);

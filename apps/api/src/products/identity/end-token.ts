@@ -6,7 +6,7 @@ import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { noContent, type Reply, reply } from "../../platform/reply.ts";
 import { revokeInvitationsOfToken, withdrawnNote } from "./invitation-store.ts";
 import { lockOrganisation } from "./organisation-store.ts";
-import { requirePermissionsWithinReach, requireRoleWithinReach } from "./privilege.ts";
+import { requireGrantable, requireRoleWithinReach } from "./privilege.ts";
 import { expireTokenRow, issueToken, lockToken, revokeTokenRow, type TokenOwner } from "./token-store.ts";
 import { viewToken } from "./view.ts";
 
@@ -45,13 +45,11 @@ export async function replaceToken(
 ): Promise<Reply> {
   const answer = await mutation(request, async (tx): Promise<Outcome> => {
     const token = await lockedToken(tx, owner, id);
-    if (token.role !== null) requireRoleWithinReach(request, token.role);
     if (token.kind !== "agent")
-      requirePermissionsWithinReach(
-        request,
-        (token.role as OrganisationRole | null) ?? "operator",
-        token.scopes,
-      );
+      requireGrantable(request, {
+        role: (token.role as OrganisationRole | null) ?? "operator",
+        scopes: token.scopes.length === 0 ? null : token.scopes,
+      });
     requireLive(token);
     const { row, secret } = await issueToken(tx, {
       kind: owner.kind,

@@ -1,9 +1,5 @@
-import {
-  type CallerRole,
-  effectivePermissions,
-  type OrganisationRole,
-  roleAtMost,
-} from "@kule/rules/identity/permissions";
+import { type Grant, type Granter, grantRefusal } from "@kule/rules/identity/grants";
+import { effectivePermissions, type OrganisationRole, roleAtMost } from "@kule/rules/identity/permissions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { Forbidden } from "../../platform/errors.ts";
@@ -15,14 +11,29 @@ export function ceilingOf(request: ApiRequest): OrganisationRole {
   return caller.isOperator ? "owner" : (caller.role ?? "billing");
 }
 
-/** @throws Forbidden for a role above the caller's own */
+/**
+ * For ending what somebody else has (a token, an invitation), which gives nobody anything.
+ *
+ * @throws Forbidden for a role above the caller's own
+ */
 export function requireRoleWithinReach(request: ApiRequest, role: string): void {
   const ceiling = ceilingOf(request);
-  if (roleAtMost(role as OrganisationRole, ceiling)) return;
-  throw new Forbidden(
-    [request.operation.permission],
-    `a caller with the role ${ceiling} cannot give, change or take the role ${role}`,
-  );
+  if (!roleAtMost(role as OrganisationRole, ceiling)) throw aboveCaller(request, ceiling, role);
+}
+
+/**
+ * For everything that gives access: a role, an invitation, a token whose secret the caller gets; and for changing or
+ * removing a member, who must not stand above the caller.
+ *
+ * @throws Forbidden for what is beyond the caller's role or scopes, naming the permissions that are too much
+ */
+export function requireGrantable(request: ApiRequest, ...grants: readonly Grant[]): void {
+  requireGrantableBy(request, granterOf(request), grants);
+}
+
+/** Memberships of these roles as grants. */
+export function memberships(...roles: readonly string[]): Grant[] {
+  return roles.map((role) => ({ role: role as OrganisationRole, scopes: null }));
 }
 
 /**
@@ -31,43 +42,42 @@ export function requireRoleWithinReach(request: ApiRequest, role: string): void 
  *
  * @throws Forbidden
  */
-export async function requireStillWithinReach(
+export async function requireStillGrantable(
   request: ApiRequest,
   tx: Tx,
-  roles: readonly string[],
+  ...grants: readonly Grant[]
 ): Promise<void> {
   const { caller, operation, organisationId } = request;
-  if (caller.isOperator || caller.user === null) return;
+  const granter = granterOf(request);
+  if (caller.isOperator || caller.user === null) return requireGrantableBy(request, granter, grants);
   const membership = await findMemberOfUser(tx, organisationId, caller.user.id);
-  const roleNow = membership === null ? null : (membership.role as OrganisationRole);
-  if (
-    roleNow !== null &&
-    effectivePermissions(roleNow, null).some((permission) => permission === operation.permission) &&
-    roles.every((role) => roleAtMost(role as OrganisationRole, roleNow))
-  )
-    return;
-  throw new Forbidden([operation.permission]);
+  if (membership === null) throw new Forbidden([operation.permission]);
+  const roleNow = membership.role as OrganisationRole;
+  const role = roleAtMost(roleNow, granter.role) ? roleNow : granter.role;
+  const permissions: readonly string[] = effectivePermissions(role, granter.scopes);
+  if (!permissions.includes(operation.permission)) throw new Forbidden([operation.permission]);
+  requireGrantableBy(request, { ...granter, role }, grants);
 }
 
-/**
- * A token whose secret the caller gets may do nothing that the caller may not: otherwise a narrow token that can
- * manage tokens would be as good as an owner's.
- *
- * @param scopes empty for everything the role may
- * @throws Forbidden naming the permissions that are too much
- */
-export function requirePermissionsWithinReach(
-  request: ApiRequest,
-  role: CallerRole,
-  scopes: readonly string[],
-): void {
-  const wanted = effectivePermissions(role, scopes.length === 0 ? null : scopes);
-  const { caller } = request;
-  // What operators may not do themselves they may hand to an organisation's people, and the audit trail says so.
-  const isWholeOperator = caller.isOperator && caller.scopes.length === 0;
-  const given = isWholeOperator ? effectivePermissions("owner", null) : [];
-  const mayGive = new Set<string>([...caller.permissions, ...given]);
-  const tooMuch = wanted.filter((permission) => !mayGive.has(permission));
-  if (tooMuch.length > 0)
-    throw new Forbidden(tooMuch, `the token would be allowed what you are not: ${tooMuch.join(", ")}`);
+function granterOf(request: ApiRequest): Granter {
+  const { isOperator, scopes } = request.caller;
+  return { role: ceilingOf(request), isOperator, scopes: scopes.length === 0 ? null : scopes };
+}
+
+function requireGrantableBy(request: ApiRequest, granter: Granter, grants: readonly Grant[]): void {
+  for (const grant of grants) {
+    const refusal = grantRefusal(granter, grant);
+    if (refusal?.reason === "role") throw aboveCaller(request, refusal.highest, grant.role);
+    if (refusal?.reason === "permissions") {
+      const what = grant.scopes === null ? `the role ${grant.role}` : "the token";
+      throw new Forbidden(refusal.missing, `${what} may do what you may not: ${refusal.missing.join(", ")}`);
+    }
+  }
+}
+
+function aboveCaller(request: ApiRequest, ceiling: string, role: string): Forbidden {
+  return new Forbidden(
+    [request.operation.permission],
+    `a caller with the role ${ceiling} cannot give, change or take the role ${role}`,
+  );
 }

@@ -4,7 +4,7 @@ import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
 import { revokeInvitationsOfUser, withdrawnNote } from "./invitation-store.ts";
 import { deleteMember, type MemberRow } from "./member-store.ts";
-import { requireRoleWithinReach, requireStillWithinReach } from "./privilege.ts";
+import { memberships, requireStillGrantable } from "./privilege.ts";
 import { revokeTokensOfUser } from "./token-store.ts";
 import { lockMember, requireAnotherOwner } from "./update-member.ts";
 
@@ -18,8 +18,7 @@ export async function removeMember(request: ApiRequest<"removeMember">, found: M
 async function remove(request: ApiRequest<"removeMember">, tx: Tx, id: string): Promise<Outcome> {
   const { organisationId } = request;
   const member = await lockMember(tx, organisationId, id);
-  requireRoleWithinReach(request, member.role);
-  await requireStillWithinReach(request, tx, [member.role]);
+  await requireStillGrantable(request, tx, ...memberships(member.role));
   if (member.role === "owner") await requireAnotherOwner(tx, organisationId, id);
   await deleteMember(tx, organisationId, id);
   const revoked = await revokeTokensOfUser(tx, organisationId, member.user_id);

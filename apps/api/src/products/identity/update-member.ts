@@ -7,12 +7,12 @@ import { type Reply, reply } from "../../platform/reply.ts";
 import { revokeInvitationsOfUser, withdrawnNote } from "./invitation-store.ts";
 import { countOwners, findMember, type MemberRow, updateMemberRole } from "./member-store.ts";
 import { lockOrganisation } from "./organisation-store.ts";
-import { requireRoleWithinReach, requireStillWithinReach } from "./privilege.ts";
+import { memberships, requireGrantable, requireStillGrantable } from "./privilege.ts";
 import { viewMember } from "./view.ts";
 
 /** Changes a role. It counts from the next request on; other processes notice within a second. */
 export async function updateMember(request: ApiRequest<"updateMember">, found: MemberRow): Promise<Reply> {
-  requireRoleWithinReach(request, request.body.role);
+  requireGrantable(request, ...memberships(request.body.role));
   const answer = await mutation(request, (tx) => update(request, tx, found.id));
   request.deps.tokens.forgetCallers();
   return answer;
@@ -21,8 +21,7 @@ export async function updateMember(request: ApiRequest<"updateMember">, found: M
 async function update(request: ApiRequest<"updateMember">, tx: Tx, id: string): Promise<Outcome> {
   const { organisationId, body } = request;
   const member = await lockMember(tx, organisationId, id);
-  requireRoleWithinReach(request, member.role);
-  await requireStillWithinReach(request, tx, [member.role, body.role]);
+  await requireStillGrantable(request, tx, ...memberships(member.role, body.role));
   if (member.role === "owner" && body.role !== "owner") await requireAnotherOwner(tx, organisationId, id);
   await updateMemberRole(tx, organisationId, id, body.role);
   const beyond = organisationRoles.filter((role) => !roleAtMost(role, body.role));
