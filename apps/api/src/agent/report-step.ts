@@ -1,10 +1,11 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { JobStatus } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
+import { staleLease } from "@kule/rules/refusals";
 import { type RawBuilder, sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import type { Tx } from "../platform/database.ts";
-import { conflict } from "../platform/errors.ts";
+import { Conflict } from "../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { type Reply, reply } from "../platform/reply.ts";
@@ -31,7 +32,7 @@ export async function reportStep(
     };
     return reply(200, ack);
   } catch (error) {
-    if (error instanceof StaleLease) throw staleLease(found.id);
+    if (error instanceof StaleLease) throw leaseLost(found.id);
     throw error;
   }
 }
@@ -171,14 +172,11 @@ function readOutcome(outcome: NonNullable<Report["outcome"]>): AttemptOutcome {
   };
 }
 
-function staleLease(jobId: string) {
-  return conflict(
-    "stale_lease",
-    "lease_held",
-    "the job is not held under this epoch any more; nothing was changed",
-    {
+function leaseLost(jobId: string) {
+  return new Conflict(
+    staleLease("lease_held", "the job is not held under this epoch any more; nothing was changed", {
       resource: jobId,
       fix: "stop working on this job and claim again",
-    },
+    }),
   );
 }

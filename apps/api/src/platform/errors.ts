@@ -1,5 +1,7 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { Schemas } from "@kule/contract/schemas";
+import type { Refusal as UnmetPrecondition } from "@kule/rules/decision";
+import type { ConflictCode } from "@kule/rules/preconditions";
 
 export type ErrorCode = Schemas["ErrorCode"];
 export type Precondition = Schemas["Precondition"];
@@ -102,15 +104,15 @@ export class PreconditionFailed extends Refusal {
   readonly code = "precondition_failed";
 }
 
-/** The request is right but the world is not ready. */
+/** The request is right but the world is not ready; the refusals come from the constructors of the rules. */
 export class Conflict extends Refusal {
   readonly status = 409;
-  readonly code: ErrorCode;
-  readonly precondition: Precondition | undefined;
+  readonly code: ConflictCode;
+  readonly precondition: UnmetPrecondition;
   readonly currentStatus: string | undefined;
 
   /** @param currentStatus the status that forbids the action, for `invalid_state` */
-  constructor(precondition: Precondition, currentStatus?: string) {
+  constructor(precondition: UnmetPrecondition, currentStatus?: string) {
     super(precondition.message);
     this.code = precondition.code;
     this.precondition = precondition;
@@ -118,21 +120,10 @@ export class Conflict extends Refusal {
   }
   override extra() {
     return {
-      ...(this.precondition === undefined ? {} : { precondition: this.precondition }),
+      precondition: this.precondition,
       ...(this.currentStatus === undefined ? {} : { current_status: this.currentStatus }),
     };
   }
-}
-
-/** A conflict in few words: what must hold, what stands in the way and what would help. */
-export function conflict(
-  code: ErrorCode,
-  name: string,
-  message: string,
-  more: { resource?: string | null; fix?: string | null; currentStatus?: string } = {},
-): Conflict {
-  const { resource = null, fix = null, currentStatus } = more;
-  return new Conflict({ name, code, message, resource, fix }, currentStatus);
 }
 
 export class RateLimited extends Refusal {

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { idempotencyInProgress } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "./api-request.ts";
 import { type Database, systemQuery, type Tx } from "./database.ts";
 import { isLockTimeout } from "./database-errors.ts";
-import { conflict, fieldError, Invalid } from "./errors.ts";
+import { Conflict, fieldError, Invalid } from "./errors.ts";
 import { slowDigest } from "./passwords.ts";
 import type { Reply } from "./reply.ts";
 import { storableText } from "./storable-text.ts";
@@ -71,13 +72,10 @@ export async function takeKey(tx: Tx, request: ApiRequest, key: string): Promise
     .executeTakeFirst()
     .catch((error: unknown) => {
       if (!isLockTimeout(error)) throw error;
-      throw conflict(
-        "idempotency_in_progress",
-        "idempotency_key_free",
-        "a request with this key is still running",
-        {
+      throw new Conflict(
+        idempotencyInProgress("idempotency_key_free", "a request with this key is still running", {
           fix: "ask again with the same key in a few seconds",
-        },
+        }),
       );
     });
   return taken === undefined ? findReplay(tx, request, key) : null;

@@ -1,10 +1,11 @@
+import { organisationSuspended } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "./api-request.ts";
 import { askedDetails, writeAudit } from "./audit.ts";
 import { crashPoint } from "./crash-points.ts";
 import type { Tx } from "./database.ts";
 import { isCollision } from "./database-errors.ts";
-import { conflict } from "./errors.ts";
+import { Conflict } from "./errors.ts";
 import { storeAnswer, takeKey } from "./idempotency.ts";
 import type { Reply } from "./reply.ts";
 
@@ -77,14 +78,11 @@ function attemptMutation(
       }
     }
     if (organisation?.status === "suspended" && options.evenIfSuspended !== true)
-      throw conflict(
-        "organisation_suspended",
-        "organisation_active",
-        "the organisation is suspended; it can only read",
-        {
+      throw new Conflict(
+        organisationSuspended("organisation_active", "the organisation is suspended; it can only read", {
           resource: organisation.id,
-          fix: 'an operator resumes it: PATCH /organisations/{id} {"status":"active"}',
-        },
+          fix: `An operator resumes it: PATCH /organisations/${organisation.id} {"status":"active"}`,
+        }),
       );
     const { reply, resource, details, secretFields } = await work(tx);
     if (request.dryRun) throw new DryRun(reply);

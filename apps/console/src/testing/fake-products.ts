@@ -121,7 +121,7 @@ function registerServers(operation: Operation, state: FakeState): void {
     if (!allowed)
       return fail(409, code ?? "invalid_state", reason ?? "", {
         precondition: {
-          name: "server_deletable",
+          name: "server_not_protected",
           code: code ?? "invalid_state",
           message: reason ?? "",
           resource: server.id,
@@ -221,7 +221,7 @@ function whatBlocks(state: FakeState, body: Schemas["ServerCreate"]): Preconditi
   const region = fakeCatalog.regions.find(({ slug }) => slug === (body.region ?? "ist1"));
   if (region?.status !== "ok")
     blockers.push({
-      name: "region_available",
+      name: "region_open",
       code: "region_unavailable",
       message: `Region ${region?.slug} is not reachable`,
       resource: null,
@@ -325,7 +325,7 @@ function registerSshKeys(operation: Operation, state: FakeState): void {
     if (same !== undefined)
       return fail(409, "duplicate_key", `This key is here already as ${same.name}`, {
         precondition: {
-          name: "key_new",
+          name: "ssh_key_new",
           code: "duplicate_key",
           message: `This key is here already as ${same.name}`,
           resource: same.id,

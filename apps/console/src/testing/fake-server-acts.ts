@@ -140,6 +140,7 @@ export function registerServerActs(operation: Operation, state: FakeState): void
 }
 
 function conflict(fail: Fail, code: Schemas["ErrorCode"], message: string): Answer {
-  const precondition = { name: code, code, message, resource: null, fix: null };
+  const name = code === "guest_agent_unavailable" ? "guest_agent_answers" : "server_in_right_state";
+  const precondition: Schemas["Precondition"] = { name, code, message, resource: null, fix: null };
   return fail(409, code, message, { precondition });
 }

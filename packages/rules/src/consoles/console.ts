@@ -1,5 +1,7 @@
 import type { Refusal } from "../decision.ts";
+import { consoleInUse, quotaExceeded } from "../refusals.ts";
 import { type ActionCode, type ActionDecision, allowed, refused } from "../servers/action-decision.ts";
+import { actionRefused } from "../servers/action-refused.ts";
 
 export type ConsoleType = "serial" | "vnc";
 
@@ -57,14 +59,6 @@ export const defaultConsole = (osFamily: "linux" | "windows"): ConsoleType =>
 export const consoleFeatures = (type: ConsoleType): ("paste" | "resize" | "ctrl_alt_del")[] =>
   type === "serial" ? ["paste", "resize"] : ["paste", "ctrl_alt_del"];
 
-const preconditions: { readonly [code in ActionCode]: string } = {
-  invalid_state: "server_running",
-  resource_deleting: "server_not_deleting",
-  locked: "server_not_locked",
-  protected: "server_not_protected",
-  guest_agent_unavailable: "guest_agent_answers",
-};
-
 export type SessionPlan = {
   /** Sessions that give way to the new one, by id, and what they are told. */
   readonly ended: readonly string[];
@@ -81,15 +75,7 @@ export function planSession(
   if (!decision.allowed)
     return {
       ended: [],
-      refusals: [
-        {
-          name: preconditions[decision.code],
-          code: decision.code,
-          message: decision.reason,
-          resource: server.id,
-          fix: null,
-        },
-      ],
+      refusals: [actionRefused(decision, { resource: server.id, fix: null, state: "server_running" })],
     };
   const same = live.filter(({ serverId, type }) => serverId === server.id && type === wanted.type);
   const limit = wanted.type === "serial" ? consoleLimits.serialPerServer : consoleLimits.vncPerServer;
@@ -112,28 +98,27 @@ function limitsReached(
 ): Refusal<ConsoleCode>[] {
   const refusals: Refusal<ConsoleCode>[] = [];
   if (others > 0)
-    refusals.push({
-      name: "console_free",
-      code: "console_in_use",
-      message: "Somebody else has this console open",
-      resource: server.id,
-      fix: `POST /servers/${server.id}/console {"take_over":true} ends the other session`,
-    });
+    refusals.push(
+      consoleInUse("console_free", "Somebody else has this console open", {
+        resource: server.id,
+        fix: `POST /servers/${server.id}/console {"take_over":true} ends the other session`,
+      }),
+    );
   if (left.filter(({ subject }) => subject === wanted.subject).length >= consoleLimits.perSubject)
-    refusals.push({
-      name: "quota_consoles_of_user",
-      code: "quota_exceeded",
-      message: `You have ${consoleLimits.perSubject} consoles open, which is the most`,
-      resource: null,
-      fix: "Close one",
-    });
+    refusals.push(
+      quotaExceeded(
+        "quota_consoles_of_user",
+        `You have ${consoleLimits.perSubject} consoles open, which is the most`,
+        { fix: "Close one" },
+      ),
+    );
   if (left.length >= consoleLimits.perOrganisation)
-    refusals.push({
-      name: "quota_consoles_of_organisation",
-      code: "quota_exceeded",
-      message: `The organisation has ${consoleLimits.perOrganisation} consoles open, which is the most`,
-      resource: null,
-      fix: "Close one",
-    });
+    refusals.push(
+      quotaExceeded(
+        "quota_consoles_of_organisation",
+        `The organisation has ${consoleLimits.perOrganisation} consoles open, which is the most`,
+        { fix: "Close one" },
+      ),
+    );
   return refusals;
 }

@@ -1,6 +1,17 @@
 import type { Refusal } from "../decision.ts";
 import { addressOf, contains, rangeOf } from "../networks/address-text.ts";
 import { mayHaveEgress, type Tier } from "../networks/tiers.ts";
+import {
+  alreadyAttached,
+  inUse,
+  notAttached,
+  portInUse,
+  regionInMaintenance,
+  regionUnavailable,
+  resourceDeleting,
+  subnetNoEgress,
+  tierForbidsEgress,
+} from "../refusals.ts";
 
 export type GatewayCode =
   | "already_attached"
@@ -42,14 +53,6 @@ export type GatewayFacts = {
 
 type Refusals = Refusal<GatewayCode>[];
 
-const refusal = (
-  name: string,
-  code: GatewayCode,
-  message: string,
-  resource: string,
-  fix: string | null = null,
-): Refusal<GatewayCode> => ({ name, code, message, resource, fix });
-
 /** What stands in the way of giving the network a gateway that serves these subnets. */
 export function decideCreateGateway(facts: {
   readonly region: { readonly slug: string; readonly maintenance: boolean; readonly hasEdge: boolean };
@@ -62,48 +65,32 @@ export function decideCreateGateway(facts: {
 }): Refusals {
   const { region, network, subnets } = facts;
   const found: Refusals = [];
-  if (region.maintenance)
-    found.push(
-      refusal(
-        "region_open",
-        "region_unavailable",
-        `Region ${region.slug} is in maintenance`,
-        region.slug,
-        "Try again when the maintenance is over",
-      ),
-    );
+  if (region.maintenance) found.push(regionInMaintenance(region.slug));
   if (!region.hasEdge)
     found.push(
-      refusal(
+      regionUnavailable(
         "region_has_edge",
-        "region_unavailable",
         `Region ${region.slug} has no edge, so its private networks have no way out`,
-        region.slug,
-        "The operator adds the section edge to the region's file",
+        { resource: region.slug, fix: "The operator adds the section edge to the region's file" },
       ),
     );
   if (network.isDeleting)
     found.push(
-      refusal("network_not_deleting", "resource_deleting", "The network is being deleted", network.id),
+      resourceDeleting("network_not_deleting", "The network is being deleted", { resource: network.id }),
     );
   const { gateway } = network;
   if (gateway !== null)
     found.push(
       gateway.isDeleting
-        ? refusal(
+        ? resourceDeleting(
             "network_without_gateway",
-            "resource_deleting",
             "The network's gateway is being deleted, and the region's edge has not let go of it yet",
-            gateway.id,
-            "Wait until it is gone",
+            { resource: gateway.id, fix: "Wait until it is gone" },
           )
-        : refusal(
-            "network_without_gateway",
-            "already_attached",
-            "The network has a gateway already",
-            gateway.id,
-            `POST /gateways/${gateway.id}/subnets to let it serve more subnets`,
-          ),
+        : alreadyAttached("network_without_gateway", "The network has a gateway already", {
+            resource: gateway.id,
+            fix: `POST /gateways/${gateway.id}/subnets to let it serve more subnets`,
+          }),
     );
   return [...found, ...subnets.flatMap(unservable)];
 }
@@ -112,21 +99,19 @@ export function decideCreateGateway(facts: {
 function unservable(subnet: ServableSubnet): Refusals {
   if (!mayHaveEgress(subnet.tier))
     return [
-      refusal(
+      tierForbidsEgress(
         "subnet_may_have_egress",
-        "tier_forbids_egress",
         `A ${subnet.tier} subnet never reaches the internet, so no gateway serves it`,
-        subnet.id,
-        "Put what needs the internet into a subnet of tier app or mgmt",
+        { resource: subnet.id, fix: "Put what needs the internet into a subnet of tier app or mgmt" },
       ),
     ];
   if (!subnet.isDeleting) return [];
-  return [refusal("subnet_not_deleting", "resource_deleting", "The subnet is being deleted", subnet.id)];
+  return [resourceDeleting("subnet_not_deleting", "The subnet is being deleted", { resource: subnet.id })];
 }
 
 const deleting = ({ id, isDeleting }: GatewayFacts): Refusals =>
   isDeleting
-    ? [refusal("gateway_not_deleting", "resource_deleting", "The gateway is being deleted", id)]
+    ? [resourceDeleting("gateway_not_deleting", "The gateway is being deleted", { resource: id })]
     : [];
 
 /** What stands in the way of changing what it is called. */
@@ -143,12 +128,10 @@ export function decideDeleteGateway(gateway: GatewayFacts): Refusals {
     ...(forward === undefined
       ? []
       : [
-          refusal(
+          inUse(
             "gateway_forwards_nothing",
-            "in_use",
             `The gateway forwards ${forward.protocol} ${forward.listenPort}`,
-            forward.id,
-            `DELETE /gateways/${gateway.id}/port-forwards/${forward.id}`,
+            { resource: forward.id, fix: `DELETE /gateways/${gateway.id}/port-forwards/${forward.id}` },
           ),
         ]),
   ];
@@ -160,7 +143,11 @@ export function decideServeSubnet(gateway: GatewayFacts, subnet: ServableSubnet)
     ...deleting(gateway),
     ...unservable(subnet),
     ...(gateway.servedIds.includes(subnet.id)
-      ? [refusal("subnet_not_served", "already_attached", "The gateway serves the subnet already", subnet.id)]
+      ? [
+          alreadyAttached("subnet_not_served", "The gateway serves the subnet already", {
+            resource: subnet.id,
+          }),
+        ]
       : []),
   ];
 }
@@ -174,7 +161,7 @@ export function decideLeaveSubnet(gateway: GatewayFacts, subnet: ServableSubnet)
   if (!isStuck && !gateway.servedIds.includes(subnet.id))
     return [
       ...deleting(gateway),
-      refusal("subnet_served", "not_attached", "The gateway does not serve the subnet", subnet.id),
+      notAttached("subnet_served", "The gateway does not serve the subnet", { resource: subnet.id }),
     ];
   const [into] = gateway.forwards.filter(({ targetAddress }) => isIn(subnet, targetAddress));
   return [
@@ -182,12 +169,10 @@ export function decideLeaveSubnet(gateway: GatewayFacts, subnet: ServableSubnet)
     ...(into === undefined
       ? []
       : [
-          refusal(
+          inUse(
             "subnet_without_port_forwards",
-            "in_use",
             `${into.protocol} ${into.listenPort} is forwarded into the subnet`,
-            into.id,
-            `DELETE /gateways/${gateway.id}/port-forwards/${into.id}`,
+            { resource: into.id, fix: `DELETE /gateways/${gateway.id}/port-forwards/${into.id}` },
           ),
         ]),
   ];
@@ -202,12 +187,9 @@ export function decideDropForward(
     ...deleting(gateway),
     ...(forward.isLeaving && gateway.hasOpenJob
       ? [
-          refusal(
-            "port_forward_not_deleting",
-            "resource_deleting",
-            "The port forward is being deleted",
-            forward.id,
-          ),
+          resourceDeleting("port_forward_not_deleting", "The port forward is being deleted", {
+            resource: forward.id,
+          }),
         ]
       : []),
   ];
@@ -226,32 +208,30 @@ export function decideForward(gateway: GatewayFacts, wanted: WantedForward): Ref
   const found = deleting(gateway);
   if (server.isLeaving)
     found.push(
-      refusal("server_not_deleting", "resource_deleting", "The server is on its way out", server.id),
+      resourceDeleting("server_not_deleting", "The server is on its way out", { resource: server.id }),
     );
   const other = gateway.forwards.find((each) => each.protocol === protocol && each.listenPort === listenPort);
   if (other !== undefined)
     found.push(
-      refusal(
-        "port_free",
-        "port_in_use",
-        `${protocol} ${listenPort} is forwarded already`,
-        other.id,
-        `DELETE /gateways/${gateway.id}/port-forwards/${other.id}`,
-      ),
+      portInUse("port_free", `${protocol} ${listenPort} is forwarded already`, {
+        resource: other.id,
+        fix: `DELETE /gateways/${gateway.id}/port-forwards/${other.id}`,
+      }),
     );
   const home =
     targetAddress === null ? undefined : gateway.subnets.find((subnet) => isIn(subnet, targetAddress));
   if (home !== undefined && !mayHaveEgress(home.tier)) return [...found, ...unservable(home)];
   if (home === undefined || !gateway.servedIds.includes(home.id))
     found.push(
-      refusal(
+      subnetNoEgress(
         "subnet_has_egress",
-        "subnet_no_egress",
         targetAddress === null
           ? "The server is in no subnet of the gateway's network"
           : `${targetAddress} is in no subnet that the gateway serves: its answers would not come back`,
-        home?.id ?? server.id,
-        home === undefined ? null : `POST /gateways/${gateway.id}/subnets {"subnet_id":"${home.id}"}`,
+        {
+          resource: home?.id ?? server.id,
+          fix: home === undefined ? null : `POST /gateways/${gateway.id}/subnets {"subnet_id":"${home.id}"}`,
+        },
       ),
     );
   return found;

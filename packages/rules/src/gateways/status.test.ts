@@ -28,7 +28,7 @@ describe("a gateway's status", () => {
   test("an action is what its decision has found first", () => {
     expect(gatewayAction([])).toEqual({ allowed: true, code: null, reason: null });
     const refusal = {
-      name: "n",
+      name: "network_without_gateway",
       code: "in_use",
       message: "It is used",
       resource: "gw_1",

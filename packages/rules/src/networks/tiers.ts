@@ -1,4 +1,5 @@
 import type { Refusal } from "../decision.ts";
+import { tierForbidsEgress } from "../refusals.ts";
 
 export const tiers = ["app", "mgmt", "data"] as const;
 export type Tier = (typeof tiers)[number];
@@ -23,11 +24,9 @@ export function refusePublicAddress(subnet: {
   readonly tier: Tier;
 }): Refusal<"tier_forbids_egress"> | null {
   if (mayHaveEgress(subnet.tier)) return null;
-  return {
-    name: "subnet_may_have_egress",
-    code: "tier_forbids_egress",
-    message: `A server in a ${subnet.tier} subnet can have no public address: such subnets never reach the internet`,
-    resource: subnet.id,
-    fix: "Put the server into a subnet of tier app or mgmt",
-  };
+  return tierForbidsEgress(
+    "subnet_may_have_egress",
+    `A server in a ${subnet.tier} subnet can have no public address: such subnets never reach the internet`,
+    { resource: subnet.id, fix: "Put the server into a subnet of tier app or mgmt" },
+  );
 }

@@ -1,4 +1,14 @@
 import type { Refusal } from "../decision.ts";
+import {
+  alreadyAttached,
+  inUse,
+  invalidState,
+  locked,
+  notAttached,
+  regionMismatch,
+  resourceDeleting,
+  resourceProtected,
+} from "../refusals.ts";
 import type { ServerStatus } from "../servers/lifecycle.ts";
 
 export type PublicIpStatus = "free" | "attaching" | "attached" | "detaching";
@@ -72,42 +82,28 @@ export type AttachTarget = Holder & {
 
 type Decision = Refusal<PublicIpCode>[];
 
-const refusal = (
-  name: string,
-  code: PublicIpCode,
-  message: string,
-  resource: string,
-  fix: string | null = null,
-): Refusal<PublicIpCode> => ({ name, code, message, resource, fix });
-
 /** In these a VM is there, or will never be, and no job is under way that could not be waited for. */
 const attachable: ReadonlySet<ServerStatus> = new Set(["running", "stopped"]);
 const detachable: ReadonlySet<ServerStatus> = new Set(["running", "stopped", "error", "pending_deletion"]);
 
 function busy(server: Holder): Refusal<PublicIpCode> | null {
   if (server.lockedFor !== null)
-    return refusal(
-      "server_not_locked",
-      "locked",
-      `The server is locked by an operator: ${server.lockedFor}`,
-      server.id,
-      "Ask the operator",
-    );
+    return locked("server_not_locked", `The server is locked by an operator: ${server.lockedFor}`, {
+      resource: server.id,
+      fix: "Ask the operator",
+    });
   if (!server.hasOpenJob) return null;
-  return refusal(
-    "server_has_no_open_job",
-    "invalid_state",
-    "The server has a job under way",
-    server.id,
-    "Wait until the server's job has ended",
-  );
+  return invalidState("server_has_no_open_job", "The server has a job under way", {
+    resource: server.id,
+    fix: "Wait until the server's job has ended",
+  });
 }
 
 function detachRefusal(server: Holder): Refusal<PublicIpCode> | null {
   if (server.status === "deleting")
-    return refusal("server_not_deleting", "resource_deleting", "The server is being destroyed", server.id);
+    return resourceDeleting("server_not_deleting", "The server is being destroyed", { resource: server.id });
   if (!detachable.has(server.status))
-    return refusal("server_steady", "invalid_state", `The server is ${server.status}`, server.id);
+    return invalidState("server_steady", `The server is ${server.status}`, { resource: server.id });
   return busy(server);
 }
 
@@ -116,26 +112,21 @@ export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boo
   const found: Decision = gatewayRefusal(ip, "already_attached");
   if (target.region !== ip.region)
     found.push(
-      refusal(
+      regionMismatch(
         "public_ip_in_region",
-        "region_mismatch",
         `The address is of region ${ip.region} and the server of ${target.region}`,
-        target.id,
-        `Take an address of region ${target.region}`,
+        { resource: target.id, fix: `Take an address of region ${target.region}` },
       ),
     );
   if (target.status === "pending_deletion" || target.status === "deleting")
     found.push(
-      refusal(
-        "server_not_deleting",
-        "resource_deleting",
-        "The server is on its way out",
-        target.id,
-        target.status === "pending_deletion" ? `POST /servers/${target.id}/cancel-deletion` : null,
-      ),
+      resourceDeleting("server_not_deleting", "The server is on its way out", {
+        resource: target.id,
+        fix: target.status === "pending_deletion" ? `POST /servers/${target.id}/cancel-deletion` : null,
+      }),
     );
   else if (!attachable.has(target.status))
-    found.push(refusal("server_steady", "invalid_state", `The server is ${target.status}`, target.id));
+    found.push(invalidState("server_steady", `The server is ${target.status}`, { resource: target.id }));
   const places = [placeRefusal(ip, target, force), keeperRefusal(ip, target), busy(target)];
   found.push(...places.flatMap((each) => each ?? []));
   found.push(...companyRefusals(ip, target));
@@ -145,13 +136,10 @@ export function decideAttach(ip: PublicIpFacts, target: AttachTarget, force: boo
 function gatewayRefusal({ gateway }: PublicIpFacts, code: "already_attached" | "in_use"): Decision {
   if (gateway === null) return [];
   return [
-    refusal(
-      "public_ip_of_no_gateway",
-      code,
-      "The address is a gateway's",
-      gateway.id,
-      `DELETE /gateways/${gateway.id}`,
-    ),
+    (code === "in_use" ? inUse : alreadyAttached)("public_ip_of_no_gateway", "The address is a gateway's", {
+      resource: gateway.id,
+      fix: `DELETE /gateways/${gateway.id}`,
+    }),
   ];
 }
 
@@ -160,17 +148,14 @@ function placeRefusal(ip: PublicIpFacts, target: AttachTarget, force: boolean): 
   const { holder } = ip;
   if (ip.serverId === target.id)
     return ip.isApplied
-      ? refusal("public_ip_free", "already_attached", "The server has this address already", target.id)
+      ? alreadyAttached("public_ip_free", "The server has this address already", { resource: target.id })
       : null;
   if (holder === null || holder.id === target.id) return null;
   if (!force)
-    return refusal(
-      "public_ip_free",
-      "already_attached",
-      "The address is attached to another server",
-      holder.id,
-      `POST /public-ips/${ip.id}/attach {"server_id":"${target.id}","force":true} to move it`,
-    );
+    return alreadyAttached("public_ip_free", "The address is attached to another server", {
+      resource: holder.id,
+      fix: `POST /public-ips/${ip.id}/attach {"server_id":"${target.id}","force":true} to move it`,
+    });
   return detachRefusal(holder);
 }
 
@@ -188,20 +173,16 @@ function companyRefusals(ip: PublicIpFacts, target: AttachTarget): Decision {
     .filter(({ id }) => id !== ip.id)
     .flatMap((other) => {
       if (other.version === ip.version)
-        return refusal(
+        return alreadyAttached(
           "server_without_public_ip",
-          "already_attached",
           `The server has a public IPv${ip.version} address already`,
-          other.id,
-          `POST /public-ips/${other.id}/detach`,
+          { resource: other.id, fix: `POST /public-ips/${other.id}/detach` },
         );
       if (other.vlan !== ip.vlan)
-        return refusal(
+        return invalidState(
           "public_ips_share_a_vlan",
-          "invalid_state",
           "The server's other public address is in another VLAN, and both share its public interface",
-          other.id,
-          "Take an address of another pool",
+          { resource: other.id, fix: "Take an address of another pool" },
         );
       return [];
     });
@@ -212,13 +193,10 @@ export function decideGiveToGateway(ip: PublicIpFacts): Decision {
   const found = gatewayRefusal(ip, "already_attached");
   if (ip.holder !== null)
     found.push(
-      refusal(
-        "public_ip_free",
-        "already_attached",
-        "The address is attached to a server",
-        ip.holder.id,
-        `POST /public-ips/${ip.id}/detach`,
-      ),
+      alreadyAttached("public_ip_free", "The address is attached to a server", {
+        resource: ip.holder.id,
+        fix: `POST /public-ips/${ip.id}/detach`,
+      }),
     );
   return found;
 }
@@ -227,7 +205,7 @@ export function decideGiveToGateway(ip: PublicIpFacts): Decision {
 export function decideDetach(ip: PublicIpFacts): Decision {
   if (ip.gateway !== null) return gatewayRefusal(ip, "in_use");
   if (ip.holder === null)
-    return [refusal("public_ip_attached", "not_attached", "The address is attached to no server", ip.id)];
+    return [notAttached("public_ip_attached", "The address is attached to no server", { resource: ip.id })];
   return [detachRefusal(ip.holder), keeperRefusal(ip)].flatMap((each) => each ?? []);
 }
 
@@ -236,24 +214,18 @@ export function decideRelease(ip: PublicIpFacts): Decision {
   const found: Decision = [];
   if (ip.isProtected)
     found.push(
-      refusal(
-        "public_ip_not_protected",
-        "protected",
-        "The address is protected from being released",
-        ip.id,
-        `PATCH /public-ips/${ip.id} {"protection":{"delete":false}}`,
-      ),
+      resourceProtected("public_ip_not_protected", "The address is protected from being released", {
+        resource: ip.id,
+        fix: `PATCH /public-ips/${ip.id} {"protection":{"delete":false}}`,
+      }),
     );
   found.push(...gatewayRefusal(ip, "in_use"));
   if (ip.holder !== null)
     found.push(
-      refusal(
-        "public_ip_free",
-        "in_use",
-        "The address is attached to a server",
-        ip.holder.id,
-        `POST /public-ips/${ip.id}/detach`,
-      ),
+      inUse("public_ip_free", "The address is attached to a server", {
+        resource: ip.holder.id,
+        fix: `POST /public-ips/${ip.id}/detach`,
+      }),
     );
   return found;
 }

@@ -1,4 +1,5 @@
 import type { Refusal } from "../decision.ts";
+import { quotaExceeded } from "../refusals.ts";
 import { type QuotaFigures, type QuotaName, quotaNames } from "./names.ts";
 
 /** How much of each; what is left out is nothing. */
@@ -54,11 +55,14 @@ export function decideQuotas(
     if (limit === null || wanted <= 0 || taken + wanted <= limit) return [];
     return [
       {
-        name: `quota_${name}`,
-        code: "quota_exceeded",
-        message: `The organisation has ${taken} of at most ${limit} ${words[name]}; ${wanted} more ${wanted === 1 ? "is" : "are"} asked for`,
-        resource: organisationId,
-        fix: `Ask an operator to raise the limit, or make room: ${waysOut[name]}`,
+        ...quotaExceeded(
+          `quota_${name}`,
+          `The organisation has ${taken} of at most ${limit} ${words[name]}; ${wanted} more ${wanted === 1 ? "is" : "are"} asked for`,
+          {
+            resource: organisationId,
+            fix: `Ask an operator to raise the limit, or make room: ${waysOut[name]}`,
+          },
+        ),
         quota: { name, limit, used: taken, asked: wanted },
       },
     ];

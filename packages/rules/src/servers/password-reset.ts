@@ -1,4 +1,5 @@
 import type { Refusal } from "../decision.ts";
+import { regionUnavailable } from "../refusals.ts";
 
 /** What decides whether a new password can be handed over. */
 export type PasswordResetFacts = {
@@ -15,11 +16,9 @@ export function decidePasswordReset(facts: PasswordResetFacts): Refusal<"region_
 
 /** A Windows password is handed over sealed, and there is no key to seal it to. */
 export function agentKeyUnknown(region: string): Refusal<"region_unavailable"> {
-  return {
-    name: "region_agent_key_known",
-    code: "region_unavailable",
-    message: `The agent of region ${region} has not reported its public key, so a Windows password cannot be handed to it safely`,
-    resource: region,
-    fix: "Wait until the region's agent has reported its health",
-  };
+  return regionUnavailable(
+    "region_agent_key_known",
+    `The agent of region ${region} has not reported its public key, so a Windows password cannot be handed to it safely`,
+    { resource: region, fix: "Wait until the region's agent has reported its health" },
+  );
 }

@@ -9,12 +9,13 @@ const fullQuota: CreateFacts["fullQuotas"][number] = {
   fix: null,
   quota: { name: "vcpu", limit: 3, used: 3, asked: 1 },
 };
+const emptySubnet = { id: "sub_1", networkId: "net_1", deleting: false, hasFreeAddress: true, taken: null };
 const ready: CreateFacts = {
   region: { slug: "ist1", maintenance: false, hasFreeVmid: true, hasAgentKey: true },
   needsSealedPassword: false,
   name: "web-1",
   nameTakenBy: null,
-  subnet: { id: "sub_1", deleting: false, hasFreeAddress: true, taken: null },
+  subnet: emptySubnet,
   hasFreeVlan: true,
   lacksRoomFor: null,
   fullQuotas: [],
@@ -37,12 +38,18 @@ describe("creating", () => {
     ["a name in use", { ...ready, nameTakenBy: "srv_2" }, "name_taken"],
     [
       "a subnet on its way out",
-      { ...ready, subnet: { id: "sub_1", deleting: true, hasFreeAddress: true, taken: null } },
+      {
+        ...ready,
+        subnet: { id: "sub_1", networkId: "net_1", deleting: true, hasFreeAddress: true, taken: null },
+      },
       "resource_deleting",
     ],
     [
       "a full subnet",
-      { ...ready, subnet: { id: "sub_1", deleting: false, hasFreeAddress: false, taken: null } },
+      {
+        ...ready,
+        subnet: { id: "sub_1", networkId: "net_1", deleting: false, hasFreeAddress: false, taken: null },
+      },
       "subnet_exhausted",
     ],
     [
@@ -51,6 +58,7 @@ describe("creating", () => {
         ...ready,
         subnet: {
           id: "sub_1",
+          networkId: "net_1",
           deleting: false,
           hasFreeAddress: true,
           taken: { address: "10.0.0.9", serverId: "srv_2" },
@@ -66,6 +74,11 @@ describe("creating", () => {
     expect(codes(facts)).toEqual([code]);
   });
 
+  test("a full subnet's way out names its network", () => {
+    const facts = { ...ready, subnet: { ...emptySubnet, hasFreeAddress: false } };
+    expect(decideCreate(facts)[0]?.fix).toBe("POST /networks/net_1/subnets to make another subnet");
+  });
+
   test("a VLAN is needed only for a new network, an agent key only for a sealed password", () => {
     expect(codes({ ...ready, hasFreeVlan: false })).toEqual([]);
     expect(codes({ ...ready, region: { ...ready.region, hasAgentKey: false } })).toEqual([]);
@@ -79,6 +92,7 @@ describe("creating", () => {
       nameTakenBy: "srv_2",
       subnet: {
         id: "sub_1",
+        networkId: "net_1",
         deleting: true,
         hasFreeAddress: false,
         taken: { address: "10.0.0.9", serverId: null },

@@ -1,6 +1,17 @@
 import type { Refusal } from "../decision.ts";
 import type { QuotaRefusal } from "../quotas/quotas.ts";
+import {
+  addressInUse,
+  capacityUnavailable,
+  regionInMaintenance,
+  resourceDeleting,
+  serverNameTaken,
+  subnetExhausted,
+  vlanExhausted,
+  vmidExhausted,
+} from "../refusals.ts";
 import type { ActionCode } from "./action-decision.ts";
+import { actionRefused } from "./action-refused.ts";
 import { decideAction, type ServerAction, type ServerState } from "./lifecycle.ts";
 import { agentKeyUnknown } from "./password-reset.ts";
 
@@ -32,6 +43,7 @@ export type CreateFacts = {
   /** The subnet it goes to; null when the default network is made along with it. */
   readonly subnet: {
     readonly id: string;
+    readonly networkId: string;
     readonly deleting: boolean;
     readonly hasFreeAddress: boolean;
     /** The address that was asked for and is not free, and whose it is. */
@@ -49,85 +61,36 @@ export type CreateFacts = {
 export function decideCreate(facts: CreateFacts): Refusal<CreateCode>[] {
   const { region, subnet } = facts;
   const refusals: Refusal<CreateCode>[] = [];
-  if (region.maintenance)
-    refusals.push({
-      name: "region_open",
-      code: "region_unavailable",
-      message: `Region ${region.slug} is in maintenance`,
-      resource: region.slug,
-      fix: "Create the server when the maintenance is over, or in another region",
-    });
+  if (region.maintenance) refusals.push(regionInMaintenance(region.slug));
   if (facts.needsSealedPassword && !region.hasAgentKey) refusals.push(agentKeyUnknown(region.slug));
-  if (facts.nameTakenBy !== null)
-    refusals.push({
-      name: "server_name_free",
-      code: "name_taken",
-      message: `A server named ${facts.name} exists in region ${region.slug}`,
-      resource: facts.nameTakenBy,
-      fix: "Choose another name; the name of a removed server is free once its removal is over",
-    });
+  if (facts.nameTakenBy !== null) refusals.push(serverNameTaken(facts.name, region.slug, facts.nameTakenBy));
   if (subnet?.deleting === true)
-    refusals.push({
-      name: "subnet_not_deleting",
-      code: "resource_deleting",
-      message: "The subnet is being deleted",
-      resource: subnet.id,
-      fix: "Choose another subnet",
-    });
+    refusals.push(
+      resourceDeleting("subnet_not_deleting", "The subnet is being deleted", {
+        resource: subnet.id,
+        fix: "Choose another subnet",
+      }),
+    );
   if (subnet?.taken != null)
-    refusals.push({
-      name: "address_free",
-      code: "address_in_use",
-      message: `The address ${subnet.taken.address} is not free`,
-      resource: subnet.taken.serverId ?? subnet.id,
-      fix: "Choose another address, or leave private_ip out",
-    });
-  if (subnet?.hasFreeAddress === false)
-    refusals.push({
-      name: "subnet_has_free_address",
-      code: "subnet_exhausted",
-      message: "The subnet has no free address",
-      resource: subnet.id,
-      fix: `POST /networks/{network_id}/subnets to make another subnet`,
-    });
-  if (subnet === null && !facts.hasFreeVlan)
-    refusals.push({
-      name: "region_has_free_vlan",
-      code: "vlan_exhausted",
-      message: `Region ${region.slug} has no VLAN left for the default network`,
-      resource: region.slug,
-      fix: "An operator must widen the region's vlan_range",
-    });
+    refusals.push(addressInUse(subnet.taken.address, subnet.taken.serverId ?? subnet.id));
+  if (subnet?.hasFreeAddress === false) refusals.push(subnetExhausted(subnet));
+  if (subnet === null && !facts.hasFreeVlan) refusals.push(vlanExhausted(region.slug));
   if (facts.lacksRoomFor !== null) refusals.push(noRoomIn(region.slug, facts.lacksRoomFor));
-  if (!region.hasFreeVmid)
-    refusals.push({
-      name: "region_has_free_vmid",
-      code: "vmid_exhausted",
-      message: `Region ${region.slug} has no VM number left`,
-      resource: region.slug,
-      fix: "An operator must widen the region's vmid_range",
-    });
+  if (!region.hasFreeVmid) refusals.push(vmidExhausted(region.slug));
   return [...refusals, ...facts.fullQuotas];
 }
 
 /** No node of the region has room for a server of the package. */
 export function noRoomIn(region: string, slug: string): Refusal<"capacity_unavailable"> {
-  return {
-    name: "region_has_capacity",
-    code: "capacity_unavailable",
-    message: `No node of region ${region} has room for package ${slug} now`,
-    resource: region,
-    fix: "Choose a smaller package or another region; POST /catalog/check answers what fits",
-  };
+  return capacityUnavailable(
+    "region_has_capacity",
+    `No node of region ${region} has room for package ${slug} now`,
+    {
+      resource: region,
+      fix: "Choose a smaller package or another region; POST /catalog/check answers what fits",
+    },
+  );
 }
-
-const preconditionNames: { readonly [code in ActionCode]: string } = {
-  protected: "server_not_protected",
-  resource_deleting: "server_not_deleting",
-  invalid_state: "server_in_right_state",
-  locked: "server_not_locked",
-  guest_agent_unavailable: "guest_agent_answers",
-};
 
 function fixOf(
   code: ActionCode,
@@ -158,15 +121,10 @@ export function decideServerAction(
   const decision = decideAction(action, server);
   if (decision.allowed) return [];
   return [
-    {
-      name:
-        action === "cancel_deletion" && decision.code === "invalid_state"
-          ? "server_in_removal_buffer"
-          : preconditionNames[decision.code],
-      code: decision.code,
-      message: decision.reason,
+    actionRefused(decision, {
       resource: server.id,
       fix: fixOf(decision.code, action, server),
-    },
+      state: action === "cancel_deletion" ? "server_in_removal_buffer" : "server_in_right_state",
+    }),
   ];
 }

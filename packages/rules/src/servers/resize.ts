@@ -1,6 +1,7 @@
 import { type Image, packageMisfit } from "../catalog/images.ts";
 import type { ServerPackage } from "../catalog/packages.ts";
 import type { Refusal } from "../decision.ts";
+import { capacityUnavailable, diskShrinkForbidden, invalidState } from "../refusals.ts";
 
 export type ResizeCode = "disk_shrink_forbidden" | "invalid_state";
 
@@ -33,21 +34,27 @@ export function decideResize(facts: ResizeFacts): Refusal<ResizeCode>[] {
   const { id, to, diskGb } = facts;
   const refusals: Refusal<ResizeCode>[] = [];
   if (facts.growDisk && to.diskGb < diskGb)
-    refusals.push({
-      name: "disk_not_shrunk",
-      code: "disk_shrink_forbidden",
-      message: `The server's disk has ${diskGb} GB and package ${to.slug} has ${to.diskGb} GB: a disk cannot be made smaller`,
-      resource: id,
-      fix: `POST /servers/${id}/resize {"package":"${to.slug}","grow_disk":false} keeps the disk of ${diskGb} GB`,
-    });
+    refusals.push(
+      diskShrinkForbidden(
+        "disk_not_shrunk",
+        `The server's disk has ${diskGb} GB and package ${to.slug} has ${to.diskGb} GB: a disk cannot be made smaller`,
+        {
+          resource: id,
+          fix: `POST /servers/${id}/resize {"package":"${to.slug}","grow_disk":false} keeps the disk of ${diskGb} GB`,
+        },
+      ),
+    );
   if (facts.isRunning && !facts.allowRestart && needsRestart(facts))
-    refusals.push({
-      name: "server_may_restart",
-      code: "invalid_state",
-      message: "The server is running, and its CPU and memory change only with a restart",
-      resource: id,
-      fix: `POST /servers/${id}/resize with "allow_restart":true, or stop the server first`,
-    });
+    refusals.push(
+      invalidState(
+        "server_may_restart",
+        "The server is running, and its CPU and memory change only with a restart",
+        {
+          resource: id,
+          fix: `POST /servers/${id}/resize with "allow_restart":true, or stop the server first`,
+        },
+      ),
+    );
   return refusals;
 }
 
@@ -58,11 +65,12 @@ export function resizeMisfit(to: ServerPackage, image: Image, diskGb: number): s
 
 /** The node that the server is on has not what the package needs more than the server has. */
 export function noRoomToGrow(id: string, slug: string): Refusal<"capacity_unavailable"> {
-  return {
-    name: "node_has_capacity",
-    code: "capacity_unavailable",
-    message: `Where the server is there is no room for package ${slug} now`,
-    resource: id,
-    fix: "Choose a smaller package or ask again later; a new server may find room elsewhere in the region",
-  };
+  return capacityUnavailable(
+    "node_has_capacity",
+    `Where the server is there is no room for package ${slug} now`,
+    {
+      resource: id,
+      fix: "Choose a smaller package or ask again later; a new server may find room elsewhere in the region",
+    },
+  );
 }

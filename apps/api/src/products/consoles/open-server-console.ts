@@ -1,10 +1,11 @@
 import { findImage } from "@kule/rules/catalog/images";
 import { consoleFeatures, consoleLimits, defaultConsole, planSession } from "@kule/rules/consoles/console";
+import { regionUnavailable } from "@kule/rules/refusals";
 import { regionStatus } from "@kule/rules/regions/status";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict, NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
@@ -100,8 +101,10 @@ async function refuseSilentRegion(tx: Tx, slug: string): Promise<void> {
     reportOk: region.health_ok === true,
   });
   if (status === "unreachable")
-    throw conflict("region_unavailable", "region_reachable", `Region ${slug} is silent`, {
-      resource: slug,
-      fix: "Try again when the region's agent reports again",
-    });
+    throw new Conflict(
+      regionUnavailable("region_reachable", `Region ${slug} is silent`, {
+        resource: slug,
+        fix: "Try again when the region's agent reports again",
+      }),
+    );
 }

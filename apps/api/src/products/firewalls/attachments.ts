@@ -10,7 +10,7 @@ import { findSubnet } from "../networks/subnet-store.ts";
 import { findServer } from "../servers/store.ts";
 import { toldServers } from "./answer.ts";
 import { selectorErrors } from "./check-rules.ts";
-import { alreadyAttached } from "./conflicts.ts";
+import { firewallAttached } from "./conflicts.ts";
 import { lockFiltered } from "./refresh.ts";
 import { changeFirewallRow, type FirewallDetails, lockFirewall } from "./store.ts";
 
@@ -62,7 +62,7 @@ export async function attachFirewall(
     (each) =>
       each.server_id === server_id && each.subnet_id === subnet_id && each.label_selector === label_selector,
   );
-  if (twin !== undefined) throw alreadyAttached(firewall.id, twin.id);
+  if (twin !== undefined) throw firewallAttached(firewall.id, twin.id);
   await lockFiltered(tx, organisationId, firewall.region);
   await tx
     .insertInto("firewall_attachment")

@@ -1,6 +1,7 @@
+import { inUse } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict, NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent } from "../../platform/reply.ts";
 import { type FirewallDetails, lockFirewall } from "./store.ts";
@@ -16,14 +17,15 @@ export async function deleteFirewall(
   request.checkGeneration(firewall);
   const [attachment] = firewall.attachments;
   if (attachment !== undefined)
-    throw conflict(
-      "in_use",
-      "firewall_attached_to_nothing",
-      `the firewall is attached to ${attachment.server_id ?? attachment.subnet_id ?? attachment.label_selector}`,
-      {
-        resource: attachment.id,
-        fix: `DELETE /firewalls/${firewall.id}/attachments/${attachment.id}`,
-      },
+    throw new Conflict(
+      inUse(
+        "firewall_attached_to_nothing",
+        `the firewall is attached to ${attachment.server_id ?? attachment.subnet_id ?? attachment.label_selector}`,
+        {
+          resource: attachment.id,
+          fix: `DELETE /firewalls/${firewall.id}/attachments/${attachment.id}`,
+        },
+      ),
     );
   const naming = await tx
     .selectFrom("firewall_peer")
@@ -38,10 +40,12 @@ export async function deleteFirewall(
     .where("firewall_rule.firewall_id", "<>", firewall.id)
     .executeTakeFirst();
   if (naming !== undefined)
-    throw conflict("in_use", "firewall_named_by_none", "a rule of another firewall names it", {
-      resource: naming.firewall_id,
-      fix: `PUT /firewalls/${naming.firewall_id}/rules without it`,
-    });
+    throw new Conflict(
+      inUse("firewall_named_by_none", "a rule of another firewall names it", {
+        resource: naming.firewall_id,
+        fix: `PUT /firewalls/${naming.firewall_id}/rules without it`,
+      }),
+    );
   await tx
     .deleteFrom("firewall_rule")
     .where("organisation_id", "=", organisationId)

@@ -1,5 +1,6 @@
+import { inUse } from "@kule/rules/refusals";
 import type { Tx } from "../../platform/database.ts";
-import { type Conflict, conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 
 /** Why a subnet or a network cannot go: a firewall is attached to it, or a rule names it; null when neither. */
 export async function usedByFirewall(
@@ -15,10 +16,12 @@ export async function usedByFirewall(
       .where("subnet_id", "=", what.subnet_id)
       .executeTakeFirst();
     if (attachment !== undefined)
-      return conflict("in_use", "subnet_without_firewall", "a firewall is attached to the subnet", {
-        resource: attachment.firewall_id,
-        fix: `DELETE /firewalls/${attachment.firewall_id}/attachments/${attachment.id}`,
-      });
+      return new Conflict(
+        inUse("subnet_without_firewall", "a firewall is attached to the subnet", {
+          resource: attachment.firewall_id,
+          fix: `DELETE /firewalls/${attachment.firewall_id}/attachments/${attachment.id}`,
+        }),
+      );
   }
   const [column, id] =
     "subnet_id" in what
@@ -36,8 +39,10 @@ export async function usedByFirewall(
     .where(`firewall_peer.${column}`, "=", id)
     .executeTakeFirst();
   if (rule === undefined) return null;
-  return conflict("in_use", "named_by_no_rule", "a firewall's rule names it", {
-    resource: rule.firewall_id,
-    fix: `DELETE /firewalls/${rule.firewall_id}/rules/${rule.id}`,
-  });
+  return new Conflict(
+    inUse("named_by_no_rule", "a firewall's rule names it", {
+      resource: rule.firewall_id,
+      fix: `DELETE /firewalls/${rule.firewall_id}/rules/${rule.id}`,
+    }),
+  );
 }

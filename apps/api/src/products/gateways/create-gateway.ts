@@ -113,7 +113,7 @@ async function lockBrought(tx: Tx, organisationId: string, id: string): Promise<
   const ip = await lockPublicIp(tx, organisationId, id);
   if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
   const [refusal] = decideGiveToGateway(factsOf(ip));
-  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  if (refusal !== undefined) throw new Conflict(refusal);
   return ip.id;
 }
 
@@ -150,7 +150,7 @@ async function refuse(tx: Tx, network: NetworkRow, body: Body): Promise<void> {
     },
     subnets: subnets.filter(({ id }) => body.subnet_ids?.includes(id)),
   });
-  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  if (refusal !== undefined) throw new Conflict(refusal);
 }
 
 async function regionFacts(db: Database | Tx, slug: string) {

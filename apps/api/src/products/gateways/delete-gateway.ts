@@ -16,7 +16,7 @@ export async function deleteGateway(
 ): Promise<Outcome> {
   const { network, gateway, facts } = await lockGateway(request, tx, found);
   const [refusal] = decideDeleteGateway(facts);
-  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  if (refusal !== undefined) throw new Conflict(refusal);
   const generation = nextGeneration(network);
   await leave(tx, gateway, facts.servedIds, generation);
   await changeGatewayRow(tx, gateway, { is_deleting: true }, generation);

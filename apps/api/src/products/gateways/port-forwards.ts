@@ -51,7 +51,7 @@ export async function createPortForward(
     },
   };
   const [refusal] = decideForward(facts, wanted);
-  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  if (refusal !== undefined) throw new Conflict(refusal);
   if (home === null) throw new Error("a port is forwarded to nowhere");
   if (facts.forwards.length >= maxPortForwards) throw tooManyPortForwards(gateway.id, maxPortForwards);
   const id = newId("pf");
@@ -125,7 +125,7 @@ export async function deletePortForward(
     id: forward.id,
     isLeaving: forward.left_generation !== null,
   });
-  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  if (refusal !== undefined) throw new Conflict(refusal);
   await leavePortForwards(tx, gateway.organisation_id, [forward.id], nextGeneration(network));
   await changeGatewayRow(tx, gateway, {}, nextGeneration(network));
   return toldEdge(request, tx, gateway, { forward: await written(tx, gateway, forward.id) });

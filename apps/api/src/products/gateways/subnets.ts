@@ -34,7 +34,7 @@ export async function attachGatewaySubnet(
   // It may have gone since it was looked for.
   if (subnet === undefined) throw new Invalid([noSuchSubnet()]);
   const [refusal] = decideServeSubnet(facts, subnet);
-  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  if (refusal !== undefined) throw new Conflict(refusal);
   await serve(tx, gateway, subnet.id, nextGeneration(network));
   await changeGatewayRow(tx, gateway, {}, nextGeneration(network));
   return toldEdge(request, tx, gateway);
@@ -52,7 +52,7 @@ export async function detachGatewaySubnet(
   const subnet: ServableSubnet | undefined = facts.subnets.find(({ id }) => id === found.subnetId);
   if (subnet === undefined) throw new NotFound();
   const [refusal] = decideLeaveSubnet(facts, subnet);
-  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  if (refusal !== undefined) throw new Conflict(refusal);
   await leave(tx, gateway, [subnet.id], nextGeneration(network));
   await changeGatewayRow(tx, gateway, {}, nextGeneration(network));
   return toldEdge(request, tx, gateway);

@@ -30,7 +30,7 @@ export async function updateGateway(
   const { gateway, facts } = await lockGateway(request, tx, found);
   const labels = body.labels === undefined ? {} : { labels: changedLabels(gateway.labels, body.labels) };
   const [refusal] = decideUpdateGateway(facts);
-  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  if (refusal !== undefined) throw new Conflict(refusal);
   const changes = {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.description === undefined ? {} : { description: body.description }),

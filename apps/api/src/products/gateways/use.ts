@@ -1,5 +1,6 @@
+import { inUse } from "@kule/rules/refusals";
 import type { Tx } from "../../platform/database.ts";
-import { type Conflict, conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { hasOpenJob } from "../networks/store.ts";
 import { gatewayIn } from "./store.ts";
 
@@ -12,16 +13,17 @@ export async function usedByGateway(
   if ("network_id" in what) {
     const gateway = await gatewayIn(tx, organisationId, what.network_id);
     if (gateway === null) return null;
-    return conflict(
-      "in_use",
-      "network_without_gateway",
-      gateway.is_deleting
-        ? "the region's edge has not let go of the network's gateway yet"
-        : "the network has a gateway",
-      {
-        resource: gateway.id,
-        fix: (await isOnItsWay(tx, gateway.is_deleting, gateway)) ? null : `DELETE /gateways/${gateway.id}`,
-      },
+    return new Conflict(
+      inUse(
+        "network_without_gateway",
+        gateway.is_deleting
+          ? "the region's edge has not let go of the network's gateway yet"
+          : "the network has a gateway",
+        {
+          resource: gateway.id,
+          fix: (await isOnItsWay(tx, gateway.is_deleting, gateway)) ? null : `DELETE /gateways/${gateway.id}`,
+        },
+      ),
     );
   }
   const served = await tx
@@ -32,16 +34,17 @@ export async function usedByGateway(
     .executeTakeFirst();
   if (served === undefined) return null;
   const isLeaving = served.left_generation !== null;
-  return conflict(
-    "in_use",
-    "subnet_without_gateway",
-    isLeaving ? "the region's edge still lets the subnet out" : "a gateway serves the subnet",
-    {
-      resource: served.gateway_id,
-      fix: (await isOnItsWay(tx, isLeaving, served))
-        ? null
-        : `DELETE /gateways/${served.gateway_id}/subnets/${what.subnet_id}`,
-    },
+  return new Conflict(
+    inUse(
+      "subnet_without_gateway",
+      isLeaving ? "the region's edge still lets the subnet out" : "a gateway serves the subnet",
+      {
+        resource: served.gateway_id,
+        fix: (await isOnItsWay(tx, isLeaving, served))
+          ? null
+          : `DELETE /gateways/${served.gateway_id}/subnets/${what.subnet_id}`,
+      },
+    ),
   );
 }
 

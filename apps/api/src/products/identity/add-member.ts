@@ -1,9 +1,10 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
+import { alreadyMember } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
-import { type Conflict, conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { generatePassword, hashPassword } from "../../platform/passwords.ts";
@@ -53,13 +54,13 @@ async function add(
   await lockOrganisation(tx, organisationId);
   await requireStillGrantable(request, tx, ...memberships(body.role));
   const existing = await findMemberOfUser(tx, organisationId, user.id);
-  if (existing !== null) throw alreadyMember(existing.id);
+  if (existing !== null) throw belongsAlready(existing.id);
 
   await takeQuota(tx, organisationId, { members: 1 });
   const id = newId("mem");
   await insertMember(tx, { id, organisation_id: organisationId, user_id: user.id, role: body.role }).catch(
     (error: unknown) => {
-      throw violatedConstraint(error) === null ? error : alreadyMember(null);
+      throw violatedConstraint(error) === null ? error : belongsAlready(null);
     },
   );
   const member = await findMember(tx, organisationId, id);
@@ -79,9 +80,11 @@ function nameNeeded(): FieldError {
   return fieldError("/name", "required", "is required for a person who is new here");
 }
 
-function alreadyMember(memberId: string | null): Conflict {
-  return conflict("already_member", "not_yet_a_member", "this person already belongs to the organisation", {
-    resource: memberId,
-    fix: memberId === null ? null : `change the role: PATCH /members/${memberId}`,
-  });
+function belongsAlready(memberId: string | null): Conflict {
+  return new Conflict(
+    alreadyMember("not_yet_a_member", "this person already belongs to the organisation", {
+      resource: memberId,
+      fix: memberId === null ? null : `change the role: PATCH /members/${memberId}`,
+    }),
+  );
 }

@@ -1,6 +1,7 @@
+import { alreadyEnrolled } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { findUser, personOf } from "./person.ts";
@@ -19,9 +20,11 @@ export async function beginTotp(request: ApiRequest<"beginTotp">): Promise<Reply
       const { email } = await findUser(tx, id);
       const known = await lockTotp(tx, id);
       if (known !== null && known.confirmed_at !== null)
-        throw conflict("already_enrolled", "no_authenticator_app", "there is an authenticator app already", {
-          fix: "DELETE /me/totp",
-        });
+        throw new Conflict(
+          alreadyEnrolled("no_authenticator_app", "there is an authenticator app already", {
+            fix: "DELETE /me/totp",
+          }),
+        );
       // The page with the code was loaded again: what the app has seen already still counts.
       const begun = known?.is_fresh
         ? openTotp(vault, id, email, known.sealed_secret)

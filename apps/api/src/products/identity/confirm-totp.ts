@@ -1,6 +1,7 @@
+import { alreadyEnrolled, notEnrolled } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
-import { conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { beginAttempt } from "./login-limit.ts";
@@ -25,13 +26,17 @@ export async function confirmTotp(request: ApiRequest<"confirmTotp">): Promise<R
       const isFirst = !hasSecondFactor(await findSecondFactors(tx, id));
       const row = await lockTotp(tx, id);
       if (row === null || (row.confirmed_at === null && !row.is_fresh))
-        throw conflict("not_enrolled", "authenticator_app_begun", "nothing is being set up", {
-          fix: "POST /me/totp",
-        });
+        throw new Conflict(
+          notEnrolled("authenticator_app_begun", "nothing is being set up", {
+            fix: "POST /me/totp",
+          }),
+        );
       if (row.confirmed_at !== null)
-        throw conflict("already_enrolled", "no_authenticator_app", "there is an authenticator app already", {
-          fix: "DELETE /me/totp",
-        });
+        throw new Conflict(
+          alreadyEnrolled("no_authenticator_app", "there is an authenticator app already", {
+            fix: "DELETE /me/totp",
+          }),
+        );
       const period = periodOfCode(vaultOf(request.deps), id, row, request.body.code);
       if (period === null)
         throw new Invalid([fieldError("/code", "incorrect", "is not what the app should show now")]);

@@ -1,6 +1,7 @@
+import { alreadyInvited, alreadyMember } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { takeQuota } from "../quotas/index.ts";
@@ -22,16 +23,20 @@ export async function createInvitation(request: ApiRequest<"createInvitation">, 
   await requireStillGrantable(request, tx, ...memberships(body.role));
   const member = await findMemberByEmail(tx, organisationId, body.email);
   if (member !== null)
-    throw conflict("already_member", "not_yet_a_member", "this person already belongs to the organisation", {
-      resource: member.id,
-      fix: `change the role: PATCH /members/${member.id}`,
-    });
+    throw new Conflict(
+      alreadyMember("not_yet_a_member", "this person already belongs to the organisation", {
+        resource: member.id,
+        fix: `change the role: PATCH /members/${member.id}`,
+      }),
+    );
   const open = await findOpenInvitation(tx, organisationId, body.email);
   if (open !== null)
-    throw conflict("already_invited", "not_yet_invited", "this person has an open invitation", {
-      resource: open.id,
-      fix: `withdraw it for a new one: DELETE /invitations/${open.id}`,
-    });
+    throw new Conflict(
+      alreadyInvited("not_yet_invited", "this person has an open invitation", {
+        resource: open.id,
+        fix: `withdraw it for a new one: DELETE /invitations/${open.id}`,
+      }),
+    );
 
   await takeQuota(tx, organisationId, { members: 1 });
   const { id, secret, hash } = mintInvitation();

@@ -1,7 +1,8 @@
+import { nameTaken } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
@@ -20,9 +21,11 @@ export async function createOrganisation(
   };
   const row = await insertOrganisation(tx, values).catch((error: unknown) => {
     if (violatedConstraint(error) !== "organisation_slug_key") throw error;
-    throw conflict("name_taken", "organisation_slug_free", `an organisation ${body.slug} already exists`, {
-      fix: "take another slug",
-    });
+    throw new Conflict(
+      nameTaken("organisation_slug_free", `an organisation ${body.slug} already exists`, {
+        fix: "take another slug",
+      }),
+    );
   });
   const headers = { Location: `/api/v1/organisations/${row.id}` };
   return { reply: reply(201, viewOrganisation(row), headers), resource: row.id };

@@ -1,7 +1,8 @@
 import type { OrganisationRole } from "@kule/rules/identity/permissions";
+import { invalidState } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict, NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { noContent, type Reply, reply } from "../../platform/reply.ts";
 import { revokeInvitationsOfToken, withdrawnNote } from "./invitation-store.ts";
@@ -86,8 +87,10 @@ async function lockedToken(tx: Tx, owner: TokenOwner, id: string): Promise<Locke
 function requireLive(token: LockedToken): void {
   if (token.revoked_at === null && !token.is_expired) return;
   const status = token.is_expired ? "expired" : "revoked";
-  throw conflict("invalid_state", "token_is_live", `the token is ${status}; mint a new one`, {
-    resource: token.id,
-    currentStatus: status,
-  });
+  throw new Conflict(
+    invalidState("token_is_live", `the token is ${status}; mint a new one`, {
+      resource: token.id,
+    }),
+    status,
+  );
 }

@@ -2,10 +2,11 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { UserIdentity } from "@kule/database/generated/rows";
 import type { OidcProvider } from "@kule/region-config/oidc-file";
 import { hasWayIn } from "@kule/rules/identity/ways-in";
+import { lastWayIn } from "@kule/rules/refusals";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import type { Deps } from "../../platform/deps.ts";
-import { type Conflict, conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
 import { storableText } from "../../platform/storable-text.ts";
 import type { OidcPerson } from "./oidc-client.ts";
@@ -120,14 +121,16 @@ export async function requireAnotherWayIn(
     passkeys: passkeys.length,
     identities: identities.length,
   };
-  if (!hasWayIn(left)) throw lastWayIn(userId);
+  if (!hasWayIn(left)) throw noOtherWayIn(userId);
 }
 
-function lastWayIn(resource: string): Conflict {
-  return conflict("last_way_in", "another_way_in", "you could not sign in any more without it", {
-    resource,
-    fix: "set a password first: PUT /me/password",
-  });
+function noOtherWayIn(resource: string): Conflict {
+  return new Conflict(
+    lastWayIn("another_way_in", "you could not sign in any more without it", {
+      resource,
+      fix: "set a password first: PUT /me/password",
+    }),
+  );
 }
 
 export function viewProvider({ id, label }: OidcProvider): Schemas["OidcProvider"] {

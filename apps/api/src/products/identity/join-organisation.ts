@@ -1,5 +1,6 @@
+import { invalidState } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import type { Reply } from "../../platform/reply.ts";
 import { actInOrganisationOf, join, offered } from "./join.ts";
@@ -10,11 +11,11 @@ export async function joinOrganisation(request: ApiRequest<"joinOrganisation">):
   const user = userOfSession(request);
   const invitation = await offered(request, request.body.secret);
   if (invitation.email.toLowerCase() !== user.email.toLowerCase())
-    throw conflict(
-      "invalid_state",
-      "invitation_is_for_you",
-      "the invitation is for another e-mail than this session's",
-      { resource: invitation.id, fix: "log in as the person who is invited" },
+    throw new Conflict(
+      invalidState("invitation_is_for_you", "the invitation is for another e-mail than this session's", {
+        resource: invitation.id,
+        fix: "log in as the person who is invited",
+      }),
     );
   actInOrganisationOf(request, invitation);
   return mutation(request, (tx) => join(tx, invitation, user.id));

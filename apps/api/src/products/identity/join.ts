@@ -1,7 +1,8 @@
 import type { FieldError } from "@kule/contract/field-errors";
+import { alreadyMember } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
@@ -71,9 +72,11 @@ export async function join(
   if (now?.status !== "open") throw overFault();
   const existing = await findMemberOfUser(tx, organisationId, userId);
   if (existing !== null)
-    throw conflict("already_member", "not_yet_a_member", "you already belong to the organisation", {
-      resource: existing.id,
-    });
+    throw new Conflict(
+      alreadyMember("not_yet_a_member", "you already belong to the organisation", {
+        resource: existing.id,
+      }),
+    );
   const id = newId("mem");
   await insertMember(tx, { id, organisation_id: organisationId, user_id: userId, role: now.role });
   await acceptInvitationRow(tx, organisationId, invitation.id);

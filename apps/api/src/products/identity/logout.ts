@@ -1,5 +1,6 @@
+import { invalidState } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
 import { revokeTokenRow } from "./token-store.ts";
@@ -11,10 +12,12 @@ export async function logout(request: ApiRequest<"logout">): Promise<Reply> {
     request,
     async (tx) => {
       if (kind !== "session")
-        throw conflict("invalid_state", "token_is_a_session", "this token is not a session", {
-          resource: tokenId,
-          fix: `DELETE /tokens/${tokenId}`,
-        });
+        throw new Conflict(
+          invalidState("token_is_a_session", "this token is not a session", {
+            resource: tokenId,
+            fix: `DELETE /tokens/${tokenId}`,
+          }),
+        );
       await revokeTokenRow(tx, tokenId);
       return { reply: noContent(), resource: tokenId };
     },

@@ -1,8 +1,9 @@
 import type { OidcProvider } from "@kule/region-config/oidc-file";
 import type { OidcClaims } from "@kule/rules/identity/oidc";
+import { notConfigured, signInRefused } from "@kule/rules/refusals";
 import * as oidc from "openid-client";
 import type { Deps } from "../../platform/deps.ts";
-import { type Conflict, conflict, Unauthorized, Unavailable } from "../../platform/errors.ts";
+import { Conflict, Unauthorized, Unavailable } from "../../platform/errors.ts";
 
 /** Whom the provider has vouched for. */
 export type OidcPerson = OidcClaims & {
@@ -113,9 +114,11 @@ function redirectUriOf({ settings }: Context, provider: OidcProvider): string {
   const [origin] = settings.consoleOrigins;
   // Each provider has an address of its own, so that an answer of one is never taken for one of another.
   if (origin !== undefined) return `${origin}/sign-in/with/${provider.id}/callback`;
-  throw conflict("not_configured", "panel_has_an_origin", "providers need to know where the panel is", {
-    fix: "an operator sets KULE_CONSOLE_ORIGINS",
-  });
+  throw new Conflict(
+    notConfigured("panel_has_an_origin", "providers need to know where the panel is", {
+      fix: "an operator sets KULE_CONSOLE_ORIGINS",
+    }),
+  );
 }
 
 /** What the provider says of itself, asked for again every hour. Its keys are looked at again when one is unknown. */
@@ -198,9 +201,11 @@ const errorCode = (text: string | null) => (text !== null && /^[a-z_]{1,60}$/.te
 
 function declined(provider: OidcProvider, error: string): Conflict {
   const message = `${provider.label} did not sign you in (${errorCode(error)})`;
-  return conflict("sign_in_refused", "provider_agreed", message, {
-    fix: "try again, or sign in another way",
-  });
+  return new Conflict(
+    signInRefused("provider_agreed", message, {
+      fix: "try again, or sign in another way",
+    }),
+  );
 }
 
 /** One answer for whatever is wrong with an answer, late and used ones included. */

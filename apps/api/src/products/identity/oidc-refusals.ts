@@ -1,6 +1,7 @@
 import type { OidcProvider } from "@kule/region-config/oidc-file";
 import type { OidcDefect } from "@kule/rules/identity/oidc";
-import { type Conflict, conflict } from "../../platform/errors.ts";
+import { signInRefused } from "@kule/rules/refusals";
+import { Conflict } from "../../platform/errors.ts";
 
 /** Why somebody whom the provider knows does not get in. */
 export type NotLetIn =
@@ -40,5 +41,5 @@ const texts: { readonly [why in NotLetIn]: (label: string) => readonly [message:
 /** The provider has done its part; this is ours. */
 export function notLetIn(why: NotLetIn, provider: OidcProvider): Conflict {
   const [message, fix] = texts[why](provider.label);
-  return conflict("sign_in_refused", why, message, { fix });
+  return new Conflict(signInRefused(why, message, { fix }));
 }

@@ -1,7 +1,8 @@
+import { notConfigured } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { writeAudit } from "../../platform/audit.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { mutation } from "../../platform/mutation.ts";
 import type { Reply } from "../../platform/reply.ts";
@@ -82,9 +83,11 @@ async function welcomeOf(
   const organisation = await findOrganisationBySlug(request.db, slug);
   if (organisation === null) {
     request.deps.log.error({ provider: provider.id, organisation: slug }, "sign_up names no organisation");
-    throw conflict("not_configured", "organisation_to_join", "nobody can sign up here at the moment", {
-      fix: "an operator corrects sign_up in KULE_OIDC_FILE",
-    });
+    throw new Conflict(
+      notConfigured("organisation_to_join", "nobody can sign up here at the moment", {
+        fix: "an operator corrects sign_up in KULE_OIDC_FILE",
+      }),
+    );
   }
   request.established.organisation = {
     ...organisation,

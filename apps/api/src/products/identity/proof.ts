@@ -1,7 +1,8 @@
+import { proofRequired } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
-import { type Conflict, conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { lockPerson, personOf } from "./person.ts";
 
 const provenSeconds = 600;
@@ -38,8 +39,10 @@ export async function requireProofNow(request: ApiRequest): Promise<void> {
 }
 
 function needed(request: ApiRequest): Conflict {
-  return conflict("proof_required", "proven_recently", "show again who you are before this", {
-    resource: personOf(request).sessionId,
-    fix: "POST /me/proof",
-  });
+  return new Conflict(
+    proofRequired("proven_recently", "show again who you are before this", {
+      resource: personOf(request).sessionId,
+      fix: "POST /me/proof",
+    }),
+  );
 }

@@ -1,5 +1,6 @@
+import { notEnrolled } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
 import { personOf } from "./person.ts";
@@ -14,9 +15,11 @@ export async function removeTotp(request: ApiRequest<"removeTotp">): Promise<Rep
     async (tx) => {
       await requireProof(request, tx);
       if ((await lockTotp(tx, id)) === null)
-        throw conflict("not_enrolled", "authenticator_app", "there is no authenticator app", {
-          fix: "POST /me/totp",
-        });
+        throw new Conflict(
+          notEnrolled("authenticator_app", "there is no authenticator app", {
+            fix: "POST /me/totp",
+          }),
+        );
       await tx.deleteFrom("user_totp").where("user_id", "=", id).execute();
       if (!hasSecondFactor(await findSecondFactors(tx, id))) await deleteRecoveryCodes(tx, id);
       return { reply: noContent(), resource: id };

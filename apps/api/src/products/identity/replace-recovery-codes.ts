@@ -1,5 +1,6 @@
+import { notEnrolled } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { personOf } from "./person.ts";
@@ -14,9 +15,11 @@ export async function replaceRecoveryCodes(request: ApiRequest<"replaceRecoveryC
     async (tx) => {
       await requireProof(request, tx);
       if (!hasSecondFactor(await findSecondFactors(tx, id)))
-        throw conflict("not_enrolled", "second_factor", "codes recover a second factor, and there is none", {
-          fix: "POST /me/totp",
-        });
+        throw new Conflict(
+          notEnrolled("second_factor", "codes recover a second factor, and there is none", {
+            fix: "POST /me/totp",
+          }),
+        );
       return {
         reply: reply(200, { recovery_codes: await replaceRecoveryCodesOf(tx, id) }),
         resource: id,

@@ -1,6 +1,7 @@
+import { notEnrolled } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
 import { requireAnotherWayIn } from "./identity-store.ts";
@@ -29,9 +30,11 @@ export async function resetSecondFactor(
       await lockPerson(tx, userId);
       const factors = await findSecondFactors(tx, userId);
       if (!hasSecondFactor(factors))
-        throw conflict("not_enrolled", "second_factor", "the person has no second factor", {
-          resource: member.id,
-        });
+        throw new Conflict(
+          notEnrolled("second_factor", "the person has no second factor", {
+            resource: member.id,
+          }),
+        );
       await requireAnotherWayIn(request.deps, tx, userId, { passkey: "all" });
       await tx.deleteFrom("user_totp").where("user_id", "=", userId).execute();
       await tx.deleteFrom("passkey").where("user_id", "=", userId).execute();

@@ -1,8 +1,9 @@
+import { notConfigured } from "@kule/rules/refusals";
 import { Secret, TOTP } from "otpauth";
 import { createVault, type Vault } from "../../platform/at-rest.ts";
 import type { Tx } from "../../platform/database.ts";
 import type { Deps } from "../../platform/deps.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { lockTotp, type TotpRow } from "./second-factor-store.ts";
 
 const periodSeconds = 30;
@@ -63,11 +64,12 @@ export async function takeCode(tx: Tx, vault: Vault, userId: string, code: strin
 export function vaultOf({ settings }: Pick<Deps, "settings">): Vault {
   const vault = createVault(settings.secrets);
   if (vault !== null) return vault;
-  throw conflict(
-    "not_configured",
-    "installation_has_a_secret",
-    "this installation has no key to keep authenticator secrets with",
-    { fix: "an operator sets KULE_API_SECRET" },
+  throw new Conflict(
+    notConfigured(
+      "installation_has_a_secret",
+      "this installation has no key to keep authenticator secrets with",
+      { fix: "an operator sets KULE_API_SECRET" },
+    ),
   );
 }
 

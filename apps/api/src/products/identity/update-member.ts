@@ -1,7 +1,8 @@
 import { organisationRoles, roleAtMost } from "@kule/rules/identity/permissions";
+import { lastOwner } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { type Conflict, conflict, NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { revokeInvitationsOfUser, withdrawnNote } from "./invitation-store.ts";
@@ -46,12 +47,14 @@ export async function lockMember(tx: Tx, organisationId: string, id: string): Pr
 
 /** @throws Conflict `last_owner` */
 export async function requireAnotherOwner(tx: Tx, organisationId: string, memberId: string): Promise<void> {
-  if ((await countOwners(tx, organisationId)) <= 1) throw lastOwner(memberId);
+  if ((await countOwners(tx, organisationId)) <= 1) throw noOtherOwner(memberId);
 }
 
-function lastOwner(memberId: string): Conflict {
-  return conflict("last_owner", "another_owner_remains", "the organisation would have no owner left", {
-    resource: memberId,
-    fix: "make somebody else an owner first",
-  });
+function noOtherOwner(memberId: string): Conflict {
+  return new Conflict(
+    lastOwner("another_owner_remains", "the organisation would have no owner left", {
+      resource: memberId,
+      fix: "make somebody else an owner first",
+    }),
+  );
 }

@@ -1,3 +1,4 @@
+import { notConfigured } from "@kule/rules/refusals";
 import {
   type AuthenticationResponseJSON,
   type AuthenticatorTransport,
@@ -8,7 +9,7 @@ import {
   verifyRegistrationResponse,
 } from "@simplewebauthn/server";
 import type { Deps } from "../../platform/deps.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import type { PasskeyRow } from "./passkey-store.ts";
 
 /** Which pages passkeys are for. A passkey belongs to a domain, and no other page can ask for it. */
@@ -19,9 +20,11 @@ function relyingPartyOf({ settings }: Pick<Deps, "settings">): RelyingParty {
   const urls = settings.consoleOrigins.map((origin) => new URL(origin));
   const first = urls.find(({ hostname }) => !/^[\d.]+$|^\[/.test(hostname));
   if (first === undefined)
-    throw conflict("not_configured", "panel_has_a_domain", "passkeys need a domain for the panel", {
-      fix: "an operator sets KULE_CONSOLE_ORIGINS",
-    });
+    throw new Conflict(
+      notConfigured("panel_has_a_domain", "passkeys need a domain for the panel", {
+        fix: "an operator sets KULE_CONSOLE_ORIGINS",
+      }),
+    );
   return {
     id: first.hostname,
     origins: urls.filter(({ hostname }) => hostname === first.hostname).map(({ origin }) => origin),

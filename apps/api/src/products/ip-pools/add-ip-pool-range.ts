@@ -20,7 +20,7 @@ import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { rangeOverlap } from "./conflicts.ts";
+import { rangesOverlap } from "./conflicts.ts";
 import { findIpPoolRange, type IpPoolDetails, type IpPoolRow, lockIpPool } from "./store.ts";
 import { viewIpPoolRange } from "./view.ts";
 
@@ -94,7 +94,7 @@ export async function addIpPoolRange(
   const text = (value: bigint) => formatIp({ version: range.version, value });
   const [first, last] = [text(range.first), text(range.last)];
   const overlapped = await findOverlap(tx, first, last);
-  if (overlapped !== null) throw rangeOverlap(overlapped);
+  if (overlapped !== null) throw rangesOverlap(overlapped);
   const id = newId("rng");
   await tx
     .insertInto("ip_pool_range")
@@ -109,7 +109,7 @@ export async function addIpPoolRange(
     .execute(tx)
     .catch((error: unknown) => {
       // Added to another pool between our look and our insert.
-      if (violatedConstraint(error) === "public_address_pkey") throw rangeOverlap(null);
+      if (violatedConstraint(error) === "public_address_pkey") throw rangesOverlap(null);
       throw error;
     });
   const row = await findIpPoolRange(tx, poolId, id);

@@ -1,10 +1,11 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import { formatIp, parseIp } from "@kule/rules/public-ips/addresses";
+import { noPublicIpAvailable } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Database, Tx } from "../../platform/database.ts";
-import { conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
+import { Conflict, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
@@ -79,13 +80,14 @@ export async function allocateIpPoolAddresses(
 }
 
 function notEnough(name: string, poolId: string, asked: number, free: number, byName: boolean) {
-  return conflict(
-    "no_public_ip_available",
-    "ip_pool_has_free_addresses",
-    byName
-      ? `${asked - free} of the ${asked} addresses are not free in pool ${name}`
-      : `pool ${name} has ${free} free addresses, not ${asked}`,
-    { resource: poolId, fix: `POST /ip-pools/${poolId}/ranges to add addresses` },
+  return new Conflict(
+    noPublicIpAvailable(
+      "ip_pool_has_free_addresses",
+      byName
+        ? `${asked - free} of the ${asked} addresses are not free in pool ${name}`
+        : `pool ${name} has ${free} free addresses, not ${asked}`,
+      { resource: poolId, fix: `POST /ip-pools/${poolId}/ranges to add addresses` },
+    ),
   );
 }
 

@@ -1,6 +1,7 @@
+import { inUse } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict, NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent } from "../../platform/reply.ts";
 import { type AllocationRow, lockIpPool } from "./store.ts";
@@ -24,10 +25,12 @@ export async function withdrawIpPoolAddress(
     .executeTakeFirst();
   if (row === undefined || row.allocated_to === null) throw new NotFound();
   if (row.state === "used")
-    throw conflict("in_use", "public_address_free", `the organisation has taken ${address}`, {
-      resource: row.public_ip_id,
-      fix: "the organisation releases it: DELETE /public-ips/{id}",
-    });
+    throw new Conflict(
+      inUse("public_address_free", `the organisation has taken ${address}`, {
+        resource: row.public_ip_id,
+        fix: `the organisation releases it: DELETE /public-ips/${row.public_ip_id}`,
+      }),
+    );
   await tx
     .updateTable("public_address")
     .set({ allocated_to: null })

@@ -1,6 +1,7 @@
+import { invalidState } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict, NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../../platform/job-handler.ts";
 import { askToStop, cancelQueuedJob, type JobRow, seenByLastAttempt } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
@@ -21,10 +22,7 @@ export async function cancelJob(
   const job = await lockWithResource(tx, found, handlers);
   const decision = cancelDecision(job);
   if (!decision.allowed)
-    throw conflict("invalid_state", "job_cancellable", decision.reason, {
-      resource: job.id,
-      currentStatus: job.status,
-    });
+    throw new Conflict(invalidState("job_cancellable", decision.reason, { resource: job.id }), job.status);
   if (job.status === "queued") {
     await cancelQueuedJob(tx, job, "cancelled", message);
     // An attempt before it may have switched the server off: what it saw last is what is known.

@@ -1,6 +1,7 @@
+import { invalidState } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { handlerOf, type JobHandlers } from "../../platform/job-handler.ts";
 import { requeueEndedJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
@@ -20,10 +21,7 @@ export async function retryJob(
   const job = await lockWithResource(tx, found, handlers);
   const decision = retryDecision(job);
   if (!decision.allowed)
-    throw conflict("invalid_state", "job_retryable", decision.reason, {
-      resource: job.id,
-      currentStatus: job.status,
-    });
+    throw new Conflict(invalidState("job_retryable", decision.reason, { resource: job.id }), job.status);
   const handler = handlerOf(handlers, job);
   await handler.makeWay(tx, job);
   const queued = await requeueEndedJob(tx, job);

@@ -1,6 +1,7 @@
+import { addressInUse, subnetExhausted } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
-import { type Conflict, conflict, NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import { lockSubnet, type SubnetRow } from "./subnet-store.ts";
 
 /*
@@ -107,10 +108,7 @@ function gapFromHint(subnet: SubnetRow) {
 }
 
 function exhausted(subnet: SubnetRow): Conflict {
-  return conflict("subnet_exhausted", "subnet_has_free_address", "the subnet has no free address", {
-    resource: subnet.id,
-    fix: `POST /networks/${subnet.network_id}/subnets to make another subnet`,
-  });
+  return new Conflict(subnetExhausted({ id: subnet.id, networkId: subnet.network_id }));
 }
 
 async function inUse(tx: Tx, subnet: SubnetRow, address: string): Promise<Conflict> {
@@ -121,10 +119,8 @@ async function inUse(tx: Tx, subnet: SubnetRow, address: string): Promise<Confli
      where a.organisation_id = ${subnet.organisation_id} and a.subnet_id = ${subnet.id}
        and a.address = ${address}::inet`.execute(tx);
   const [holder] = rows;
-  return conflict("address_in_use", "address_free", `the address ${address} is not free`, {
-    resource: holder?.server_id ?? holder?.reservation_id ?? subnet.id,
-    fix: "choose another address, or name none to get the lowest free one",
-  });
+  const taker = holder?.server_id ?? holder?.reservation_id ?? subnet.id;
+  return new Conflict(addressInUse(address, taker));
 }
 
 function numeric(address: string): number {

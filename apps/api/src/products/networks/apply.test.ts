@@ -170,7 +170,7 @@ describe("in a region with an edge", () => {
       job: { kind: "NetworkApply", resource: { type: "network", id, name: expect.any(String) } },
     });
     const twice = await world.owned.delete(`/networks/${id}/subnets/${subnet}`);
-    expect([twice.status, twice.body.code]).toEqual([409, "invalid_state"]);
+    expect([twice.status, twice.body.code]).toEqual([409, "resource_deleting"]);
     const same = await world.owned.post(`/networks/${id}/subnets`, { name: "three", tier: "app", cidr });
     expect([same.status, same.body.code]).toEqual([409, "cidr_overlap"]);
     expect(await world.rows("select subnet_id from region_vlan where vlan = $1", [vlan])).toEqual([
@@ -199,7 +199,7 @@ describe("in a region with an edge", () => {
     });
     expect(firewall.status).toBe(422);
     const renamed = await world.owned.patch(`/networks/${id}/subnets/${subnet}`, { name: "still" });
-    expect([renamed.status, renamed.body.code]).toEqual([409, "invalid_state"]);
+    expect([renamed.status, renamed.body.code]).toEqual([409, "resource_deleting"]);
     await world.agent.work();
   });
 
@@ -212,7 +212,7 @@ describe("in a region with an edge", () => {
     expect(answer.status).toBe(202);
     expect(answer.body.network.status).toBe("deleting");
     const late = await addSubnet(id, "late");
-    expect([late.status, late.body.code]).toEqual([409, "invalid_state"]);
+    expect([late.status, late.body.code]).toEqual([409, "resource_deleting"]);
     const claimed = await take();
     expect(claimed.payload).toMatchObject({ state: "gone", subnets: [], gateway: null });
     await world.agent.succeed(claimed);

@@ -1,8 +1,9 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
+import { regionInMaintenance } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { Invalid } from "../../platform/errors.ts";
+import { Conflict, Invalid } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
@@ -10,7 +11,7 @@ import { viewJobOrNone } from "../jobs/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import { chooseRegion, listVisibleRegions } from "../regions/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
-import { networkNameTaken, regionInMaintenance } from "./conflicts.ts";
+import { networkNameTaken } from "./conflicts.ts";
 import { networkCidrErrors, nextNetworkRange } from "./ranges.ts";
 import { findNetwork, insertNetwork, listRanges } from "./store.ts";
 import { viewNetwork } from "./view.ts";
@@ -31,7 +32,7 @@ export async function createNetwork(request: ApiRequest<"createNetwork">, tx: Tx
   const chosen = chooseRegion(await listVisibleRegions(tx, organisationId), body.region);
   if ("error" in chosen) throw new Invalid([chosen.error]);
   const { slug, maintenance } = chosen.region;
-  if (maintenance) throw regionInMaintenance(slug);
+  if (maintenance) throw new Conflict(regionInMaintenance(slug));
   await takeQuota(tx, organisationId, { networks: 1 });
   const network = await insertNetwork(tx, {
     id: newId("net"),

@@ -1,10 +1,11 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import { overlaps } from "@kule/rules/networks/cidr";
+import { vlanExhausted } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
-import { NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
@@ -12,7 +13,7 @@ import { askForRefresh } from "../firewalls/index.ts";
 import { viewJobOrNone } from "../jobs/index.ts";
 import { takeQuota } from "../quotas/index.ts";
 import { askedBy, requestNetworkApply } from "./apply.ts";
-import { cidrOverlap, networkDeleting, networkFull, subnetNameTaken, vlanExhausted } from "./conflicts.ts";
+import { cidrTaken, networkDeleting, noRoomForSubnet, subnetNameTaken } from "./conflicts.ts";
 import { blockOf, nextSubnetRange, subnetCidrErrors } from "./ranges.ts";
 import { lockNetwork, type NetworkDetails, type NetworkRow } from "./store.ts";
 import { findSubnet, insertSubnet, listSubnetRanges, type SubnetDetails, takeVlan } from "./subnet-store.ts";
@@ -66,9 +67,9 @@ export async function addSubnet(
   const siblings = await listSubnetRanges(tx, network.organisation_id, network.id);
   if (siblings.some((sibling) => sibling.name === wanted.name)) throw subnetNameTaken(wanted.name);
   const cidr = wanted.cidr ?? nextSubnetRange(network.cidr, siblings);
-  if (cidr === null) throw networkFull(network.id, network.cidr);
+  if (cidr === null) throw noRoomForSubnet(network.id, network.cidr);
   const neighbour = siblings.find((sibling) => overlaps(blockOf(sibling.cidr), blockOf(cidr)));
-  if (neighbour !== undefined) throw cidrOverlap(cidr, neighbour);
+  if (neighbour !== undefined) throw cidrTaken(cidr, neighbour);
 
   const id = newId("sub");
   await insertSubnet(tx, {
@@ -85,10 +86,10 @@ export async function addSubnet(
     // The lock makes these impossible for us; the constraints stand all the same.
     const constraint = violatedConstraint(error);
     if (constraint === "subnet_name") throw subnetNameTaken(wanted.name);
-    if (constraint === "subnet_cidr_overlap") throw cidrOverlap(cidr, null);
+    if (constraint === "subnet_cidr_overlap") throw cidrTaken(cidr, null);
     throw error;
   });
-  if ((await takeVlan(tx, network.region, id)) === null) throw vlanExhausted(network.region);
+  if ((await takeVlan(tx, network.region, id)) === null) throw new Conflict(vlanExhausted(network.region));
   // A rule may be about the whole network.
   await askForRefresh(tx, network.organisation_id, network.region);
   const row = await findSubnet(tx, network.organisation_id, id);

@@ -1,6 +1,7 @@
+import { inUse } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict, NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent, reply } from "../../platform/reply.ts";
 import { usedByFirewall } from "../firewalls/index.ts";
@@ -36,11 +37,12 @@ export async function deleteNetwork(
   const subnets = all.filter(({ status }) => status !== "deleting");
   const [first] = subnets;
   if (first !== undefined)
-    throw conflict(
-      "in_use",
-      "network_empty",
-      `the network still has ${subnets.length} subnet(s): ${subnets.map((subnet) => subnet.name).join(", ")}`,
-      { resource: first.id, fix: `DELETE /networks/${network.id}/subnets/${first.id}` },
+    throw new Conflict(
+      inUse(
+        "network_empty",
+        `the network still has ${subnets.length} subnet(s): ${subnets.map((subnet) => subnet.name).join(", ")}`,
+        { resource: first.id, fix: `DELETE /networks/${network.id}/subnets/${first.id}` },
+      ),
     );
   const used = { network_id: network.id };
   const use =

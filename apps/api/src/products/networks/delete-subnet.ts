@@ -1,6 +1,7 @@
+import { inUse } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict, NotFound } from "../../platform/errors.ts";
+import { Conflict, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { noContent, reply } from "../../platform/reply.ts";
 import { askForRefresh, usedByFirewall } from "../firewalls/index.ts";
@@ -37,23 +38,25 @@ export async function deleteSubnet(
   const servers = await listServersIn(tx, organisationId, subnet.id);
   const [first] = servers;
   if (first !== undefined)
-    throw conflict(
-      "in_use",
-      "subnet_empty",
-      `the subnet is used by ${servers.map((server) => `${server.name} (${server.id})`).join(", ")}`,
-      { resource: first.id, fix: `DELETE /servers/${first.id}` },
+    throw new Conflict(
+      inUse(
+        "subnet_empty",
+        `the subnet is used by ${servers.map((server) => `${server.name} (${server.id})`).join(", ")}`,
+        { resource: first.id, fix: `DELETE /servers/${first.id}` },
+      ),
     );
   const reservations = await listReservationsIn(tx, organisationId, subnet.id);
   const [kept] = reservations;
   if (kept !== undefined)
-    throw conflict(
-      "in_use",
-      "subnet_without_reservations",
-      `addresses of the subnet are reserved by ${reservations.map(({ name, id }) => `${name} (${id})`).join(", ")}`,
-      {
-        resource: kept.id,
-        fix: `DELETE /networks/${subnet.network_id}/subnets/${subnet.id}/reservations/${kept.id}`,
-      },
+    throw new Conflict(
+      inUse(
+        "subnet_without_reservations",
+        `addresses of the subnet are reserved by ${reservations.map(({ name, id }) => `${name} (${id})`).join(", ")}`,
+        {
+          resource: kept.id,
+          fix: `DELETE /networks/${subnet.network_id}/subnets/${subnet.id}/reservations/${kept.id}`,
+        },
+      ),
     );
   const used = { subnet_id: subnet.id };
   const use =

@@ -1,6 +1,7 @@
+import { noPublicIpAvailable } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
-import { type Conflict, conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { isFresh } from "../ip-pools/index.ts";
 import { recordUsage, type UsageNote } from "../usage/record.ts";
@@ -91,13 +92,17 @@ async function findFree(tx: Tx, wish: TakeWish, skipsLocked: boolean): Promise<F
 
 /** The same for an address that is another's, that nobody has, and that is taken: whose it is, is nobody's business. */
 function noneAvailable({ region, version, address }: TakeWish): Conflict {
-  return conflict(
-    "no_public_ip_available",
-    "organisation_has_free_public_ip",
-    address === null
-      ? `The organisation has no free public IPv${version} address in region ${region}; ask the operator to allocate one`
-      : `${address} is not an address that the organisation may take in region ${region}; ask the operator to allocate it`,
-    { resource: region, fix: "The operator allocates: POST /ip-pools/{id}/allocations" },
+  return new Conflict(
+    noPublicIpAvailable(
+      "organisation_has_free_public_ip",
+      address === null
+        ? `The organisation has no free public IPv${version} address in region ${region}; ask the operator to allocate one`
+        : `${address} is not an address that the organisation may take in region ${region}; ask the operator to allocate it`,
+      {
+        resource: region,
+        fix: "Ask an operator of the installation to allocate an address to the organisation",
+      },
+    ),
   );
 }
 

@@ -1,6 +1,7 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import { decideAttach } from "@kule/rules/public-ips/lifecycle";
+import { alreadyAttached } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
@@ -51,7 +52,7 @@ export async function attachPublicIp(
   ];
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   const [refusal] = refusals;
-  if (refusal !== undefined) throw new Conflict({ ...refusal }, target.status);
+  if (refusal !== undefined) throw new Conflict(refusal, target.status);
 
   const leaves = ip.held_by !== null && ip.held_by !== target.id ? ip.held_by : null;
   await tx
@@ -89,12 +90,9 @@ export async function attachPublicIp(
 function movedMeanwhile(found: PublicIpDetails, ip: PublicIpDetails) {
   if (found.server_id === ip.server_id && found.held_by === ip.held_by) return [];
   return [
-    {
-      name: "public_ip_free",
-      code: "already_attached" as const,
-      message: "The address is being attached elsewhere at this moment",
+    alreadyAttached("public_ip_free", "The address is being attached elsewhere at this moment", {
       resource: ip.holder_id,
       fix: "Look at it again",
-    },
+    }),
   ];
 }

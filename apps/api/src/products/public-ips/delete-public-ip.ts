@@ -17,7 +17,7 @@ export async function deletePublicIp(
   if (ip === null) throw new NotFound();
   request.checkGeneration(ip);
   const [refusal] = decideRelease(factsOf(ip));
-  if (refusal !== undefined) throw new Conflict({ ...refusal });
+  if (refusal !== undefined) throw new Conflict(refusal);
   await releasePublicIp(tx, ip, request.deps.settings.addressQuarantineSeconds, {
     jobId: null,
     source: "request",

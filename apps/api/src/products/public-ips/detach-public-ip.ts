@@ -1,4 +1,5 @@
 import { decideDetach } from "@kule/rules/public-ips/lifecycle";
+import { invalidState } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
@@ -25,7 +26,7 @@ export async function detachPublicIp(
   const refusals = [...decideDetach(factsOf(ip)), ...movedMeanwhile(found, ip)];
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   const [refusal] = refusals;
-  if (refusal !== undefined) throw new Conflict({ ...refusal }, ip.holder_status ?? undefined);
+  if (refusal !== undefined) throw new Conflict(refusal, ip.holder_status ?? undefined);
   if (from === null) throw new Error(`${ip.id} is on no server and may be taken off it`);
   await tx
     .updateTable("public_ip")
@@ -57,12 +58,9 @@ export async function detachPublicIp(
 function movedMeanwhile(found: PublicIpDetails, ip: PublicIpDetails) {
   if (ip.held_by === found.held_by || ip.held_by === found.server_id) return [];
   return [
-    {
-      name: "public_ip_attached",
-      code: "invalid_state" as const,
-      message: "The address is being moved at this moment",
+    invalidState("public_ip_attached", "The address is being moved at this moment", {
       resource: ip.holder_id,
       fix: "Look at it again",
-    },
+    }),
   ];
 }

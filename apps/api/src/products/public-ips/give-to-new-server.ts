@@ -1,6 +1,7 @@
+import { alreadyAttached } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { Tx } from "../../platform/database.ts";
-import { Conflict, conflict, fieldError, Invalid } from "../../platform/errors.ts";
+import { Conflict, fieldError, Invalid } from "../../platform/errors.ts";
 import { takePublicIp } from "./allocation.ts";
 import { tierRefusal } from "./placement.ts";
 import { lockPublicIp } from "./store.ts";
@@ -18,7 +19,7 @@ export async function giveToNewServer(
   wanted: string,
 ): Promise<void> {
   const refusal = await tierRefusal(tx, organisationId, server.id);
-  if (refusal !== null) throw new Conflict({ ...refusal });
+  if (refusal !== null) throw new Conflict(refusal);
   const id =
     wanted === "auto"
       ? await takePublicIp(tx, { organisationId, region: server.region, version: 4, address: null, more: {} })
@@ -26,15 +27,19 @@ export async function giveToNewServer(
   const ip = await lockPublicIp(tx, organisationId, id);
   if (ip === null) throw new Invalid([fieldError("/public_ip", "not_found", "no such public IP")]);
   if (ip.server_id !== null || ip.held_by !== null)
-    throw conflict("already_attached", "public_ip_free", "The address is attached to another server", {
-      resource: ip.holder_id,
-      fix: `POST /public-ips/${id}/detach`,
-    });
+    throw new Conflict(
+      alreadyAttached("public_ip_free", "The address is attached to another server", {
+        resource: ip.holder_id,
+        fix: `POST /public-ips/${id}/detach`,
+      }),
+    );
   if (ip.gateway_id !== null)
-    throw conflict("already_attached", "public_ip_of_no_gateway", "The address is a gateway's", {
-      resource: ip.gateway_id,
-      fix: `DELETE /gateways/${ip.gateway_id}`,
-    });
+    throw new Conflict(
+      alreadyAttached("public_ip_of_no_gateway", "The address is a gateway's", {
+        resource: ip.gateway_id,
+        fix: `DELETE /gateways/${ip.gateway_id}`,
+      }),
+    );
   await tx
     .updateTable("public_ip")
     .set({

@@ -42,5 +42,5 @@ export async function quotaRefusalsUnderLock(
 /** @throws Conflict `quota_exceeded` */
 export async function takeQuota(tx: Tx, organisationId: string, asked: Asked): Promise<void> {
   const [first] = await quotaRefusals(tx, organisationId, asked);
-  if (first !== undefined) throw new Conflict({ ...first });
+  if (first !== undefined) throw new Conflict(first);
 }

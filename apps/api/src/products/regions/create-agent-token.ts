@@ -1,6 +1,7 @@
+import { invalidState } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { issueToken, viewToken } from "../identity/index.ts";
@@ -13,11 +14,12 @@ export async function createAgentToken(
   region: RegionDetails,
 ): Promise<Outcome> {
   if (region.mode === "direct")
-    throw conflict(
-      "invalid_state",
-      "region_has_agent",
-      `region ${region.slug} is of mode direct: the control plane's worker does its jobs, and no agent has a place there`,
-      { resource: region.slug, fix: "Name its region file in KULE_DIRECT_REGIONS of the worker" },
+    throw new Conflict(
+      invalidState(
+        "region_has_agent",
+        `region ${region.slug} is of mode direct: the control plane's worker does its jobs, and no agent has a place there`,
+        { resource: region.slug, fix: "Name its region file in KULE_DIRECT_REGIONS of the worker" },
+      ),
     );
   const { row, secret } = await issueToken(tx, {
     kind: "agent",

@@ -1,8 +1,9 @@
 import type { RequestBody } from "@kule/contract/schemas";
+import { nameTaken } from "@kule/rules/refusals";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
-import { conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { setVlanPool, setVmidPool } from "./pools.ts";
@@ -34,10 +35,12 @@ export async function addRegion(tx: Tx, region: RequestBody<"createRegion">): Pr
     vlan_last: vlan_range.last,
   }).catch((error: unknown) => {
     if (violatedConstraint(error) !== "region_pkey") throw error;
-    throw conflict("name_taken", "region_slug_free", `a region ${slug} already exists`, {
-      resource: slug,
-      fix: "take another slug",
-    });
+    throw new Conflict(
+      nameTaken("region_slug_free", `a region ${slug} already exists`, {
+        resource: slug,
+        fix: "take another slug",
+      }),
+    );
   });
   await setVmidPool(tx, slug, vmid_range);
   await setVlanPool(tx, slug, vlan_range);

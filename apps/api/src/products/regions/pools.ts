@@ -1,6 +1,7 @@
+import { inUse } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
-import { type Conflict, conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 
 /*
  * What a region has to give out is in tables with a row for each number, from the day it is registered. Taking one
@@ -36,7 +37,12 @@ export async function setVmidPool(tx: Database | Tx, region: string, range: Numb
     .limit(1)
     .executeTakeFirst();
   if (left === undefined) return;
-  throw inUse("vmid", left.vmid, left.state === "used" ? "is used by a server" : "rests", left.server_id);
+  throw outsideOfRange(
+    "vmid",
+    left.vmid,
+    left.state === "used" ? "is used by a server" : "rests",
+    left.server_id,
+  );
 }
 
 /**
@@ -62,7 +68,7 @@ export async function setVlanPool(tx: Database | Tx, region: string, range: Numb
     .limit(1)
     .executeTakeFirst();
   if (left === undefined) return;
-  throw inUse("vlan", left.vlan, "belongs to a subnet", left.subnet_id);
+  throw outsideOfRange("vlan", left.vlan, "belongs to a subnet", left.subnet_id);
 }
 
 /**
@@ -81,23 +87,26 @@ export async function refusePublicVlans(tx: Tx, region: string, range: NumberRan
     .limit(1)
     .executeTakeFirst();
   if (pool === undefined) return;
-  throw conflict(
-    "in_use",
-    "vlan_range_without_public_pools",
-    `VLAN ${pool.vlan} is of the public pool ${pool.name}, and none of its addresses may be in a private network's segment`,
-    { resource: pool.id, fix: "choose a range that leaves it out" },
+  throw new Conflict(
+    inUse(
+      "vlan_range_without_public_pools",
+      `VLAN ${pool.vlan} is of the public pool ${pool.name}, and none of its addresses may be in a private network's segment`,
+      { resource: pool.id, fix: "choose a range that leaves it out" },
+    ),
   );
 }
 
-function inUse(kind: "vmid" | "vlan", number: number, why: string, resource: string | null): Conflict {
+function outsideOfRange(
+  kind: "vmid" | "vlan",
+  number: number,
+  why: string,
+  resource: string | null,
+): Conflict {
   const word = kind === "vmid" ? "VMID" : "VLAN";
-  return conflict(
-    "in_use",
-    `${kind}_range_covers_use`,
-    `${word} ${number} is outside of the range and ${why}`,
-    {
+  return new Conflict(
+    inUse(`${kind}_range_covers_use`, `${word} ${number} is outside of the range and ${why}`, {
       resource,
       fix: "choose a range that holds it",
-    },
+    }),
   );
 }

@@ -2,7 +2,7 @@ import type { JobKind, Schemas } from "@kule/contract/schemas";
 import type { Refusal } from "@kule/rules/decision";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { Conflict, type ErrorCode, type Precondition } from "../../platform/errors.ts";
+import { Conflict, type Precondition } from "../../platform/errors.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
@@ -11,17 +11,17 @@ import { findServer } from "./store.ts";
 import { viewServer } from "./view.ts";
 
 /** What stands in the way, as a dry run lists it. Nothing was written, so nothing needs undoing. */
-export function blocked(refusals: readonly Refusal<ErrorCode>[]): Outcome {
+export function blocked(refusals: readonly Refusal[]): Outcome {
   const blockers: Precondition[] = refusals.map((refusal) => ({ ...refusal }));
   const body: Schemas["DryRun"] = { dry_run: true, would: null, blockers };
   return { reply: reply(200, body), resource: null };
 }
 
 /** @throws Conflict with the first of the refusals */
-export function refuseConflicts(refusals: readonly Refusal<ErrorCode>[], currentStatus?: string): void {
+export function refuseConflicts(refusals: readonly Refusal[], currentStatus?: string): void {
   const [first] = refusals;
   if (first === undefined) return;
-  throw new Conflict({ ...first }, first.code === "invalid_state" ? currentStatus : undefined);
+  throw new Conflict(first, first.code === "invalid_state" ? currentStatus : undefined);
 }
 
 /** The 202 of a changed server with its job; or, in a dry run, what it would be. */

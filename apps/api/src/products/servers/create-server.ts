@@ -1,9 +1,10 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { serverNameTaken, vmidExhausted } from "@kule/rules/refusals";
 import { decideCreate } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
-import { Conflict, conflict } from "../../platform/errors.ts";
+import { Conflict } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
@@ -37,8 +38,7 @@ export async function createServer(request: Request, tx: Tx): Promise<Outcome> {
     return await write(request, tx, { ...placement, node });
   } catch (error) {
     // Others were faster between our look and our write. A dry run lists that like any other reason.
-    if (request.dryRun && error instanceof Conflict && error.precondition !== undefined)
-      return blocked([error.precondition]);
+    if (request.dryRun && error instanceof Conflict) return blocked([error.precondition]);
     throw error;
   }
 }
@@ -155,12 +155,7 @@ async function insertServer(
     .execute()
     .catch((error: unknown) => {
       if (violatedConstraint(error) !== "server_name") throw error;
-      throw conflict(
-        "name_taken",
-        "server_name_free",
-        `A server named ${body.name} exists in region ${region.slug}`,
-        { fix: "Choose another name" },
-      );
+      throw new Conflict(serverNameTaken(body.name, region.slug, null));
     });
 }
 
@@ -175,11 +170,7 @@ async function insertInterface(
   const subnetId = subnet?.id ?? created?.subnetId;
   if (subnetId === undefined) throw new Error("the server has no subnet to go to");
   const vmid = await takeVmid(tx, region.slug, serverId);
-  if (vmid === null)
-    throw conflict("vmid_exhausted", "region_has_free_vmid", `Region ${region.slug} has no VM number left`, {
-      resource: region.slug,
-      fix: "An operator must widen the region's vmid_range",
-    });
+  if (vmid === null) throw new Conflict(vmidExhausted(region.slug));
   await addFirstInterface(tx, { organisationId, region, serverId, subnetId, vmid, wanted: body.private_ip });
 }
 

@@ -1,11 +1,12 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import type { Refusal } from "@kule/rules/decision";
+import { inUse, serverNameTaken, vmNotImportable } from "@kule/rules/refusals";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
-import { Conflict, conflict, type ErrorCode, fieldError } from "../../platform/errors.ts";
+import { Conflict, fieldError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { queueJob } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
@@ -77,10 +78,9 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
     .execute()
     .catch((error: unknown) => {
       if (violatedConstraint(error) !== "server_name") throw error;
-      throw nameTaken(body.name, region.slug);
+      throw new Conflict(serverNameTaken(body.name, region.slug, null));
     });
-  if (!(await takeThisVmid(tx, region.slug, body.vmid, serverId)))
-    throw new Conflict({ ...numberUsed(body) });
+  if (!(await takeThisVmid(tx, region.slug, body.vmid, serverId))) throw new Conflict(numberUsed(body));
   // Its MAC is a stand-in until the job has said which one the VM has.
   await addFirstInterface(tx, {
     organisationId,
@@ -102,17 +102,10 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
   return changed(request, tx, serverId, job);
 }
 
-async function decide({ body, organisationId }: Request, tx: Tx): Promise<Refusal<ErrorCode>[]> {
-  const refusals: Refusal<ErrorCode>[] = [];
+async function decide({ body, organisationId }: Request, tx: Tx): Promise<Refusal[]> {
+  const refusals: Refusal[] = [];
   const namesake = await findNamesake(tx, organisationId, body.region, body.name);
-  if (namesake !== null)
-    refusals.push({
-      name: "server_name_free",
-      code: "name_taken",
-      message: `A server named ${body.name} exists in region ${body.region}`,
-      resource: namesake,
-      fix: "Choose another name",
-    });
+  if (namesake !== null) refusals.push(serverNameTaken(body.name, body.region, namesake));
   const { state } = await tx
     .selectFrom("region_vmid")
     .select(sql<string>`state`.as("state"))
@@ -123,25 +116,16 @@ async function decide({ body, organisationId }: Request, tx: Tx): Promise<Refusa
   const guest = await findGuest(tx, body.region, body.vmid);
   const why = guest === null ? null : guest.why;
   if (why !== null)
-    refusals.push({
-      name: "vm_importable",
-      code: "vm_not_importable",
-      message: `VM ${body.vmid} of region ${body.region} ${why}`,
-      resource: null,
-      fix: "Look at the VM in the region; the next look of its agent sees what you changed",
-    });
+    refusals.push(
+      vmNotImportable("vm_importable", `VM ${body.vmid} of region ${body.region} ${why}`, {
+        fix: "Look at the VM in the region; the next look of its agent sees what you changed",
+      }),
+    );
   return refusals;
 }
 
-const numberUsed = ({ vmid, region }: RequestBody<"importServer">): Refusal<ErrorCode> => ({
-  name: "vmid_free",
-  code: "in_use",
-  message: `The VM number ${vmid} of region ${region} belongs to a server, or rests after one`,
-  resource: region,
-  fix: "Give the VM another number of the region's range",
-});
-
-const nameTaken = (name: string, region: string) =>
-  conflict("name_taken", "server_name_free", `A server named ${name} exists in region ${region}`, {
-    fix: "Choose another name",
+const numberUsed = ({ vmid, region }: RequestBody<"importServer">): Refusal<"in_use"> =>
+  inUse("vmid_free", `The VM number ${vmid} of region ${region} belongs to a server, or rests after one`, {
+    resource: region,
+    fix: "Give the VM another number of the region's range",
   });

@@ -7,7 +7,7 @@ import { agentKeyUnknown } from "@kule/rules/servers/password-reset";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { type ErrorCode, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
+import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
@@ -78,7 +78,7 @@ export async function rebuildServer(request: Request, tx: Tx, found: ServerDetai
   const isWindows = image.osFamily === "windows";
   const agentKey = await findAgentKey(tx, server.region);
   const { state } = await lockedState(tx, server);
-  const refusals: Refusal<ErrorCode>[] = [
+  const refusals: Refusal[] = [
     ...decideServerAction("rebuild", state),
     ...(isWindows && agentKey === null ? [agentKeyUnknown(server.region)] : []),
   ];

@@ -6,7 +6,7 @@ import { decidePasswordReset } from "@kule/rules/servers/password-reset";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { type ErrorCode, fieldError, NotFound } from "../../platform/errors.ts";
+import { fieldError, NotFound } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { viewWrittenJob } from "../jobs/index.ts";
@@ -42,7 +42,7 @@ export async function resetServerPassword(request: Request, tx: Tx, found: Serve
   const { state } = await lockedState(tx, server);
   // As old as it was when the server was found, a moment before it was locked.
   const agentAnswers = agentAnswersOf(server, found.ages);
-  const refusals: Refusal<ErrorCode>[] = [
+  const refusals: Refusal[] = [
     ...decideServerAction(when === "now" ? "password_reset_now" : "password_reset", {
       ...state,
       agentAnswers,

@@ -8,7 +8,7 @@ import { decideServerAction } from "@kule/rules/servers/preconditions";
 import { decideResize, diskAfterResize, noRoomToGrow, resizeMisfit } from "@kule/rules/servers/resize";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { type ErrorCode, fieldError, Invalid, NotFound } from "../../platform/errors.ts";
+import { fieldError, Invalid, NotFound } from "../../platform/errors.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { giveBackGrowth, takeRoomToGrow } from "../inventory/index.ts";
@@ -59,7 +59,7 @@ export async function resizeServer(
   const to = planOf(body.package);
   const growDisk = body.grow_disk ?? true;
   const { state } = await lockedState(tx, server);
-  const refusals: Refusal<ErrorCode>[] = [
+  const refusals: Refusal[] = [
     ...decideServerAction("resize", state),
     ...decideResize({
       id: server.id,
@@ -91,7 +91,7 @@ export async function takeGrowth(
   server: ServerRow,
   to: ServerPackage,
   diskGb: number,
-): Promise<Refusal<ErrorCode>[]> {
+): Promise<Refusal[]> {
   const has = { ...planOf(server.package), diskGb: diskOf(server) };
   const comes = { ...to, diskGb };
   const refusals = await quotaRefusals(tx, server.organisation_id, takenByResize(has, comes));

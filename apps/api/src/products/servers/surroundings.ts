@@ -35,6 +35,7 @@ export function findVisibleRegions(db: Database | Tx, organisationId: string): P
 
 export type SubnetRow = {
   readonly id: string;
+  readonly network_id: string;
   readonly region: string;
   readonly cidr: string;
   readonly status: string;
@@ -61,6 +62,7 @@ export async function findSubnets(
     )
     .select([
       "subnet.id",
+      "network.id as network_id",
       "network.region",
       sql<string | null>`subnet.cidr::text`.as("cidr"),
       "subnet.status",
@@ -127,6 +129,7 @@ export async function findSubnetFacts(
 ): Promise<SubnetFacts> {
   return {
     id: subnet.id,
+    networkId: subnet.network_id,
     deleting: subnet.status === "deleting",
     // One that is asked for by name is free or not, however many others are.
     hasFreeAddress: counts && wanted === undefined ? await hasFreeAddress(tx, organisationId, subnet) : true,

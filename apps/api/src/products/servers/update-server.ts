@@ -1,6 +1,7 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import type { Refusal } from "@kule/rules/decision";
+import { serverNameTaken } from "@kule/rules/refusals";
 import { serverNameProblem } from "@kule/rules/servers/naming";
 import { decideServerAction } from "@kule/rules/servers/preconditions";
 import { sql } from "kysely";
@@ -65,7 +66,7 @@ export async function updateServer(
     const job = await queueServerJob(request, tx, server, { kind: "ServerUpdate", set }).catch(
       (error: unknown) => {
         if (violatedConstraint(error) !== "server_name") throw error;
-        throw new Conflict({ ...nameRefusal(server, body.name ?? "", null) });
+        throw new Conflict(serverNameTaken(body.name ?? "", server.region, null));
       },
     );
     return changed(request, tx, server.id, job);
@@ -107,15 +108,5 @@ function protectionOf(change: Protection): Partial<Pick<ServerRow, "protect_dele
 
 async function nameTaken(tx: Tx, server: ServerRow, name: string): Promise<Refusal<"name_taken">[]> {
   const namesake = await findNamesake(tx, server.organisation_id, server.region, name);
-  return namesake === null ? [] : [nameRefusal(server, name, namesake)];
-}
-
-function nameRefusal(server: ServerRow, name: string, resource: string | null): Refusal<"name_taken"> {
-  return {
-    name: "server_name_free",
-    code: "name_taken",
-    message: `A server named ${name} exists in region ${server.region}`,
-    resource,
-    fix: "Choose another name; the name of a removed server is free once its removal is over",
-  };
+  return namesake === null ? [] : [serverNameTaken(name, server.region, namesake)];
 }

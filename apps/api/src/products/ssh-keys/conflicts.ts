@@ -1,20 +1,20 @@
-import { type Conflict, conflict } from "../../platform/errors.ts";
+import { duplicateKey, nameTaken } from "@kule/rules/refusals";
+import { Conflict } from "../../platform/errors.ts";
 
-export function nameTaken(name: string, holder: string | null): Conflict {
-  return conflict(
-    "name_taken",
-    "ssh_key_name_free",
-    `an SSH key named ${JSON.stringify(name)} already exists`,
-    {
+export function keyNameTaken(name: string, holder: string | null): Conflict {
+  return new Conflict(
+    nameTaken("ssh_key_name_free", `an SSH key named ${JSON.stringify(name)} already exists`, {
       resource: holder,
       fix: holder === null ? null : `take another name, or DELETE /ssh-keys/${holder}`,
-    },
+    }),
   );
 }
 
-export function duplicateKey(holder: string | null): Conflict {
-  return conflict("duplicate_key", "ssh_key_new", "this public key is already there", {
-    resource: holder,
-    fix: holder === null ? null : `use ${holder}`,
-  });
+export function keyKnown(holder: string | null): Conflict {
+  return new Conflict(
+    duplicateKey("ssh_key_new", "this public key is already there", {
+      resource: holder,
+      fix: holder === null ? null : `use ${holder}`,
+    }),
+  );
 }

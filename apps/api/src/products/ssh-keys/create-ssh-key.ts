@@ -10,7 +10,7 @@ import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
 import { takeQuota } from "../quotas/index.ts";
-import { duplicateKey, nameTaken } from "./conflicts.ts";
+import { keyKnown, keyNameTaken } from "./conflicts.ts";
 import { findSshKeyLike, insertSshKey } from "./store.ts";
 import { viewSshKey } from "./view.ts";
 
@@ -31,9 +31,9 @@ export async function createSshKey(request: ApiRequest<"createSshKey">, tx: Tx):
   const fingerprint = sha256Fingerprint(parsed.blob);
   await takeQuota(tx, organisationId, { ssh_keys: 1 });
   const namesake = await findSshKeyLike(tx, organisationId, "name", body.name);
-  if (namesake !== null) throw nameTaken(body.name, namesake);
+  if (namesake !== null) throw keyNameTaken(body.name, namesake);
   const twin = await findSshKeyLike(tx, organisationId, "fingerprint_sha256", fingerprint);
-  if (twin !== null) throw duplicateKey(twin);
+  if (twin !== null) throw keyKnown(twin);
 
   const row = await insertSshKey(tx, {
     id: newId("key"),
@@ -50,8 +50,8 @@ export async function createSshKey(request: ApiRequest<"createSshKey">, tx: Tx):
   }).catch((error: unknown) => {
     // Somebody else was faster between our look and our insert.
     const constraint = violatedConstraint(error);
-    if (constraint === "ssh_key_name") throw nameTaken(body.name, null);
-    if (constraint === "ssh_key_fingerprint") throw duplicateKey(null);
+    if (constraint === "ssh_key_name") throw keyNameTaken(body.name, null);
+    if (constraint === "ssh_key_fingerprint") throw keyKnown(null);
     throw error;
   });
   return {

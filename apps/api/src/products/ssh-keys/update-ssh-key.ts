@@ -7,7 +7,7 @@ import { NotFound } from "../../platform/errors.ts";
 import { changedLabels, labelErrors } from "../../platform/labels.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { nameTaken } from "./conflicts.ts";
+import { keyNameTaken } from "./conflicts.ts";
 import { findSshKeyLike, lockSshKey, type SshKeyRow, updateSshKeyRow } from "./store.ts";
 import { useOfKeys } from "./use.ts";
 import { viewSshKey } from "./view.ts";
@@ -32,12 +32,12 @@ export async function updateSshKey(
   request.checkGeneration(key);
   if (body.name !== undefined && body.name !== key.name) {
     const namesake = await findSshKeyLike(tx, organisationId, "name", body.name);
-    if (namesake !== null) throw nameTaken(body.name, namesake);
+    if (namesake !== null) throw keyNameTaken(body.name, namesake);
   }
   const name = body.name === undefined ? {} : { name: body.name };
   const row = await updateSshKeyRow(tx, organisationId, key.id, { ...name, ...labels }).catch(
     (error: unknown) => {
-      if (violatedConstraint(error) === "ssh_key_name") throw nameTaken(body.name ?? "", null);
+      if (violatedConstraint(error) === "ssh_key_name") throw keyNameTaken(body.name ?? "", null);
       throw error;
     },
   );

@@ -1,0 +1,37 @@
+import type { Refusal } from "../decision.ts";
+import type { PreconditionName } from "../preconditions.ts";
+import {
+  guestAgentUnavailable,
+  invalidState,
+  locked,
+  resourceDeleting,
+  resourceProtected,
+} from "../refusals.ts";
+import type { ActionCode, ActionDecision } from "./action-decision.ts";
+
+type Around = {
+  /** Id of the server. */
+  readonly resource: string;
+  readonly fix: string | null;
+  /** What the state had to be. */
+  readonly state: PreconditionName<"invalid_state">;
+};
+
+/** The refusal of what may not be done to a server now. */
+export function actionRefused(
+  { code, reason }: Extract<ActionDecision, { readonly allowed: false }>,
+  { state, ...around }: Around,
+): Refusal<ActionCode> {
+  switch (code) {
+    case "protected":
+      return resourceProtected("server_not_protected", reason, around);
+    case "resource_deleting":
+      return resourceDeleting("server_not_deleting", reason, around);
+    case "locked":
+      return locked("server_not_locked", reason, around);
+    case "guest_agent_unavailable":
+      return guestAgentUnavailable("guest_agent_answers", reason, around);
+    case "invalid_state":
+      return invalidState(state, reason, around);
+  }
+}
