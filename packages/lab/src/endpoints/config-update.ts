@@ -1,7 +1,7 @@
 import { badParameters, failure } from "../api-error.ts";
 import { type Call, flag, refuseRootOnly, required, text } from "../call.ts";
 import type { VmDocument } from "../documents.ts";
-import { vmOn } from "../region.ts";
+import { type Region, vmOn } from "../region.ts";
 import { isOption } from "../schema/option-keys.ts";
 import { splitList } from "../schema/property-schema.ts";
 import { configDigest } from "../vm/config-file.ts";
@@ -30,6 +30,13 @@ export interface ConfigUpdate {
   readonly digest: string | undefined;
 }
 
+function hookscriptProblem(region: Region, volid: string): string | null {
+  const storage = volid.split(":")[0] ?? "";
+  if (region.store.get("storage", storage) === undefined) return `storage '${storage}' does not exist`;
+  if (region.store.get("volume", volid) !== undefined) return `'${volid}' is not in the snippets directory`;
+  return `script '${volid}' does not exist`;
+}
+
 /** Reads the parameters of a config change; throws what they contradict. */
 export function parseConfigUpdate(call: Call): ConfigUpdate {
   const options: Record<string, string> = {};
@@ -46,6 +53,10 @@ export function parseConfigUpdate(call: Call): ConfigUpdate {
     if (options.ide2 !== undefined) throw badParameters({ cdrom: "option conflicts with ide2" });
     options.ide2 = `${options.cdrom},media=cdrom`;
     delete options.cdrom;
+  }
+  if (options.hookscript !== undefined) {
+    const problem = hookscriptProblem(call.region, options.hookscript);
+    if (problem !== null) throw badParameters({ hookscript: problem });
   }
   for (const key of reverts) {
     if (!isOption(key)) throw badParameters({ revert: `unknown option '${key}'` });

@@ -33,6 +33,21 @@ describe("a stopped VM", () => {
     expect(await config(STOPPED)).not.toHaveProperty("serial0");
   });
 
+  test("takes an empty description and empty tags, and has none then", async () => {
+    await put(STOPPED, { description: "something", tags: "one;two" });
+    expect((await put(STOPPED, { description: "", tags: "" })).status).toBe(200);
+    const { description = "", tags = "" } = await config(STOPPED);
+    expect([description, tags]).toEqual(["", ""]);
+  });
+
+  test("names a hook script that does not exist", async () => {
+    const { status, errors } = await put(STOPPED, { hookscript: "local:snippets/absent.pl" });
+    expect([status, errors]).toEqual([
+      400,
+      { hookscript: "script 'local:snippets/absent.pl' does not exist" },
+    ]);
+  });
+
   test("lets nobody but root set or delete a hook script", async () => {
     expect((await put(STOPPED, { delete: "hookscript" })).reason).toBe(
       "only root can set 'hookscript' config",

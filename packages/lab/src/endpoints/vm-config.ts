@@ -14,12 +14,15 @@ import { normaliseNet, requireBridgeAccess } from "../vm/networks.ts";
 import { type ConfigUpdate, loadForUpdate, parseConfigUpdate } from "./config-update.ts";
 import { stageDeletion, stageOption } from "./stage-config.ts";
 
+const EMPTY_IS_NOTHING: ReadonlySet<string> = new Set(["description", "tags"]);
+
 async function applyUpdate(call: Call, update: ConfigUpdate): Promise<Record<string, string>> {
   const { region, node } = call;
   const draft = openDraft(loadForUpdate(call, update));
   requireQuorum(region);
-  // "k=" reaches the writer of the file as an undefined value.
-  const valueless = call.valueless.find(isOption);
+  // "k=" reaches the writer of the file as an undefined value; these two are written as nothing.
+  const emptied = call.valueless.filter((key) => EMPTY_IS_NOTHING.has(key));
+  const valueless = call.valueless.find((key) => isOption(key) && !EMPTY_IS_NOTHING.has(key));
   if (valueless !== undefined) throw failure(`unable to parse value of '${valueless}' - got undefined value`);
   const modified = new Set<string>();
   const options = { ...update.options };
@@ -29,6 +32,7 @@ async function applyUpdate(call: Call, update: ConfigUpdate): Promise<Record<str
     delete draft.pendingDelete[key];
   }
   for (const key of update.deletions) if (stageDeletion(call, draft, key, update.force)) modified.add(key);
+  for (const key of emptied) if (stageDeletion(call, draft, key, false)) modified.add(key);
   for (const [key, value] of Object.entries(options)) {
     modified.add(key);
     await stageOption(call, draft, key, value);

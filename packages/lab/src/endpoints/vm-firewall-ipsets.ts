@@ -1,7 +1,9 @@
+import { isIP } from "node:net";
 import { badParameters, failure } from "../api-error.ts";
 import { type Call, flag, type Handlers, required, text } from "../call.ts";
 import type { FirewallDocument, IpSet, IpSetEntry } from "../documents.ts";
 
+import { cleanCidr } from "../vm/clean-cidr.ts";
 import { firewallOf, partDigest, requirePartDigest, saveFirewall } from "../vm/firewall-file.ts";
 
 function ipsetOf(call: Call): { firewall: FirewallDocument; name: string; set: IpSet } {
@@ -43,17 +45,6 @@ function createIpset(call: Call): null {
   );
 }
 
-/** Host bits are cut off and a full prefix is left out: 10.0.0.11/24 is 10.0.0.0/24, 10.0.0.1/32 is 10.0.0.1. */
-function normaliseCidr(cidr: string): string {
-  const match = /^(\d+)\.(\d+)\.(\d+)\.(\d+)\/(\d+)$/.exec(cidr);
-  if (match === null) return cidr.replace(/\/128$/, "").toLowerCase();
-  const [a = 0, b = 0, c = 0, d = 0, prefix = 32] = match.slice(1).map(Number);
-  if (prefix === 32) return `${a}.${b}.${c}.${d}`;
-  const mask = prefix === 0 ? 0 : (0xffffffff << (32 - prefix)) >>> 0;
-  const value = (((a << 24) | (b << 16) | (c << 8) | d) & mask) >>> 0;
-  return `${[24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join(".")}/${prefix}`;
-}
-
 function putSet(call: Call, op: string, name: string, entries: readonly IpSetEntry[]): null {
   const firewall = firewallOf(call);
   const set = firewall.ipsets[name];
@@ -64,9 +55,13 @@ function putSet(call: Call, op: string, name: string, entries: readonly IpSetEnt
 
 function addEntry(call: Call): null {
   const { name, set } = ipsetOf(call);
-  const cidr = normaliseCidr(required(call, "cidr"));
+  const given = required(call, "cidr");
+  // The lab has no aliases, so a name is one that does not exist.
+  if (isIP(given.split("/")[0] ?? "") === 0) throw failure(`no such alias '${given}'`);
+  const cidr = cleanCidr(given);
   if (set.entries.some((entry) => entry.cidr === cidr))
     throw badParameters({ cidr: `address '${cidr}' already exists` });
+  if (/\/0+$/.test(cidr)) throw badParameters({ cidr: "a zero prefix is not allowed in ipset entries" });
   const entry = { cidr, nomatch: flag(call, "nomatch"), comment: text(call, "comment") ?? null };
   // The newest entry is the first, as with rules.
   return putSet(call, "firewall-ipset-entry-added", name, [entry, ...set.entries]);
@@ -108,7 +103,7 @@ export const vmFirewallIpsetHandlers: Handlers = {
     const firewall = firewallOf(call);
     const name = required(call, "name");
     const { [name]: set, ...ipsets } = firewall.ipsets;
-    if (set === undefined) return null;
+    if (set === undefined) throw failure(`no such IPSet '${name}'`);
     if (set.entries.length > 0 && !flag(call, "force")) throw failure(`IPSet '${name}' is not empty`);
     return saveFirewall(call, "firewall-ipset-deleted", { ...firewall, ipsets }, { name });
   },
@@ -131,14 +126,16 @@ export const vmFirewallIpsetHandlers: Handlers = {
       set.entries.map((e) => (e.cidr === entry.cidr ? next : e)),
     );
   },
+  // An entry that is not there is gone: no error.
   "DELETE /nodes/{node}/qemu/{vmid}/firewall/ipset/{name}/{cidr}": (call) => {
-    const { name, set, entry } = entryOf(call);
+    const { name, set } = ipsetOf(call);
     requirePartDigest(call, set.entries);
+    const cidr = required(call, "cidr");
     return putSet(
       call,
       "firewall-ipset-entry-removed",
       name,
-      set.entries.filter((e) => e.cidr !== entry.cidr),
+      set.entries.filter((entry) => entry.cidr !== cidr),
     );
   },
 };

@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import { badParameters } from "../api-error.ts";
+import { badParameters, failure } from "../api-error.ts";
 import { type Call, type Handlers, number, text } from "../call.ts";
 import type { FirewallDocument, FirewallRule } from "../documents.ts";
 import { splitList } from "../schema/property-schema.ts";
@@ -50,15 +50,7 @@ function ruleFrom(call: Call, base: FirewallRule): FirewallRule {
     if (rule.iface !== undefined && !/^net\d+$/.test(rule.iface)) {
       problems.iface = "value does not match the regex pattern";
     }
-    const family = (name: "source" | "dest"): string | undefined => {
-      const value = rule[name];
-      if (value === undefined || /^[+A-Za-z]/.test(value)) return undefined;
-      return isIPv4(value.split(/[/,-]/)[0] ?? "") ? "4" : "6";
-    };
-    const [source, dest] = [family("source"), family("dest")];
-    if (source !== undefined && dest !== undefined && source !== dest) {
-      problems.dest = "detected mixed ipv4/ipv6 addresses in rule";
-    }
+    Object.assign(problems, familyProblem(rule));
     const set = /^\+(?:guest\/)?([A-Za-z][\w-]*)$/;
     for (const name of ["source", "dest"] as const) {
       const ipset = set.exec(rule[name] ?? "")?.[1];
@@ -75,25 +67,37 @@ function ruleFrom(call: Call, base: FirewallRule): FirewallRule {
 const numbered = (rules: readonly FirewallRule[]): unknown[] =>
   rules.map((rule, pos) => ({ ...typedOptions(rule), pos, digest: partDigest(rules) }));
 
+/** What a protocol and addresses are of: one IP version, and a rule is of one alone. Names of sets and aliases are of any. */
+function familyProblem({ proto, source, dest }: FirewallRule): Record<string, string> {
+  let version = { icmp: 4, icmpv6: 6, "ipv6-icmp": 6 }[proto ?? ""];
+  for (const [name, text] of Object.entries({ source, dest })) {
+    if (text === undefined || /^[+A-Za-z][^:.]*$/.test(text)) continue;
+    const own = isIPv4(text.split(/[/,-]/)[0] ?? "") ? 4 : 6;
+    if (version !== undefined && version !== own)
+      return { [name]: "detected mixed ipv4/ipv6 addresses in rule" };
+    version = own;
+  }
+  return {};
+}
+
 function ruleAt(call: Call): { firewall: FirewallDocument; pos: number; rule: FirewallRule } {
   const firewall = firewallOf(call);
+  requirePartDigest(call, firewall.rules);
   const pos = number(call, "pos") ?? 0;
   const rule = firewall.rules[pos];
-  if (rule === undefined) throw badParameters({ pos: `no rule at position ${pos}` });
+  if (rule === undefined) throw failure(`no rule at position ${pos}`);
   return { firewall, pos, rule };
 }
 
-/** A new rule always goes to position 0, and is off unless told otherwise. */
+/** A new rule always goes to position 0, and is off unless told otherwise. Its digest is taken and never looked at. */
 function createRule(call: Call): null {
   const firewall = firewallOf(call);
-  requirePartDigest(call, firewall.rules);
   const rule = ruleFrom(call, {});
   return saveFirewall(call, "firewall-rule-created", { ...firewall, rules: [rule, ...firewall.rules] }, rule);
 }
 
 function updateRule(call: Call): null {
   const { firewall, pos, rule } = ruleAt(call);
-  requirePartDigest(call, firewall.rules);
   const rules = [...firewall.rules];
   const moveTo = number(call, "moveto");
   if (moveTo !== undefined) {
@@ -107,7 +111,6 @@ function updateRule(call: Call): null {
 
 function deleteRule(call: Call): null {
   const { firewall, pos, rule } = ruleAt(call);
-  requirePartDigest(call, firewall.rules);
   const rules = firewall.rules.filter((_, index) => index !== pos);
   return saveFirewall(call, "firewall-rule-deleted", { ...firewall, rules }, rule);
 }

@@ -30,7 +30,20 @@ describe("rules", () => {
     expect(late.reason).toBe("detected modified configuration - file changed by other user? Try again.");
     expect((await call(lab, `DELETE ${FW}/rules/1`)).status).toBe(200);
     expect(await rules()).toMatchObject([{ pos: 0, comment: "kule:80", enable: 1 }]);
-    expect((await call(lab, `DELETE ${FW}/rules/5`)).status).toBe(400);
+    for (const method of ["GET", "PUT", "DELETE"]) {
+      const absent = await call(lab, `${method} ${FW}/rules/99`);
+      expect([absent.status, absent.reason]).toEqual([500, "no rule at position 99"]);
+    }
+  });
+
+  test("are made whatever was read: nobody looks at the digest", async () => {
+    const before = await rules();
+    const form = { type: "in", action: "DROP", comment: "late", digest: "0".repeat(40) };
+    expect((await call(lab, `POST ${FW}/rules`, { form })).status).toBe(200);
+    const after = await rules();
+    expect(after).toHaveLength(before.length + 1);
+    expect(after[0]).toMatchObject({ pos: 0, comment: "late", enable: 0 });
+    await call(lab, `DELETE ${FW}/rules/0`);
   });
 
   test("that make no sense are refused with the parameter named", async () => {
@@ -43,6 +56,40 @@ describe("rules", () => {
     expect(await post({ type: "in", action: "ACCEPT", source: "+absent" })).toEqual({
       source: "no such ipset 'absent'",
     });
+    expect(await post({ type: "in", action: "ACCEPT", source: "10.0.0.1/24" })).toHaveProperty("source");
+  });
+
+  test("are of one IP version", async () => {
+    const post = async (form: Record<string, string>) =>
+      (await call(lab, `POST ${FW}/rules`, { form: { type: "in", action: "ACCEPT", ...form } })).errors;
+    const mixed = "detected mixed ipv4/ipv6 addresses in rule";
+    expect(await post({ proto: "icmp", source: "2001:db8::1" })).toEqual({ source: mixed });
+    expect(await post({ proto: "icmpv6", source: "10.0.0.0/8" })).toEqual({ source: mixed });
+    expect(await post({ source: "10.0.0.1", dest: "fd00::1" })).toEqual({ dest: mixed });
+    expect((await post({ source: "10.0.0.1,fd00::1" }))?.source).toContain(
+      "detected mixed ipv4/ipv6 addresses in address list",
+    );
+    for (const source of ["0.0.0.0/0", "::/0", "fd00::1", "10.0.0.0/8"]) {
+      expect(await post({ source })).toBeUndefined();
+      await call(lab, `DELETE ${FW}/rules/0`);
+    }
+  });
+
+  test("have ports in their order, fifteen numbers at most, and a range is two of them", async () => {
+    const post = async (dport: string) => {
+      const form = { type: "in", action: "ACCEPT", proto: "tcp", dport };
+      const { status, errors } = await call(lab, `POST ${FW}/rules`, { form });
+      if (status === 200) await call(lab, `DELETE ${FW}/rules/0`);
+      return errors?.dport?.trim() ?? status;
+    };
+    expect(await post("80:22")).toContain("backwards range '80:22' not allowed, did you mean '22:80'?");
+    expect(await post("65536")).toContain("invalid port '65536'");
+    const singles = (many: number) => Array.from({ length: many }, (_, index) => index + 1);
+    const ranges = (many: number) => singles(many).map((each) => `${each * 10}:${each * 10 + 5}`);
+    expect(await post(singles(15).join())).toBe(200);
+    expect(await post([...ranges(7), "9"].join())).toBe(200);
+    expect(await post(singles(16).join())).toContain("too many entries in port list");
+    expect(await post(ranges(8).join())).toContain("too many entries in port list");
   });
 });
 
@@ -61,6 +108,37 @@ describe("ipsets", () => {
     expect((await call(lab, `DELETE ${FW}/ipset/ipfilter-net0/${encoded}`)).status).toBe(200);
     expect((await call(lab, `DELETE ${FW}/ipset/ipfilter-net0?force=1`)).status).toBe(200);
     expect((await call(lab, `GET ${FW}/ipset`)).data).toEqual([]);
+  });
+
+  test("of IPv6 keep their prefix, and a full one alone is left out", async () => {
+    await call(lab, `POST ${FW}/ipset`, { form: { name: "six" } });
+    for (const cidr of ["2001:DB8::/32", "2001:db8:0:1::5/64", "fd00:0::1/128"])
+      expect((await call(lab, `POST ${FW}/ipset/six`, { form: { cidr } })).status).toBe(200);
+    const entries = (await call(lab, `GET ${FW}/ipset/six`)).data as { cidr: string }[];
+    expect(entries.map(({ cidr }) => cidr)).toEqual(["fd00::1", "2001:db8:0:1::/64", "2001:db8::/32"]);
+    await call(lab, `DELETE ${FW}/ipset/six?force=1`);
+  });
+
+  test("refuse what means everybody, and what is no address", async () => {
+    await call(lab, `POST ${FW}/ipset`, { form: { name: "odd" } });
+    const add = async (cidr: string) =>
+      (await call(lab, `POST ${FW}/ipset/odd`, { form: { cidr } })).errors?.cidr?.trim();
+    for (const cidr of ["0.0.0.0/0", "::/0"])
+      expect(await add(cidr)).toBe("a zero prefix is not allowed in ipset entries");
+    expect(await add("0.0.0.0/1")).toBeUndefined();
+    for (const cidr of ["300.1.1.1", "10.0.0.0/33", "10.0.0.1/x"])
+      expect(await add(cidr), cidr).toBeDefined();
+    const named = await call(lab, `POST ${FW}/ipset/odd`, { form: { cidr: "bogus" } });
+    expect([named.status, named.reason]).toEqual([500, "no such alias 'bogus'"]);
+    await call(lab, `DELETE ${FW}/ipset/odd?force=1`);
+  });
+
+  test("that are not there are an error to delete, and an entry that is not there is none", async () => {
+    await call(lab, `POST ${FW}/ipset`, { form: { name: "here" } });
+    expect((await call(lab, `DELETE ${FW}/ipset/here/10.9.9.9`)).status).toBe(200);
+    expect((await call(lab, `DELETE ${FW}/ipset/here`)).status).toBe(200);
+    const absent = await call(lab, `DELETE ${FW}/ipset/here`);
+    expect([absent.status, absent.reason]).toEqual([500, "no such IPSet 'here'"]);
   });
 });
 

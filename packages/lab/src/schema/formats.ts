@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
+import { hasHostBits } from "../vm/clean-cidr.ts";
 import { isDriveKey, isOption } from "./option-keys.ts";
 import { splitList } from "./property-schema.ts";
 
@@ -6,7 +7,6 @@ const CONFIG_ID = /^[a-z][a-z0-9_-]+$/i;
 const NODE = /^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$/;
 const DNS_LABEL = "[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?";
 const DNS_NAME = new RegExp(`^(${DNS_LABEL}\\.)*${DNS_LABEL}$`);
-const PORT = "\\d{1,5}";
 
 /** Bytes of a size text such as 40G, 512M or 4096; undefined when it is none. */
 export function parseSize(text: string): number | undefined {
@@ -28,12 +28,19 @@ export function formatSize(bytes: number): string {
   return `${value}${unit}`;
 }
 
-function cidr(text: string, family: "ipv4" | "ipv6" | "any"): boolean {
+/** Networks of guests are no larger than /8; blocks of the firewall are of any size. */
+const SHORTEST_PREFIX_OF_NETWORK = 8;
+
+function cidr(
+  text: string,
+  family: "ipv4" | "ipv6" | "any",
+  shortestPrefix = SHORTEST_PREFIX_OF_NETWORK,
+): boolean {
   const [address = "", prefix, rest] = text.split("/");
   if (rest !== undefined || prefix === undefined || !/^\d+$/.test(prefix)) return false;
   const bits = Number(prefix);
-  if (family !== "ipv6" && isIPv4(address)) return bits >= 1 && bits <= 32;
-  return family !== "ipv4" && isIPv6(address) && bits >= 1 && bits <= 128;
+  if (family !== "ipv6" && isIPv4(address)) return bits >= shortestPrefix && bits <= 32;
+  return family !== "ipv4" && isIPv6(address) && bits >= shortestPrefix && bits <= 128;
 }
 
 const isIp = (text: string): boolean => isIPv4(text) || isIPv6(text);
@@ -47,31 +54,40 @@ function idCheck(kind: string) {
   };
 }
 
+/** A range counts as two numbers. */
 function portList(text: string): string | undefined {
-  const parts = text.split(",");
-  if (parts.length > 15) return "too many entries in port list (> 15 numbers)";
-  for (const part of parts) {
-    const range = new RegExp(`^(${PORT})(?::(${PORT}))?$`).exec(part);
-    if (range === null) {
+  if (text.endsWith(",")) return "extraneous commas in list";
+  let numbers = 0;
+  for (const part of text.split(",")) {
+    const [, first, last] = /^(\d+)(?::(\d+))?$/.exec(part) ?? [];
+    if (first === undefined) {
       if (!/^[a-z][a-z0-9_-]*$/i.test(part)) return `invalid port '${part}'`;
-    } else if (Number(range[1]) > 65535 || Number(range[2] ?? 0) > 65535) {
-      return `invalid port '${part}'`;
+      continue;
     }
+    numbers += last === undefined ? 1 : 2;
+    const tooHigh = [first, last ?? "0"].find((port) => Number(port) > 65_535);
+    if (tooHigh !== undefined) return `invalid port '${tooHigh}'`;
+    if (last !== undefined && Number(first) > Number(last))
+      return `backwards range '${first}:${last}' not allowed, did you mean '${last}:${first}'?`;
   }
-  return undefined;
+  return numbers > 15 ? "too many entries in port list (> 15 numbers)" : undefined;
 }
 
 function addressSpec(text: string): string | undefined {
   if (text.length > 512) return "list of addresses too long (> 512 characters)";
   if (/^\+(?:(?:dc|guest|sdn)\/)?[A-Za-z][A-Za-z0-9\-_]+$/.test(text)) return undefined;
   if (/^(?:(?:dc|guest)\/)?[A-Za-z][A-Za-z0-9\-_]+$/.test(text)) return undefined;
-  for (const part of text.split(",")) {
+  if (text.endsWith(",")) return "extraneous commas in list";
+  const parts = text.split(",");
+  for (const part of parts) {
     const range = part.split("-");
     const fine =
-      range.length === 2 ? range.every(isIp) : isIp(part) || cidr(part, "any") || /^0\/0$/.test(part);
-    if (!fine) return `invalid IP address or network '${part}'`;
+      range.length === 2 ? range.every(isIp) : isIp(part) || (cidr(part, "any", 0) && !hasHostBits(part));
+    if (!fine) return `invalid IP address: Invalid prefix ${part}`;
   }
-  return undefined;
+  if (new Set(parts.map((part) => part.includes(":"))).size > 1)
+    return `detected mixed ipv4/ipv6 addresses in address list '${text}'`;
+  return parts.length > 1 && text.includes("-") ? "you can't use a range in a list" : undefined;
 }
 
 function startupOrder(text: string): boolean {
@@ -102,9 +118,9 @@ export const plainFormats: Record<string, (text: string) => string | undefined> 
   ip: (t) => (isIp(t) ? undefined : "value does not look like a valid IP address"),
   CIDR: (t) => (cidr(t, "any") ? undefined : "value does not look like a valid CIDR network"),
   IPorCIDR: (t) =>
-    isIp(t) || cidr(t, "any") ? undefined : "value does not look like a valid IP address or CIDR network",
+    isIp(t) || cidr(t, "any", 0) ? undefined : "value does not look like a valid IP address or CIDR network",
   IPorCIDRorAlias: (t) =>
-    isIp(t) || cidr(t, "any") || /^(?:(?:dc|guest)\/)?[A-Za-z][A-Za-z0-9\-_]+$/.test(t)
+    isIp(t) || cidr(t, "any", 0) || /^(?:(?:dc|guest)\/)?[A-Za-z][A-Za-z0-9\-_]+$/.test(t)
       ? undefined
       : "value does not look like a valid IP address or CIDR network",
   "pve-ipv4-config": (t) =>
