@@ -43,6 +43,8 @@ export class ProxmoxLocked extends ProxmoxError {}
 export class ProxmoxBusy extends ProxmoxError {}
 /** The digest we read is not the current one. */
 export class ProxmoxConflict extends ProxmoxError {}
+/** There is no ipset of that name: for whoever deletes it that is the end, for all others the firewall has changed. */
+export class ProxmoxNoSuchSet extends ProxmoxConflict {}
 /** The VMID is taken. By whom is another question. */
 export class ProxmoxExists extends ProxmoxError {}
 /** It is already as the call wanted it, or cannot be otherwise. */
@@ -134,10 +136,11 @@ export const ERROR_TEXTS: readonly Row[] = [
   ),
   // The firewall is not as it was when its changes were worked out: a request given up as lost has arrived after all.
   row(
-    /\bIPSet '[^']*' already exists|\baddress '[^']*' already exists|\bno such IP\/Network/,
+    /\bIPSet '[^']*' already exists|\baddress '[^']*' already exists|\bno such IP\/Network|\bno rule at position \d{1,9}|\bno such ipset '/,
     ProxmoxConflict,
     "retryable",
   ),
+  row(/\bno such IPSet '/, ProxmoxNoSuchSet, "retryable"),
   row(
     /\bVM \d+ already running|\bVM \d+ not running|can't convert a template to a template|shrinking disks is not supported/,
     ProxmoxAlready,

@@ -5,7 +5,8 @@
 // where they belong but switched off, and switched on from the first to the last; then what holds without a rule
 // changes; then the old rules go from the last to the first.
 
-import { type DesiredFirewall, type FirewallOptions, normalCidr, type SeenFirewall } from "./vm-firewall.ts";
+import { canonicalBlock } from "./address-block.ts";
+import type { DesiredFirewall, FirewallOptions, SeenFirewall } from "./vm-firewall.ts";
 import { type FirewallRuleText, isRuleNote, type SeenRule, textOfRule } from "./vm-firewall-rule.ts";
 
 /** One changing call of the firewall, as data, so that a difference can be compared in a test. */
@@ -41,10 +42,17 @@ function addressChanges(desired: DesiredFirewall, seen: SeenFirewall): FirewallC
   for (const [name, addresses] of Object.entries(desired.ipsets)) {
     const has = seen.ipsets[name];
     if (!has) changes.push({ do: "create-ipset", name });
-    const [wanted, present] = [addresses.map(normalCidr), (has ?? []).map(normalCidr)];
-    for (const cidr of wanted) if (!present.includes(cidr)) changes.push({ do: "add-address", name, cidr });
-    for (const cidr of present)
-      if (!wanted.includes(cidr)) changes.push({ do: "remove-address", name, cidr });
+    const present = has ?? [];
+    const [wanted, there] = [addresses, present].map((each) => new Set(each.map(canonicalBlock)));
+    const surplus = present.filter((cidr) => !wanted?.has(canonicalBlock(cidr)));
+    // One that is left out of the set is in the way of the same one that is to be in it.
+    const [leftOut, others] = [true, false].map((is) =>
+      surplus.filter((cidr) => cidr.startsWith("!") === is),
+    );
+    for (const cidr of leftOut ?? []) changes.push({ do: "remove-address", name, cidr });
+    for (const cidr of addresses)
+      if (!there?.has(canonicalBlock(cidr))) changes.push({ do: "add-address", name, cidr });
+    for (const cidr of others ?? []) changes.push({ do: "remove-address", name, cidr });
   }
   return changes;
 }
@@ -169,7 +177,7 @@ export function afterFirewallChange(seen: SeenFirewall, change: FirewallChange):
         ...seen,
         ipsets: {
           ...ipsets,
-          [change.name]: (ipsets[change.name] ?? []).filter((cidr) => normalCidr(cidr) !== change.cidr),
+          [change.name]: (ipsets[change.name] ?? []).filter((cidr) => cidr !== change.cidr),
         },
       };
     default:

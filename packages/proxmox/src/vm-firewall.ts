@@ -2,6 +2,7 @@
 // attached to its server, and nothing that came along with the template (a clone copies the template's firewall file).
 
 import type { ProxmoxClient } from "./client.ts";
+import { ProxmoxNoSuchSet } from "./errors.ts";
 import { readBoolean } from "./lenient.ts";
 import type { FirewallChange } from "./vm-firewall-difference.ts";
 import { type FirewallRuleText, type SeenRule, seenRule } from "./vm-firewall-rule.ts";
@@ -19,7 +20,7 @@ export type FirewallOptions = {
 
 export type DesiredFirewall = {
   readonly options: FirewallOptions;
-  /** ipset name to its addresses; a single address stands without "/32". */
+  /** ipset name to its addresses and blocks. What is seen stands as it is listed, with `!` before one that is left out. */
   readonly ipsets: Readonly<Record<string, readonly string[]>>;
   /** The first that matches decides. */
   readonly rules: readonly FirewallRuleText[];
@@ -75,13 +76,6 @@ export function antiSpoofing(
 
 type VmPath = { readonly node: string; readonly vmid: number };
 
-export function normalCidr(cidr: string): string {
-  return cidr
-    .toLowerCase()
-    .replace(/\/32$/, "")
-    .replace(/^([0-9a-f:]+)\/128$/, "$1");
-}
-
 /** The VM's rules, in their order. */
 export async function readVmFirewallRules(
   client: ProxmoxClient,
@@ -107,7 +101,7 @@ export async function readVmIpset(
     { signal },
   );
   return {
-    addresses: entries.map((entry) => normalCidr(entry.cidr)).sort(),
+    addresses: entries.map(({ cidr, nomatch }) => (readBoolean(nomatch) ? `!${cidr}` : cidr)).sort(),
     digest: entries[0]?.digest ?? null,
   };
 }
@@ -147,8 +141,10 @@ export async function readVmFirewall(
 }
 
 /**
- * Makes one change. Where Proxmox VE takes a digest, another writer's change since what was read refuses this one: of
- * rules, of options, and of what is taken out of a set. A set takes whatever is put into it, and goes as a whole.
+ * Makes one change. Where Proxmox VE looks at a digest, another writer's change since what was read refuses this one: of
+ * rules that are there, of options, and of what is taken out of a set. A set takes whatever is put into it, and goes as a
+ * whole. A new rule is made whatever was read, for its digest is not looked at: a late one lies at position 0, switched
+ * off, until the firewall is written the next time.
  */
 export async function applyFirewallChange(
   client: ProxmoxClient,
@@ -166,7 +162,12 @@ export async function applyFirewallChange(
       await client.call(`POST ${ipset}`, { ...path, name: change.name }, options);
       return;
     case "delete-ipset":
-      await client.call(`DELETE ${ipset}/{name}`, { ...path, name: change.name, force: true }, options);
+      try {
+        await client.call(`DELETE ${ipset}/{name}`, { ...path, name: change.name, force: true }, options);
+      } catch (error) {
+        // It is gone, as it was to be.
+        if (!(error instanceof ProxmoxNoSuchSet)) throw error;
+      }
       return;
     case "add-address":
       await client.call(`POST ${ipset}/{name}`, { ...path, name: change.name, cidr: change.cidr }, options);
@@ -174,12 +175,17 @@ export async function applyFirewallChange(
     case "remove-address":
       await client.call(
         `DELETE ${ipset}/{name}/{cidr}`,
-        { ...path, name: change.name, cidr: change.cidr, ...digestOf(read.ipsetDigests[change.name]) },
+        {
+          ...path,
+          name: change.name,
+          cidr: change.cidr.replace(/^!/, ""),
+          ...digestOf(read.ipsetDigests[change.name]),
+        },
         options,
       );
       return;
     case "create-rule":
-      await client.call(`POST ${rules}`, { ...path, ...change.rule, enable: 0, ...asRead }, options);
+      await client.call(`POST ${rules}`, { ...path, ...change.rule, enable: 0 }, options);
       return;
     case "move-rule":
       await client.call(

@@ -7,6 +7,7 @@ import type { DesiredFirewall } from "@kule/proxmox/vm-firewall";
 import type { FirewallRuleText } from "@kule/proxmox/vm-firewall-rule";
 import { letAllIn } from "@kule/rules/firewalls/let-in";
 import { noLinkAddresses } from "@kule/rules/firewalls/link-addresses";
+import { peerLists } from "@kule/rules/firewalls/peer-lists";
 import { Failed } from "../errors.ts";
 import { addressFilter, type InterfacesPayload, publicIndex } from "../servers/public-interface.ts";
 
@@ -20,8 +21,11 @@ export function desiredFirewall(payload: FilteredPayload): DesiredFirewall {
   const ipsets: Record<string, readonly string[]> = { ...base.ipsets };
   const last = filter?.is_filtered === true ? [] : [letAllIn];
   const rules = [noLinkAddresses, ...(filter?.rules ?? []), ...last].flatMap((rule) => {
-    const peer = rule.addresses === null ? {} : peerOf(rule, ipsets);
-    return interfacesOf(rule.side, payload).map((iface) => ruleText(rule, peer, iface));
+    requireAddresses(rule);
+    return peerLists(rule.protocol, rule.addresses).flatMap((addresses) => {
+      const peer = addresses === null ? {} : peerOf(rule, addresses, ipsets);
+      return interfacesOf(rule.side, payload).map((iface) => ruleText(rule, peer, iface));
+    });
   });
   return { ...base, ipsets, rules };
 }
@@ -29,11 +33,18 @@ export function desiredFirewall(payload: FilteredPayload): DesiredFirewall {
 type Rule = Filter["rules"][number] | typeof noLinkAddresses | typeof letAllIn;
 type Peer = Pick<FirewallRuleText, "source" | "dest">;
 
+function requireAddresses({ id, addresses }: Rule): void {
+  const odd = addresses?.find((each) => !/^[0-9a-fA-F:.]+(\/\d{1,3})?$/.test(each));
+  if (odd !== undefined || addresses?.length === 0) throw badRule(id, `is about ${odd ?? "nobody"}`);
+}
+
 /** Several addresses are a set, named after what is in it: rules that are live never see one that changes. */
-function peerOf({ id, direction, addresses }: Rule, ipsets: Record<string, readonly string[]>): Peer {
-  const sorted = [...(addresses ?? [])].sort();
-  const odd = sorted.find((each) => !/^[0-9a-fA-F:.]+(\/\d{1,3})?$/.test(each));
-  if (odd !== undefined || sorted.length === 0) throw badRule(id, `is about ${odd ?? "nobody"}`);
+function peerOf(
+  { direction }: Rule,
+  addresses: readonly string[],
+  ipsets: Record<string, readonly string[]>,
+): Peer {
+  const sorted = [...addresses].sort();
   const [only] = sorted;
   let name = only ?? "";
   if (sorted.length > 1) {

@@ -16,7 +16,8 @@ import {
   stepsDone,
 } from "../testing/lab-region.ts";
 import { survivesACrashAnywhere } from "../testing/survives-a-crash-anywhere.ts";
-import type { Filter } from "./desired-firewall.ts";
+import { desiredFirewall, type Filter } from "./desired-firewall.ts";
+import { firewallDiffers } from "./firewall-differs.ts";
 import { applyFirewall } from "./program.ts";
 import { seenFilter } from "./seen-filter.ts";
 
@@ -142,6 +143,102 @@ describe("A server's filter", { timeout: 60_000 }, () => {
     ];
     const digests = [seen, ...byHand].map((each) => seenFilter(each).rules_digest);
     expect(new Set(digests).size).toBe(digests.length);
+  });
+
+  it.each([
+    ["everybody of both versions", ["0.0.0.0/0", "::/0", "10.0.0.0/8"], [{}], []],
+    ["everybody of IPv4", ["0.0.0.0/0"], [{ source: "0.0.0.0/0" }], []],
+    ["everybody of IPv4 and one block of it", ["0.0.0.0/0", "10.0.0.0/8"], [{ source: "0.0.0.0/0" }], []],
+    [
+      "everybody of IPv4 and blocks of IPv6",
+      ["0.0.0.0/0", "2001:db8::/32", "2a00::/16"],
+      [{ source: "0.0.0.0/0" }, { source: "set" }],
+      ["2001:db8::/32", "2a00::/16"],
+    ],
+    [
+      "everybody of IPv6 and an address of IPv4",
+      ["192.0.2.1", "::/0"],
+      [{ source: "::/0" }, { source: "192.0.2.1" }],
+      [],
+    ],
+  ] as const)("lets in %s, and nobody else", async (_, addresses, sources, members) => {
+    const vmid = newVmid();
+    const { payload } = await make(vmid);
+    const wanted = filter("flt_1", rule("fwr_1", { addresses: [...addresses] }));
+    await apply(payload, wanted);
+    const { rules, ipsets } = await firewallOf(vmid);
+    const set = Object.keys(ipsets).find((name) => name.startsWith("kule-"));
+    expect(ipsets[set ?? ""] ?? []).toEqual(members);
+    const ssh = { type: "in", action: "ACCEPT", proto: "tcp", dport: "22,8000:8100" } as const;
+    expect(rules).toEqual([
+      ofThePlatform,
+      ...sources.map((peer: { source?: string }) =>
+        on({ ...ssh, ...peer, ...(peer.source === "set" ? { source: `+${set}` } : {}), comment: "fwr_1" }),
+      ),
+    ]);
+    expect((await apply(payload, wanted)).steps).toEqual([]);
+    const lines = linesOfFilter(wanted, payload.interfaces.length);
+    expect(seenFilter(await firewallOf(vmid))).toMatchObject({
+      rules: lines.length,
+      rules_digest: createHash("sha256").update(lines.join("\n")).digest("hex"),
+    });
+  });
+
+  it("is not what it is to be when a prefix was lost on the way, or a member is left out", async () => {
+    const vmid = newVmid();
+    const { payload } = await make(vmid);
+    const blocks = ["198.51.100.1", "2001:db8::/32"];
+    const denied = filter("flt_1", rule("fwr_1", { action: "deny", addresses: blocks }));
+    await apply(payload, denied);
+    const seen = await firewallOf(vmid);
+    const [set = ""] = Object.keys(seen.ipsets).filter((name) => name.startsWith("kule-"));
+    const intent = { ...payload, filter: denied };
+    const differs = (members: readonly string[], own = members) =>
+      firewallDiffers(
+        intent,
+        { ...desiredFirewall(intent), ipsets: { ...seen.ipsets, [set]: own } },
+        { ...seen, ipsets: { ...seen.ipsets, [set]: members } },
+      );
+    expect(differs(blocks)).toBe(false);
+    expect(differs(["198.51.100.1", "2001:0DB8:0::/32"])).toBe(false);
+    // Written and listed alike, and yet not what was meant.
+    expect(differs(["198.51.100.1", "2001:db8::"])).toBe(true);
+    expect(differs(["198.51.100.1", "!2001:db8::/32"])).toBe(true);
+  });
+
+  it("keeps out the whole of a /32 of IPv6", async () => {
+    const vmid = newVmid();
+    const { payload } = await make(vmid);
+    const blocks = ["198.51.100.1", "2001:db8::/32"];
+    await apply(payload, filter("flt_1", rule("fwr_1", { action: "deny", addresses: blocks })));
+    const { ipsets } = await firewallOf(vmid);
+    expect(Object.values(ipsets).flat()).toContain("2001:db8::/32");
+  });
+
+  it("takes the peers of its own IP version for icmp, and is not written when it has none", async () => {
+    const vmid = newVmid();
+    const { payload } = await make(vmid);
+    const both = ["10.20.0.7", "2001:db8::7"];
+    const ping = (id: string, protocol: "icmp" | "icmpv6", addresses: string[]) =>
+      rule(id, { protocol, ports: [], addresses });
+    const wanted = filter(
+      "flt_1",
+      ping("fwr_4", "icmp", both),
+      ping("fwr_6", "icmpv6", both),
+      ping("fwr_none", "icmp", ["2001:db8::7", "::/0"]),
+      ping("fwr_all", "icmp", ["0.0.0.0/0", "2001:db8::7"]),
+    );
+    await apply(payload, wanted);
+    const { rules, ipsets } = await firewallOf(vmid);
+    expect(Object.keys(ipsets)).toEqual(["ipfilter-net0"]);
+    const allow = { type: "in", action: "ACCEPT" } as const;
+    expect(rules).toEqual([
+      ofThePlatform,
+      on({ ...allow, proto: "icmp", source: "10.20.0.7", comment: "fwr_4" }),
+      on({ ...allow, proto: "icmpv6", source: "2001:db8::7", comment: "fwr_6" }),
+      on({ ...allow, proto: "icmp", source: "0.0.0.0/0", comment: "fwr_all" }),
+    ]);
+    expect((await apply(payload, wanted)).steps).toEqual([]);
   });
 
   it("goes as it came, and leaves the filter of its addresses", async () => {

@@ -4,11 +4,11 @@
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { Vm } from "@kule/proxmox/hypervisor";
 import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
-import { nextFirewallChange } from "@kule/proxmox/vm-firewall-difference";
 import type { Program } from "../program.ts";
 import { lastLookAtPower, observedPower, observeExisting, ownerOf } from "../servers/existing-server.ts";
 import { vmMissing } from "../servers/vm-problems.ts";
 import { desiredFirewall } from "./desired-firewall.ts";
+import { firewallDiffers } from "./firewall-differs.ts";
 import { waitForFirewall } from "./firewall-round.ts";
 
 type SeenFilter =
@@ -43,6 +43,5 @@ export const applyFirewall: Program<"FirewallApply", SeenFilter, FilterStep> = {
 
 function planFilter(payload: PayloadOf<"FirewallApply">, seen: SeenFilter): readonly FilterStep[] {
   if (seen.state === "absent") throw vmMissing(payload.vmid);
-  if (nextFirewallChange(desiredFirewall(payload), seen.firewall) === null) return [];
-  return [{ do: "firewall" }];
+  return firewallDiffers(payload, desiredFirewall(payload), seen.firewall) ? [{ do: "firewall" }] : [];
 }

@@ -8,12 +8,16 @@ import { ruleLine } from "@kule/rules/firewalls/rule-line";
 
 type Reported = NonNullable<Schemas["InventoryVm"]["firewall"]>;
 
-/** Rules that are switched off mean nothing and are not counted. */
+/** The rules that are on, each as one line: those that are off mean nothing and are not counted. */
+export function linesOfFirewall({ rules, ipsets }: SeenFirewall): string[] {
+  const live = rules.filter(({ isEnabled }) => isEnabled);
+  return live.map(({ text }) => (text === null ? "strange" : lineOf(text, ipsets)));
+}
+
 export function seenFilter(
   firewall: SeenFirewall,
 ): Pick<Reported, "policy_in" | "policy_out" | "rules" | "rules_digest"> {
-  const live = firewall.rules.filter(({ isEnabled }) => isEnabled);
-  const lines = live.map(({ text }) => (text === null ? "strange" : lineOf(text, firewall.ipsets)));
+  const lines = linesOfFirewall(firewall);
   return {
     policy_in: firewall.options.policy_in,
     policy_out: firewall.options.policy_out,

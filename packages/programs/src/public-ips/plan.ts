@@ -4,8 +4,8 @@ import type { GuestInterface } from "@kule/proxmox/guest-agent";
 import type { DesiredConfig, Vm } from "@kule/proxmox/hypervisor";
 import { parseNetDevice, samePropertyString } from "@kule/proxmox/property-string";
 import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
-import { nextFirewallChange } from "@kule/proxmox/vm-firewall-difference";
 import { desiredFirewall } from "../firewalls/desired-firewall.ts";
+import { firewallDiffers } from "../firewalls/firewall-differs.ts";
 import type { RegionSettings } from "../region-settings.ts";
 import { ipConfigs, publicIndex, publicNetDevice } from "../servers/public-interface.ts";
 import { vmMissing } from "../servers/vm-problems.ts";
@@ -58,7 +58,7 @@ type Present = Extract<SeenNetwork, { state: "present" }>;
 function withInterface(payload: PublicIpPayload, seen: Present, settings: RegionSettings): PublicIpStep[] {
   const { vm, guest } = seen;
   const steps: PublicIpStep[] = [];
-  if (nextFirewallChange(desiredFirewall(payload), seen.firewall) !== null) steps.push({ do: "firewall" });
+  if (firewallDiffers(payload, desiredFirewall(payload), seen.firewall)) steps.push({ do: "firewall" });
   const device = publicNetDevice(payload, settings);
   const index = `net${publicIndex(payload)}`;
   const isOpen = samePropertyString(vm.config[index] ?? "", device[index] ?? "");
@@ -92,7 +92,7 @@ function withoutInterface(payload: PublicIpPayload, seen: Present): PublicIpStep
   const hadDrive = vm.config[`ipconfig${index}`] !== undefined;
   const config = { ...privateDevices(payload, vm), ...(hadDrive ? ipConfigs(payload) : {}) };
   if (differs(config, vm)) steps.push({ do: "configure", config });
-  if (nextFirewallChange(desiredFirewall(payload), seen.firewall) !== null) steps.push({ do: "firewall" });
+  if (firewallDiffers(payload, desiredFirewall(payload), seen.firewall)) steps.push({ do: "firewall" });
   if (isStale(seen)) steps.push({ do: "write-drive" });
   return steps;
 }

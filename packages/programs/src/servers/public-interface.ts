@@ -63,14 +63,20 @@ export function ipConfigs(payload: InterfacesPayload): DesiredConfig {
 }
 
 /** Every interface may use its own addresses and no others. */
-export function addressFilter(payload: InterfacesPayload): DesiredFirewall {
+export const addressFilter = (payload: InterfacesPayload): DesiredFirewall =>
+  antiSpoofing(ownAddresses(payload));
+
+/** The addresses that the guest may use, by the VM's devices. */
+export function ownAddresses(
+  payload: InterfacesPayload,
+): { readonly index: number; readonly addresses: readonly string[] }[] {
   const outside = payload.public_interface ?? null;
-  return antiSpoofing([
+  return [
     ...payload.interfaces.map(({ address }, index) => ({ index, addresses: [address] })),
     ...(outside === null
       ? []
       : [{ index: publicIndex(payload), addresses: withVersion4(outside.addresses) }]),
-  ]);
+  ];
 }
 
 type PublicAddresses = NonNullable<InterfacesPayload["public_interface"]>["addresses"];

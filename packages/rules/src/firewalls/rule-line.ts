@@ -1,5 +1,7 @@
+import { formatIp, formatIpBlock, parseIp, parseIpBlock } from "../public-ips/addresses.ts";
 import { letAllIn } from "./let-in.ts";
 import { noLinkAddresses } from "./link-addresses.ts";
+import { peerLists } from "./peer-lists.ts";
 
 /** A rule as a VM has it, in words that do not depend on how its hypervisor writes them. */
 export type VmRule = {
@@ -20,15 +22,17 @@ export function ruleLine({ id, direction, action, protocol, ports, addresses, de
   return [id, direction, action, protocol, ports.join(",") || "all", whom, device ?? "all"].join(" ");
 }
 
-/** A single address stands without its prefix. */
-function oneWay(block: string): string {
-  const text = block.toLowerCase();
-  return text.includes(":") ? text.replace(/\/128$/, "") : text.replace(/\/32$/, "");
+/** One text for one block: a single address stands without its prefix; what is neither stands for itself. */
+export function oneWay(text: string): string {
+  const address = parseIp(text);
+  if (address !== null) return formatIp(address);
+  const block = parseIpBlock(text);
+  return block === null ? text : formatIpBlock(block);
 }
 
 /**
  * The rules of a server's filter as its VM is to have them, among the platform's own: what is about the private side stands
- * for each device there.
+ * for each device there, and everybody of one IP version has a rule of its own.
  *
  * @param privateDevices how many there are; the public one comes after them
  */
@@ -43,6 +47,8 @@ export function linesOfFilter(
   return [noLinkAddresses, ...filter.rules, ...last].flatMap(({ side, ...rule }) => {
     const inside = Array.from({ length: privateDevices }, (_, index) => `net${index}`);
     const devices = side === null ? [null] : side === "private" ? inside : [`net${privateDevices}`];
-    return devices.map((device) => ruleLine({ ...rule, device }));
+    return peerLists(rule.protocol, rule.addresses).flatMap((addresses) =>
+      devices.map((device) => ruleLine({ ...rule, addresses, device })),
+    );
   });
 }

@@ -9,7 +9,7 @@ import { CLOUD_INIT_USER, encodeSshKeys } from "@kule/proxmox/ssh-keys";
 import { renderTags, TAG_PATTERN } from "@kule/proxmox/tags";
 import type { DesiredFirewall } from "@kule/proxmox/vm-firewall";
 import { Failed } from "../../errors.ts";
-import { desiredFirewall } from "../../firewalls/desired-firewall.ts";
+import { desiredFirewall, type FilteredPayload } from "../../firewalls/desired-firewall.ts";
 import type { Job, World } from "../../program.ts";
 import { type RegionSettings, targetNodeFor, templateVmidFor } from "../../region-settings.ts";
 import { ipConfigs, publicNetDevice } from "../public-interface.ts";
@@ -26,6 +26,8 @@ export type DesiredVm = {
   readonly diskBytes: number;
   readonly config: DesiredConfig;
   readonly firewall: DesiredFirewall;
+  /** What the firewall was worked out from. */
+  readonly filtered: FilteredPayload;
   readonly running: boolean;
 };
 
@@ -70,6 +72,7 @@ export function desiredVm(job: CreateJob, world: Pick<World, "settings" | "openS
     diskBytes: payload.package.disk_gb * GIB,
     config: { ...hardware(job, settings), ...housekeeping(job), ...cloudInit(job, world) },
     firewall: desiredFirewall(payload),
+    filtered: payload,
     running: payload.start,
   };
 }

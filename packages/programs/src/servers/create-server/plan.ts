@@ -3,8 +3,8 @@ import { bootDiskOf } from "@kule/proxmox/disks";
 import type { Template, Vm } from "@kule/proxmox/hypervisor";
 import { sameTags } from "@kule/proxmox/tags";
 import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
-import { nextFirewallChange } from "@kule/proxmox/vm-firewall-difference";
 import { Failed } from "../../errors.ts";
+import { firewallDiffers } from "../../firewalls/firewall-differs.ts";
 import { quarantined, vmidTaken } from "../vm-problems.ts";
 import type { DesiredVm } from "./desired-vm.ts";
 
@@ -66,7 +66,7 @@ function completion(want: DesiredVm, vm: Vm, firewall: SeenFirewall): CreateStep
   const on = vm.power !== "stopped";
   if (on && (configure || vm.pendingKeys.length > 0)) steps.push({ do: "power-off" });
   if ((disk.bytes ?? 0) < want.diskBytes) steps.push({ do: "resize", disk: disk.key });
-  if (nextFirewallChange(want.firewall, firewall) !== null) steps.push({ do: "firewall" });
+  if (firewallDiffers(want.filtered, want.firewall, firewall)) steps.push({ do: "firewall" });
   if (configure) steps.push({ do: "configure", rewriteSecrets });
   if (want.running && (vm.power !== "running" || steps.some((step) => step.do === "power-off")))
     steps.push({ do: "start" });
