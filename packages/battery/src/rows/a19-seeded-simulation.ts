@@ -1,3 +1,4 @@
+import { oneReader } from "../mutants/one-reader.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 import { checkConformance } from "../simulation/conformance.ts";
 import { REGRESSIONS } from "../simulation/regressions.ts";
@@ -197,6 +198,7 @@ export const row: Row = {
           find: "const last = filter?.is_filtered === true ? [] : [letAllIn];",
           replace: "const last = [letAllIn];",
         },
+        oneReader,
       ],
       expects: /I3: the VM lets in .*in ACCEPT any all, by default DROP/,
     },

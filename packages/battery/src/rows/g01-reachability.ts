@@ -1,4 +1,5 @@
 import { probeWires } from "@kule/lab/wires/wires";
+import { oneReader } from "../mutants/one-reader.ts";
 import { runMatrix } from "../reachability/matrix.ts";
 import type { Row } from "../row.ts";
 
@@ -124,6 +125,7 @@ export const row: Row = {
           find: "const rules = [noLinkAddresses, ...(filter?.rules ?? []), ...last].flatMap((rule) => {",
           replace: "const rules = [...(filter?.rules ?? []), ...last].flatMap((rule) => {",
         },
+        oneReader,
       ],
       expects: /with its address of the link to its neighbour by \S+: came to/,
     },
@@ -150,6 +152,7 @@ export const row: Row = {
           find: "const last = filter?.is_filtered === true ? [] : [letAllIn];",
           replace: "const last = [letAllIn];",
         },
+        oneReader,
       ],
       expects: /came to .*the intent says no \(.*firewall_default/,
     },
@@ -162,6 +165,7 @@ export const row: Row = {
           find: `action: action === "allow" ? "ACCEPT" : "DROP",`,
           replace: `action: action === "allow" ? "ACCEPT" : "ACCEPT",`,
         },
+        oneReader,
       ],
       expects: /came to .*the intent says no \(.*firewall_rule/,
     },

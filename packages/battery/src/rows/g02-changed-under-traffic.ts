@@ -1,4 +1,5 @@
 import { probeWires } from "@kule/lab/wires/wires";
+import { oneReader } from "../mutants/one-reader.ts";
 import type { Row } from "../row.ts";
 import { runChanges } from "../under-traffic/run-changes.ts";
 
@@ -32,6 +33,7 @@ export const row: Row = {
           find: 'return lowest === undefined ? null : { do: "delete-rule", position: lowest.position };',
           replace: "return null;",
         },
+        oneReader,
       ],
       expects: /^the firewall from .*: nothing was changed, or not all/,
     },
