@@ -2,7 +2,7 @@ import type { Finding } from "@kule/proxmox/preflight";
 
 /** Findings as people read them: one line each, what to do below, and what it comes to at the end. */
 export function findingsTable(findings: readonly Finding[]): string {
-  const width = Math.max(...findings.map((finding) => finding.check.length));
+  const width = findings.reduce((longest, { check }) => Math.max(longest, check.length), 0);
   const lines = findings.flatMap((finding) => {
     const line = `${markOf(finding).padEnd(7)} ${finding.check.padEnd(width)}  ${finding.found}`;
     return finding.ok || finding.fix === null ? [line] : [line, `${" ".repeat(10)}fix: ${finding.fix}`];

@@ -85,7 +85,7 @@ export async function readAll<Item>(
   let page: { readonly limit: number; readonly cursor?: string } = { limit: pageLength };
   while (items.length < mostOfAList) {
     const { items: next, next_cursor: cursor } = await read(ask(page));
-    items.push(...next);
+    for (const item of next) items.push(item);
     if (cursor === null) break;
     page = { limit: pageLength, cursor };
   }

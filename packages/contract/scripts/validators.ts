@@ -62,11 +62,14 @@ function compile(document: OpenapiDocument, schemas: Record<string, JsonSchema>,
     keywords: ["example", "xml", "externalDocs"],
   });
   (addFormats as unknown as (instance: Ajv2020) => void)(ajv);
+  // Parameters are as short as a request's headers; their lists are made of single values before items are looked at.
+  const adapted = (schema: JsonSchema) =>
+    coerce ? prepared(schema) : (bounded(prepared(schema)) as JsonSchema);
   for (const [name, schema] of Object.entries(document.components.schemas))
-    ajv.addSchema(prepared(schema), `kule:${name}`);
+    ajv.addSchema(adapted(schema), `kule:${name}`);
   const exports: Record<string, string> = {};
   for (const [name, schema] of Object.entries(schemas)) {
-    ajv.addSchema(prepared(schema), `kule-part:${name}`);
+    ajv.addSchema(adapted(schema), `kule-part:${name}`);
     exports[name] = `kule-part:${name}`;
   }
   return standalone(ajv, exports);
@@ -84,6 +87,38 @@ function prepared(schema: JsonSchema): JsonSchema {
       return key === "$ref" && typeof value === "string" ? `kule:${value.split("/").at(-1)}` : value;
     }),
   );
+}
+
+/**
+ * The schema with the members of a list or map looked at only when there are not too many. Ajv with `allErrors` would
+ * otherwise judge every one of a hundred thousand, and copy its list of findings for each.
+ */
+function bounded(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(bounded);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const own = Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [keyword, bounded(value)]),
+  ) as JsonSchema;
+  if (typeof own.maxItems === "number" && "items" in own) {
+    const { items, uniqueItems, ...rest } = own;
+    return membersIf(
+      { maxItems: own.maxItems },
+      { items, ...(uniqueItems === undefined ? {} : { uniqueItems }) },
+      rest,
+    );
+  }
+  if (typeof own.maxProperties === "number" && own.properties === undefined) {
+    const { propertyNames, additionalProperties, ...rest } = own;
+    return membersIf({ maxProperties: own.maxProperties }, { propertyNames, additionalProperties }, rest);
+  }
+  return own;
+}
+
+function membersIf(few: JsonSchema, members: JsonSchema, rest: JsonSchema): JsonSchema {
+  if ("if" in rest) throw new Error("a bounded list or map cannot have conditions of its own");
+  const given = Object.entries(members).filter(([, schema]) => schema !== undefined);
+  // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
+  return { ...rest, if: few, then: Object.fromEntries(given) };
 }
 
 async function bundle(code: string): Promise<string> {

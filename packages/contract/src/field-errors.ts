@@ -1,23 +1,21 @@
+import { cut, type FieldErrorList } from "./field-error-list.ts";
 import type { ValidatorError } from "./generated/validate-bodies.js";
 import type { Schemas } from "./schemas.ts";
 
 export type FieldError = Schemas["FieldError"];
 
-/**
- * Ajv's findings as the contract's field errors: one per field and code, in the order of the body.
- *
- * @param where prefix for fields that are not in the body, such as a parameter's place
- */
-export function fieldErrors(errors: readonly ValidatorError[]): FieldError[] {
-  const found = new Map<string, FieldError>();
-  for (const error of errors) {
-    if (isOnlyNotNull(error, errors)) continue;
+/** Findings of the validator that are looked at; what comes after them is only counted. */
+const mostFindings = 2_000;
+
+/** Ajv's findings as the contract's field errors: one per field and code, in the order of the body. */
+export function addFindings(list: FieldErrorList, findings: readonly ValidatorError[]): void {
+  const looked = findings.length > mostFindings ? findings.slice(0, mostFindings) : findings;
+  for (const error of looked) {
+    if (isOnlyNotNull(error, looked)) continue;
     const field = toFieldError(error);
-    if (field === null) continue;
-    const key = `${field.pointer} ${field.code}`;
-    if (!found.has(key)) found.set(key, field);
+    if (field !== null) list.add(field);
   }
-  return [...found.values()];
+  list.leftOut += findings.length - looked.length;
 }
 
 /**
@@ -45,7 +43,7 @@ function toFieldError(error: ValidatorError): FieldError | null {
     message,
     pointer: pointer === "" ? "/" : pointer,
   });
-  const child = (name: unknown) => `${instancePath}/${escapePointer(String(name))}`;
+  const child = (name: unknown) => `${instancePath}/${escapePointer(cut(String(name), 300))}`;
   switch (keyword) {
     case "required":
       return at(child(params.missingProperty), "required", "is required");

@@ -1,4 +1,5 @@
-import { type FieldError, fieldErrors } from "./field-errors.ts";
+import { cut, FieldErrorList } from "./field-error-list.ts";
+import { addFindings, type FieldError } from "./field-errors.ts";
 import type { Validator } from "./generated/validate-bodies.js";
 import * as bodyValidators from "./generated/validate-bodies.js";
 import * as parameterValidators from "./generated/validate-parameters.js";
@@ -10,9 +11,15 @@ const parameters = parameterValidators as unknown as { readonly [name: string]: 
 
 export type Validated<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly errors: FieldError[] };
+  | {
+      readonly ok: false;
+      /** At most a hundred. */
+      readonly errors: FieldError[];
+      /** How many more there were. */
+      readonly leftOut: number;
+    };
 
-/** Checks a body against the contract and fills in its defaults. Lists every offending field. */
+/** Checks a body against the contract and fills in its defaults. Lists every offending field, up to a hundred. */
 export function validateBody<Id extends OperationId>(
   operation: Id,
   body: unknown,
@@ -43,33 +50,40 @@ export function validateJobPayload(payload: unknown): Validated<JobPayload> {
 
 function checked<Value>(validate: Validator, value: unknown): Validated<Value> {
   const fits = validate(value);
+  const found = new FieldErrorList();
+  if (!fits) addFindings(found, validate.errors ?? []);
   // After the validator, which makes numbers of parameters: `limit=1e309` is infinite only then, and passes it.
-  const more = unstorable(value);
-  if (fits && more.length === 0) return { ok: true, value: value as Value };
-  const errors = [...fieldErrors(fits ? [] : (validate.errors ?? []))];
-  for (const error of more) if (!errors.some((known) => known.pointer === error.pointer)) errors.push(error);
-  return { ok: false, errors };
+  addUnstorable(found, value, "");
+  if (fits && found.errors.length === 0) return { ok: true, value: value as Value };
+  // Alternatives of which none fits may have nothing to say for themselves.
+  if (found.errors.length === 0)
+    found.add({ field: "", code: "invalid_format", message: "is not valid", pointer: "/" });
+  return { ok: false, errors: found.errors, leftOut: found.leftOut };
 }
 
+/** Longer names are cut as the pointer grows: thousands of values may stand under one name of a megabyte. */
+const longestName = 320;
+
 /** What no database column can hold: NUL, halves of surrogate pairs, numbers without end. */
-function unstorable(value: unknown, pointer = ""): FieldError[] {
+function addUnstorable(found: FieldErrorList, value: unknown, pointer: string): void {
   if (typeof value === "number") {
-    if (Number.isFinite(value)) return [];
-    const field = pointer.split("/").slice(1).join(".");
-    return [{ field, code: "out_of_range", message: "is not a finite number", pointer: pointer || "/" }];
-  }
-  if (typeof value === "string") {
-    if (value.isWellFormed() && !value.includes("\0")) return [];
-    const field = pointer.split("/").slice(1).join(".");
-    return [
-      { field, code: "invalid_format", message: "has characters that are not text", pointer: pointer || "/" },
-    ];
-  }
-  if (Array.isArray(value)) return value.flatMap((item, index) => unstorable(item, `${pointer}/${index}`));
-  if (typeof value === "object" && value !== null)
-    return Object.entries(value).flatMap(([key, item]) => [
-      ...unstorable(key, `${pointer}/${key}`),
-      ...unstorable(item, `${pointer}/${key}`),
-    ]);
-  return [];
+    if (!Number.isFinite(value)) addAt(found, pointer, "out_of_range", "is not a finite number");
+  } else if (typeof value === "string") {
+    if (!isText(value)) addAt(found, pointer, "invalid_format", "has characters that are not text");
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) addUnstorable(found, item, `${pointer}/${index}`);
+  } else if (typeof value === "object" && value !== null)
+    for (const [name, item] of Object.entries(value)) {
+      const place = `${pointer}/${cut(name, longestName)}`;
+      if (!isText(name)) addAt(found, place, "invalid_format", "has characters that are not text");
+      addUnstorable(found, item, place);
+    }
 }
+
+function addAt(found: FieldErrorList, pointer: string, code: FieldError["code"], message: string): void {
+  if (found.isFull) found.leftOut += 1;
+  else if (!found.has(pointer || "/"))
+    found.add({ field: pointer.split("/").slice(1).join("."), code, message, pointer: pointer || "/" });
+}
+
+const isText = (text: string) => text.isWellFormed() && !text.includes("\0");

@@ -1,3 +1,4 @@
+import { cut, FieldErrorList } from "@kule/contract/field-error-list";
 import type { FieldError } from "@kule/contract/field-errors";
 import type { Schemas } from "@kule/contract/schemas";
 import type { Refusal as UnmetPrecondition } from "@kule/rules/decision";
@@ -83,18 +84,31 @@ export class UnsupportedMediaType extends Refusal {
   readonly code = "unsupported_media_type";
 }
 
-/** The request is wrong; lists every offending field. */
+/** So many of the findings are told in words. */
+const mostInWords = 20;
+const longestWords = 3_000;
+
+/** The request is wrong; lists the offending fields, and the number of those beyond a hundred. */
 export class Invalid extends Refusal {
   readonly status = 422;
   readonly code: ErrorCode;
   readonly errors: readonly FieldError[];
-  constructor(errors: readonly FieldError[], code: ErrorCode = "validation_failed") {
-    super(errors.map((error) => `${error.field} ${error.message}`).join("; "));
-    this.errors = errors;
+  readonly leftOut: number;
+  constructor(errors: readonly FieldError[], code: ErrorCode = "validation_failed", leftOut = 0) {
+    const list = new FieldErrorList();
+    list.addAll(errors);
+    const words = list.errors.slice(0, mostInWords).map((error) => `${error.field} ${error.message}`);
+    const more = list.errors.length - words.length + list.leftOut + leftOut;
+    super(cut(words.join("; "), longestWords) + (more === 0 ? "" : `; and ${more} more`));
+    this.errors = list.errors;
+    this.leftOut = list.leftOut + leftOut;
     this.code = code;
   }
   override extra() {
-    return { errors: [...this.errors] };
+    return {
+      errors: [...this.errors],
+      ...(this.leftOut === 0 ? {} : { errors_left_out: this.leftOut }),
+    };
   }
 }
 

@@ -1,5 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import type { ServerResponse } from "node:http";
+import { FieldErrorList } from "@kule/contract/field-error-list";
 import type { FieldError } from "@kule/contract/field-errors";
 import { type AuditAction, operations } from "@kule/contract/generated/operations";
 import type { operations as ContractOperations } from "@kule/contract/generated/schema";
@@ -21,7 +22,7 @@ import { mutation, type Outcome } from "./mutation.ts";
 import { refusalOf, renderProblem } from "./problem.ts";
 import type { Reply } from "./reply.ts";
 import { etagOf } from "./reply.ts";
-import { parseJson, readBytes } from "./request-body.ts";
+import { bodyLimitsOf, parseJson, readBytes } from "./request-body.ts";
 import { storableText } from "./storable-text.ts";
 import { checkAnswer } from "./test-build.ts";
 
@@ -125,7 +126,7 @@ async function run(
   requirePermission(request);
   await chooseOrganisation(request, handler.organisation === "optional");
 
-  if (info.body !== null) established.bytes = await readBytes(request.context.req.raw);
+  if (info.body !== null) established.bytes = await readBytes(request.context.req.raw, bodyLimitsOf(info));
   const key = request.idempotencyKey;
   const replay = key === undefined ? null : await findReplay(request.db, request, key);
   if (replay !== null) return replayed(request, replay);
@@ -171,32 +172,35 @@ function replayed(request: ApiRequest, replay: Reply): Reply {
 /** Query, headers, body and `check`: everything that is wrong with the request, in one answer. */
 async function checkInput(request: ApiRequest, handler: AnyHandler, found: unknown): Promise<void> {
   const { operation: info, established } = request;
-  const errors: FieldError[] = [];
+  const wrong = new FieldErrorList();
   // An operation that documents no 422 has no parameters to be wrong about.
   if (info.statuses.includes(422)) {
     const query = validateParameters(info.id, "query", queryOf(request.context));
     if (query.ok) established.query = query.value;
-    else errors.push(...query.errors.map((error) => ({ ...error, pointer: error.field })));
-    errors.push(...headerErrors(request));
+    else {
+      wrong.addAll(query.errors.map((error) => ({ ...error, pointer: error.field })));
+      wrong.leftOut += query.leftOut;
+    }
+    wrong.addAll(headerErrors(request));
   } else established.query = {};
 
   let draft: Record<string, unknown> = {};
   if (info.body !== null) {
     const bytes = established.bytes ?? new Uint8Array();
     const isLeftOut = info.body === "optional" && bytes.length === 0;
-    const json = isLeftOut ? {} : parseJson(bytes, request.context.req.header("Content-Type") ?? null);
+    const json = isLeftOut ? {} : parseJson(bytes, request.context.req.raw.headers, bodyLimitsOf(info));
     const body = validateBody(info.id, json);
-    if (!body.ok) errors.push(...body.errors);
-    else established.body = body.value;
+    if (body.ok) established.body = body.value;
+    else {
+      wrong.addAll(body.errors);
+      wrong.leftOut += body.leftOut;
+    }
     draft = rightFields(json, body.ok ? [] : body.errors);
   }
-  if (handler.check !== undefined) {
-    const found422 = await handler.check(request, draft, found);
-    for (const error of found422)
-      if (!errors.some((known) => known.pointer === error.pointer && known.code === error.code))
-        errors.push(error);
-  }
-  if (errors.length > 0) throw new Invalid(errors);
+  // Which fields are right is known only as long as everything that is wrong is.
+  if (handler.check !== undefined && wrong.leftOut === 0)
+    wrong.addAll(await handler.check(request, draft, found));
+  if (wrong.errors.length > 0) throw new Invalid(wrong.errors, "validation_failed", wrong.leftOut);
 }
 
 /** The top-level fields of a body that the contract has nothing against. */

@@ -1,24 +1,39 @@
+import { cut } from "@kule/contract/field-error-list";
+import type { OperationInfo } from "@kule/contract/schemas";
 import { Malformed, PayloadTooLarge, UnsupportedMediaType } from "./errors.ts";
+import { extentOf, namesIn, repeatedName } from "./json-text.ts";
 
-export const maxBodyBytes = 1024 * 1024;
+export type BodyLimits = { readonly bytes: number; readonly values: number };
+
+/** Anybody may send these: no more than a sign-in can need, so that reading it costs nearly nothing. */
+const ofStrangers: BodyLimits = { bytes: 16 * 1024, values: 1_000 };
+const ofCallers: BodyLimits = { bytes: 1024 * 1024, values: 20_000 };
+/** An agent tells of hundreds of machines at once. */
+const ofAgents: BodyLimits = { bytes: 1024 * 1024, values: 100_000 };
 /** Deeper than any body of the contract; keeps recursive checks off the end of the stack. */
 const maxDepth = 50;
+
+/** How much an operation reads of a body. */
+export function bodyLimitsOf({ permission, tag }: Pick<OperationInfo, "permission" | "tag">): BodyLimits {
+  if (permission === "public") return ofStrangers;
+  return tag === "agent" ? ofAgents : ofCallers;
+}
 
 /**
  * The body's bytes.
  *
- * @throws PayloadTooLarge at 1 MiB, without reading further
+ * @throws PayloadTooLarge at the limit, without reading further
  */
-export async function readBytes(request: Request): Promise<Uint8Array> {
+export async function readBytes(request: Request, { bytes: most }: BodyLimits): Promise<Uint8Array> {
   const declared = Number(request.headers.get("content-length") ?? "0");
-  if (declared > maxBodyBytes) throw tooLarge();
+  if (declared > most) throw tooLarge(most);
   if (request.body === null) return new Uint8Array();
   if (request.headers.has("content-length")) return new Uint8Array(await request.arrayBuffer());
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
     size += part.length;
-    if (size > maxBodyBytes) throw tooLarge();
+    if (size > most) throw tooLarge(most);
     parts.push(part);
   }
   return Buffer.concat(parts);
@@ -27,14 +42,12 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
 /**
  * The JSON in a body.
  *
- * @throws UnsupportedMediaType when it is declared to be something else
- * @throws Malformed when it is no JSON in UTF-8
+ * @throws UnsupportedMediaType when it is declared to be something else, or in an encoding or charset that is not read
+ * @throws PayloadTooLarge when it holds more values than the limit
+ * @throws Malformed when it is no JSON in UTF-8, or has a field twice: readers disagree about which one counts
  */
-export function parseJson(bytes: Uint8Array, contentType: string | null): unknown {
-  if (bytes.length > 0 && contentType !== null && !jsonType.test(contentType))
-    throw new UnsupportedMediaType("send the body as Content-Type: application/json");
-  if (bytes.length > 0 && contentType === null)
-    throw new UnsupportedMediaType("say what the body is: Content-Type: application/json");
+export function parseJson(bytes: Uint8Array, headers: Headers, { values: most }: BodyLimits): unknown {
+  if (bytes.length > 0) requireReadable(headers.get("content-type"), headers.get("content-encoding"));
   if (bytes.length === 0) throw new Malformed("a JSON body is needed");
   let text: string;
   try {
@@ -42,33 +55,38 @@ export function parseJson(bytes: Uint8Array, contentType: string | null): unknow
   } catch {
     throw new Malformed("the body is not UTF-8");
   }
-  if (isTooDeep(text)) throw new Malformed(`the body is nested deeper than ${maxDepth} levels`);
+  const { depth, values, names } = extentOf(text, { depth: maxDepth, values: most });
+  if (depth > maxDepth) throw new Malformed(`the body is nested deeper than ${maxDepth} levels`);
+  if (values > most) throw new PayloadTooLarge(`a body has at most ${most} values`);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw new Malformed("the body is not JSON");
   }
+  // Only where the text has more names than came out of it does anybody look which one it has twice.
+  if (names !== namesIn(value)) {
+    const name = JSON.stringify(cut(repeatedName(text) ?? "", 256));
+    throw new Malformed(`the body has ${name} twice; give every field once`);
+  }
+  return value;
 }
 
 const jsonType = /^application\/(json|[a-z0-9.-]+\+json)\s*(;|$)/i;
+const charset = /;\s*charset\s*=\s*"?([^";\s]*)/gi;
 
-function isTooDeep(text: string): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const character = text.charCodeAt(index);
-    if (inString) {
-      if (character === 0x5c) index += 1;
-      else if (character === 0x22) inString = false;
-    } else if (character === 0x22) inString = true;
-    else if (character === 0x7b || character === 0x5b) {
-      depth += 1;
-      if (depth > maxDepth) return true;
-    } else if (character === 0x7d || character === 0x5d) depth -= 1;
-  }
-  return false;
+function requireReadable(contentType: string | null, contentEncoding: string | null): void {
+  if (contentType === null)
+    throw new UnsupportedMediaType("say what the body is: Content-Type: application/json");
+  if (!jsonType.test(contentType))
+    throw new UnsupportedMediaType("send the body as Content-Type: application/json");
+  for (const [, name] of contentType.matchAll(charset))
+    if (!/^utf-?8$/i.test(name ?? ""))
+      throw new UnsupportedMediaType("send the body in UTF-8, without a charset");
+  if (contentEncoding !== null && contentEncoding.trim().toLowerCase() !== "identity")
+    throw new UnsupportedMediaType("send the body as it is, without a Content-Encoding");
 }
 
-function tooLarge(): PayloadTooLarge {
-  return new PayloadTooLarge(`a body has at most ${maxBodyBytes} bytes`);
+function tooLarge(mostBytes: number): PayloadTooLarge {
+  return new PayloadTooLarge(`this operation takes a body of at most ${mostBytes} bytes`);
 }

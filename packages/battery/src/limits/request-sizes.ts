@@ -57,6 +57,7 @@ export async function requestSizes({ replicas: [first], seeded }: ServedApi): Pr
   const head = (line: string, ...headers: string[]) =>
     `${[line, "Host: kule", "Connection: close", `Authorization: Bearer ${seeded.organisation_token}`, ...headers].join("\r\n")}\r\n`;
   const post = head("POST /api/v1/ssh-keys HTTP/1.1", "Content-Type: application/json");
+  const signIn = head("POST /api/v1/auth/login HTTP/1.1", "Content-Type: application/json");
   const get = (...headers: string[]) => [`${head("GET /api/v1/me HTTP/1.1", ...headers)}\r\n`];
   const many = (count: number, value: string) =>
     Array.from({ length: count }, (_, index) => `X-${index}: ${value}`);
@@ -64,6 +65,9 @@ export async function requestSizes({ replicas: [first], seeded }: ServedApi): Pr
     ["a body of 1 MiB", () => declared(post, mebibyte), [400]],
     ["a body of 1 MiB and a byte", () => declared(post, mebibyte + 1), [413]],
     ["a body that says it has 1 TiB", () => declared(post, 2 ** 40, mebibyte), [413]],
+    ["a sign-in of 16 KiB", () => declared(signIn, 16 * 1024), [400]],
+    ["a sign-in of 17 KiB", () => declared(signIn, 17 * 1024), [413]],
+    ["a sign-in of 64 KiB in chunks", () => chunked(signIn, 65_536), [413]],
     ["a body of 1 MiB in chunks", () => chunked(post, mebibyte), [400]],
     ["a body of 2 MiB in chunks", () => chunked(post, 2 * mebibyte), [413]],
     // Beyond what is read and thrown away for politeness, the connection may end without an answer.

@@ -13,15 +13,11 @@ export const row: Row = {
       patches: [
         {
           file: "packages/contract/src/validate.ts",
-          find: "const errors = [...fieldErrors(fits ? [] : (validate.errors ?? []))];",
+          find: "if (!fits) addFindings(found, validate.errors ?? []);",
           replace:
-            'const errors = fieldErrors(fits ? [] : (validate.errors ?? [])).filter((each) => each.code !== "unknown_field");',
-        },
-        {
-          file: "packages/contract/src/validate.ts",
-          find: "return { ok: false, errors };",
-          replace:
-            "return errors.length === 0 ? { ok: true, value: value as Value } : { ok: false, errors };",
+            "const others = (validate.errors ?? []).filter(({ keyword }) => !/^(additional|unevaluated)Properties$/.test(keyword));" +
+            "\n  if (!fits && others.length === 0) return { ok: true, value: value as Value };" +
+            "\n  if (!fits) addFindings(found, others);",
         },
       ],
       expects: /^(createServer|createNetwork) took .*: 20[12]/,

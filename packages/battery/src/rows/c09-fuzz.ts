@@ -35,11 +35,28 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/platform/operation.ts",
-          find: "if (!body.ok) errors.push(...body.errors);",
-          replace: "if (!body.ok) errors.push(...body.errors.slice(0, 1));",
+          find: "wrong.addAll(body.errors);",
+          replace: "wrong.addAll(body.errors.slice(0, 1));",
         },
       ],
       expects: /does not name \//,
+    },
+    {
+      name: "every-wrong-field-answered",
+      removes: "the bound of how many wrong fields are answered",
+      patches: [
+        {
+          file: "packages/contract/src/field-error-list.ts",
+          find: "export const mostFieldErrors = 100;",
+          replace: "export const mostFieldErrors = 1_000_000;",
+        },
+        {
+          file: "packages/contract/src/field-errors.ts",
+          find: "const mostFindings = 2_000;",
+          replace: "const mostFindings = 1_000_000;",
+        },
+      ],
+      expects: /a refusal of \d+ characters/,
     },
     {
       name: "permission-after-path",

@@ -62,16 +62,28 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/platform/request-body.ts",
-          find: "if (declared > maxBodyBytes) throw tooLarge();",
+          find: "if (declared > most) throw tooLarge(most);",
           replace: "",
         },
         {
           file: "apps/api/src/platform/request-body.ts",
-          find: "if (size > maxBodyBytes) throw tooLarge();",
+          find: "if (size > most) throw tooLarge(most);",
           replace: "",
         },
       ],
       expects: /a body of 2 MiB in chunks: .* not 413/,
+    },
+    {
+      name: "strangers-bodies-as-large-as-any",
+      removes: "the smaller limit of bodies that need no token",
+      patches: [
+        {
+          file: "apps/api/src/platform/request-body.ts",
+          find: 'if (permission === "public") return ofStrangers;',
+          replace: "",
+        },
+      ],
+      expects: /a sign-in of 17 KiB: .* not 413/,
     },
     {
       name: "agents-in-the-users-bucket",

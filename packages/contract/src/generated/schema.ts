@@ -3025,7 +3025,10 @@ export interface components {
             /** @description The path that was called */
             instance: string;
             request_id: string;
+            /** @description What is wrong (422). At most 100; names that are longer than 256 characters are cut */
             errors?: components["schemas"]["FieldError"][];
+            /** @description How many more findings there are, when they are more than `errors` takes */
+            errors_left_out?: number;
             precondition?: components["schemas"]["Precondition"];
             /** @description The missing permissions (403) */
             required?: string[];

@@ -239,6 +239,23 @@ function withDefects(
     });
 }
 
+const repeated = (count: number, text: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => text(index)).join(",");
+const longName = "n".repeat(300_000);
+
+/** Much of everything: wrong fields, items, values that no column holds, under names that are long themselves. */
+const bulk: readonly string[] = [
+  `{${repeated(15_000, (index) => `"unknown_field_that_nobody_has_ever_heard_of_${index}":1`)}}`,
+  `{${repeated(300, (index) => `"${"n".repeat(2_000)}${index}":1`)}}`,
+  `{"${longName}":[${repeated(15_000, () => "1e999")}]}`,
+  `{"ssh_key_ids":[${repeated(200_000, () => "1")}],"name":"x"}`,
+  `{${["rules", "ssh_key_ids", "firewall_ids", "subnet_ids", "scopes", "addresses", "vms", "capabilities"]
+    .map((name) => `"${name}":[${repeated(2_000, () => "[]")}]`)
+    .join(",")}}`,
+  `{"labels":{${repeated(15_000, (index) => `"no key ${index}":{}`)}}}`,
+  `[${repeated(300_000, () => "0")}]`,
+];
+
 function hostileBodies(): fc.Arbitrary<FuzzBody> {
   const json = (text: string): FuzzBody => ({ kind: "json", text });
   const broken = (bytes: string | number[]): FuzzBody => ({
@@ -269,6 +286,7 @@ function hostileBodies(): fc.Arbitrary<FuzzBody> {
       json("[]"),
       json("0"),
     ),
+    fc.constantFrom(...bulk.map(json)),
     fc.constantFrom(
       broken(""),
       broken("{"),

@@ -73,6 +73,8 @@ async function bytesOf(
 }
 
 const transport = new Set([405, 413, 415]);
+/** A hundred fields with the longest texts that name one; whatever is sent, a refusal is not longer. */
+const longestRefusal = 200_000;
 
 /** What is wrong with the answer; nothing when it is as the contract promises. */
 export function judgeFuzz(fuzz: FuzzCase, actor: FuzzActor, answer: RawAnswer): string[] {
@@ -84,6 +86,8 @@ export function judgeFuzz(fuzz: FuzzCase, actor: FuzzActor, answer: RawAnswer): 
   const isPlain = fuzz.method === null && fuzz.pathTail === "" && fuzz.rawQuery === null;
   const isHead = fuzz.method === "HEAD";
   if (status >= 400 && !isHead) defects.push(...problemDefects(answer));
+  if (status >= 400 && answer.text.length > longestRefusal)
+    defects.push(`a refusal of ${answer.text.length} characters`);
   if (!isPlain) return defects;
   if (!transport.has(status)) {
     // What is not JSON fits only operations whose answer the contract describes as something else.
@@ -128,7 +132,7 @@ function orderDefects(fuzz: FuzzCase, actor: FuzzActor, { status, text }: RawAns
     return status === 404 ? [] : [`expected 404, got ${status}`];
   const mayBeGone = choices.length > 0 && status === 404;
   if (operation.body === null || mayBeGone) return [];
-  const isJson = fuzz.contentType === "application/json";
+  const isJson = fuzz.contentType === "application/json" && !("Content-Encoding" in fuzz.headers);
   if (body.kind === "broken" && !(body.bytes.length === 0 && operation.body === "optional") && isJson)
     return status === 400 ? [] : [`expected 400 for what is not JSON, got ${status}`];
   if (body.kind !== "defects" || !isJson) return [];

@@ -52,7 +52,7 @@ export function linesByPhase(job: Pick<Job, "steps">): ReadonlyMap<Schemas["JobP
 function stepsByPhase(
   job: Pick<Job, "steps">,
 ): ReadonlyMap<Schemas["JobPhase"], readonly Schemas["JobStep"][]> {
-  const newest = Math.max(...job.steps.map(({ attempt }) => attempt));
+  const newest = job.steps.reduce((highest, { attempt }) => Math.max(highest, attempt), 0);
   const steps = job.steps.filter(({ attempt }) => attempt === newest).toSorted((a, b) => a.seq - b.seq);
   return Map.groupBy(steps, ({ phase }) => phase);
 }

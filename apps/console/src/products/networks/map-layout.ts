@@ -85,7 +85,7 @@ export function layoutMap(model: MapModel, width: number): MapLayout {
     }
     top += height + (isNarrow ? between : 44);
   }
-  if (subnets.length > 0) wires.push(...new Set(subnets.map(({ wire }) => wire)));
+  if (subnets.length > 0) for (const wire of new Set(subnets.map(({ wire }) => wire))) wires.push(wire);
   const contentBottom = subnets.length === 0 ? routerBottom + 56 : Math.max(lastStub, bottomOf(subnets));
   const frameHeight = contentBottom + inside - frameTop;
 
@@ -118,7 +118,8 @@ export function layoutMap(model: MapModel, width: number): MapLayout {
   };
 }
 
-const bottomOf = (boxes: readonly Box[]) => Math.max(...boxes.map(({ y, height }) => y + height));
+const bottomOf = (boxes: readonly Box[]) =>
+  boxes.reduce((lowest, { y, height }) => Math.max(lowest, y + height), 0);
 
 function centred(width: number, y: number, boxWidth: number, height: number): Box {
   return { x: (width - boxWidth) / 2, y, width: boxWidth, height };

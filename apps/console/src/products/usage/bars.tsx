@@ -54,7 +54,7 @@ export function ShareBars(props: {
   readonly label: string;
   readonly shares: readonly { readonly name: string; readonly value: number; readonly said: string }[];
 }) {
-  const longest = Math.max(...props.shares.map(({ value }) => value), 1e-9);
+  const longest = props.shares.reduce((most, { value }) => Math.max(most, value), 1e-9);
   return (
     <ul class="share-bars" aria-label={props.label}>
       {props.shares.map(({ name, value, said }) => (
