@@ -6,6 +6,7 @@ import { kindsFor } from "@kule/programs/registry";
 import { ProxmoxConsoles } from "@kule/proxmox/console";
 import type { RegionFile } from "@kule/region-config/region-file";
 import type { Environment } from "@kule/region-config/secret-references";
+import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import { type ApiCalls, httpCalls } from "./api-calls.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { runConsoleLoop } from "./console-loop.ts";
@@ -54,7 +55,13 @@ export async function runAgent(
     agentName: settings.name,
   };
   log.info(
-    { version: AGENT_VERSION, region: file.region, control_plane: file.controlPlane.url, pid: process.pid },
+    {
+      version: AGENT_VERSION,
+      region: file.region,
+      control_plane: file.controlPlane.url,
+      key: keyFingerprint(key.publicKey),
+      pid: process.pid,
+    },
     "agent starting",
   );
   try {
@@ -63,6 +70,7 @@ export async function runAgent(
       ...common,
       crashPoint,
       capabilities: kinds,
+      publicKey: key.publicKey,
       concurrency: settings.concurrency,
       run: jobRunner(file, client, edge, key, runtime),
     });

@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Finding, preflight } from "@kule/proxmox/preflight";
 import type { RegionFile } from "@kule/region-config/region-file";
+import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import { checkEdge } from "./check-edge.ts";
 import type { Answer, ControlPlane } from "./control-plane.ts";
 import { tokenProblem } from "./own-region.ts";
@@ -121,7 +122,8 @@ async function checkHypervisor(file: RegionFile): Promise<Finding[]> {
 function checkState(directory: string): Finding {
   try {
     const key = existsSync(directory) ? existingSealingKey(directory) : null;
-    if (key !== null) return good("state", `${directory} holds the key pair`);
+    if (key !== null)
+      return good("state", `${directory} holds the key pair, ${keyFingerprint(key.publicKey)}`);
     // The nearest folder that exists is where the agent will have to make it.
     let place = directory;
     while (!existsSync(place)) place = dirname(place);

@@ -40,6 +40,7 @@ function startLoop(run: Run, options: { concurrency?: number; token?: string } =
     agentVersion: "0.1.0",
     agentName: "test",
     capabilities: ["ServerStop"],
+    publicKey: Buffer.alloc(32, 9).toString("base64"),
     concurrency: options.concurrency ?? 4,
     refusedPauseMilliseconds: 200,
   });

@@ -21,6 +21,8 @@ export type ClaimLoopOptions = JobDependencies & {
   readonly agentVersion: string;
   readonly agentName: string;
   readonly capabilities: readonly JobKind[];
+  /** Of the key that this agent opens secrets with. */
+  readonly publicKey: string;
   /** Jobs at the same time. */
   readonly concurrency: number;
   /** Once, when what keeps the agent from claiming is not going to pass by itself. */
@@ -145,13 +147,14 @@ export class ClaimLoop {
   }
 
   #request(claimId: string, waitSeconds: number): Schemas["ClaimRequest"] {
-    const { agentVersion, agentName, capabilities } = this.#options;
+    const { agentVersion, agentName, capabilities, publicKey } = this.#options;
     return {
       claim_id: claimId,
       agent_version: agentVersion,
       agent_name: agentName,
       capabilities: [...capabilities],
       wait_seconds: waitSeconds,
+      public_key: publicKey,
     };
   }
 }

@@ -1,3 +1,4 @@
+import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import type { ControlPlane } from "./control-plane.ts";
 import type { Logger } from "./log.ts";
 import type { RegionHealth } from "./region-health.ts";
@@ -20,6 +21,7 @@ export async function runHealthLoop(options: HealthLoopOptions, stop: AbortSigna
   const { controlPlane, runtime, log, agentVersion, agentName, publicKey, everySeconds } = options;
   let lastRegion = "";
   let lastDelivery = "";
+  let lastKeyUse = "";
   while (!stop.aborted) {
     const startedAt = runtime.monotonic();
     const health = await options.look();
@@ -37,6 +39,16 @@ export async function runHealthLoop(options: HealthLoopOptions, stop: AbortSigna
         throw error;
       });
     if (answer === null) return;
+    const keyUse = answer.kind === "ok" ? (answer.value.agent_key ?? "") : lastKeyUse;
+    if (keyUse !== lastKeyUse) {
+      if (keyUse === "waits_for_approval")
+        log.error(
+          { alarm: true, key: keyFingerprint(publicKey) },
+          "the region has another key: an operator has to approve this one, or the sealing-key file of the region's other agent has to be copied here. Until then jobs with a sealed password are not given to this agent",
+        );
+      else if (lastKeyUse !== "") log.info("secrets are sealed to this agent's key");
+      lastKeyUse = keyUse;
+    }
     const delivery = answer.kind === "ok" ? "delivered" : answer.message;
     if (delivery !== lastDelivery) {
       if (answer.kind !== "ok") log.warn({ reason: answer.message }, "the health report is not delivered");

@@ -112,6 +112,8 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/operator/regions/*/tokens": "createAgentToken",
   "/operator/regions/*/tokens/*/rotate": "rotateAgentToken",
   "/operator/regions/*/tokens/*/revoke": "revokeAgentToken",
+  "/operator/regions/*/agent-key/approve": "approveAgentKey",
+  "/operator/regions/*/agent-key/refuse": "refuseAgentKey",
   "/operator/servers/*/lock": "lockServer",
   "/operator/import": "importServer",
   "/organisations/new": "createOrganisation",

@@ -1,5 +1,7 @@
 /** What the audit trail also holds, that nobody called for as an operation, or under another operation's request. */
 export type SystemAuditAction =
+  | "agent.key_first"
+  | "agent.key_pending"
   | "agent.refused"
   | "installation.seed"
   | "job.end"

@@ -52,6 +52,7 @@ export const preconditions = {
     "public_ip_attached",
     "public_ips_share_a_vlan",
     "region_has_agent",
+    "agent_key_is_pending",
     "server_has_no_open_job",
     "server_in_removal_buffer",
     "server_in_right_state",

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { mayTakeSecret } from "@kule/rules/regions/agent-key";
 import { sql } from "kysely";
 import pg from "pg";
 import type { ApiRequest } from "../platform/api-request.ts";
@@ -29,7 +30,7 @@ export async function claimJob(request: ApiRequest<"claimJob">, handlers: JobHan
     const bell = ringOnNews(request, region);
     try {
       const job = await claimOnce(request, region, handlers);
-      if (job instanceof Unrenderable) {
+      if (job instanceof NotGiven) {
         await giveBack(request, job, handlers);
         continue;
       }
@@ -54,7 +55,7 @@ async function claimOnce(
   request: ApiRequest<"claimJob">,
   region: string,
   handlers: JobHandlers,
-): Promise<ClaimedJob | Unrenderable | null> {
+): Promise<ClaimedJob | NotGiven | null> {
   const look = () =>
     request.db
       .transaction()
@@ -81,7 +82,7 @@ async function claim(
   { caller, body, deps }: ApiRequest<"claimJob">,
   region: string,
   handlers: JobHandlers,
-): Promise<ClaimedJob | Unrenderable | null> {
+): Promise<ClaimedJob | NotGiven | null> {
   const { leaseSeconds } = deps.settings;
   const agentName = body.agent_name ?? caller.tokenName;
   // A newer agent may know kinds that this build cannot settle: they wait for a newer control plane.
@@ -99,8 +100,10 @@ async function claim(
   } catch (error) {
     // Trouble of the database is nothing about the job.
     if (error instanceof DatabaseAway || error instanceof pg.DatabaseError) throw error;
-    return new Unrenderable(job, error);
+    return new NotGiven(job, unrenderable(error), error);
   }
+  if (hasSealedSecret(payload) && !(await mayOpenSecrets(tx, region, body.public_key ?? null)))
+    return new NotGiven(job, keyAwaited);
   return {
     id: job.id,
     kind: job.kind as Schemas["JobKind"],
@@ -113,13 +116,15 @@ async function claim(
   };
 }
 
-/** A job that this build cannot say what to do for: its server's image is not in the catalogue any more, say. */
-class Unrenderable {
+/** A job that was claimed and goes back: this build cannot say what to do for it, or who asks could not do it. */
+class NotGiven {
   readonly job: JobRow;
+  readonly outcome: AttemptOutcome;
   readonly cause: unknown;
 
-  constructor(job: JobRow, cause: unknown) {
+  constructor(job: JobRow, outcome: AttemptOutcome, cause?: unknown) {
     this.job = job;
+    this.outcome = outcome;
     this.cause = cause;
   }
 }
@@ -130,19 +135,66 @@ class Unrenderable {
  */
 async function giveBack(
   { db, deps }: ApiRequest<"claimJob">,
-  { job, cause }: Unrenderable,
+  { job, outcome, cause }: NotGiven,
   handlers: JobHandlers,
 ): Promise<void> {
-  deps.log.error({ err: cause, job: job.id, kind: job.kind }, "the payload of a job cannot be rendered");
+  if (cause === undefined)
+    deps.log.warn(
+      { job: job.id, kind: job.kind, code: outcome.error?.code },
+      "a job waits for the region's key",
+    );
+  else deps.log.error({ err: cause, job: job.id, kind: job.kind }, "the payload of a job cannot be rendered");
   try {
     await db.transaction().execute(async (tx) => {
       await handlerOf(handlers, job).lockResource(tx, job);
-      await endAttempt(tx, job, unrenderable(cause), { handlers, settings: deps.settings });
+      await endAttempt(tx, job, outcome, { handlers, settings: deps.settings });
     });
   } catch (error) {
     if (!(error instanceof StaleLease)) throw error;
   }
 }
+
+/** One more statement for jobs of Windows servers; none for others. */
+async function mayOpenSecrets(tx: Tx, region: string, claimed: string | null): Promise<boolean> {
+  const row = await tx
+    .selectFrom("region")
+    .select("agent_public_key")
+    .select([
+      sql<number | null>`extract(epoch from clock_timestamp() - agent_key_seen_at)::float8`.as("in_use_age"),
+      sql<number | null>`extract(epoch from clock_timestamp() - pending_agent_key_seen_at)::float8`.as(
+        "pending_age",
+      ),
+    ])
+    .where("slug", "=", region)
+    .executeTakeFirstOrThrow();
+  return mayTakeSecret({
+    inUse: row.agent_public_key,
+    claimed,
+    inUseAgeSeconds: row.in_use_age,
+    pendingAgeSeconds: row.pending_age,
+  });
+}
+
+function hasSealedSecret(payload: ClaimedJob["payload"]): boolean {
+  return "sealed_password" in payload && typeof payload.sealed_password === "string";
+}
+
+/** Whoever has the key may ask next: the job goes back at once and is not looked at again for a while. */
+const keyAwaited: AttemptOutcome = {
+  status: "released",
+  waitSeconds: 30,
+  error: {
+    code: "agent_key_pending",
+    message:
+      "The region's agent has a new key, and the server's password is for the one before. An operator has to approve the new key.",
+    step: null,
+    retryable: true,
+  },
+  internal: "the agent that asked for the job has another key than the one that secrets are sealed to",
+  power: null,
+  vmidUnusable: null,
+  result: null,
+};
 
 function unrenderable(cause: unknown): AttemptOutcome {
   return {

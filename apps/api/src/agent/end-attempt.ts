@@ -16,6 +16,8 @@ export type AttemptOutcome = {
   readonly vmidUnusable: "taken" | "quarantined" | null;
   /** What the agent read back, as it said it. */
   readonly result: object | null;
+  /** How long a job that is `released` waits for its next attempt; at once when left out. */
+  readonly waitSeconds?: number;
 };
 
 /** The attempt is no longer the job's: somebody else holds it, or it is over. Nothing was changed. */
@@ -110,7 +112,8 @@ async function decideNext(tx: Tx, job: JobRow, outcome: AttemptOutcome, replaced
       status: "cancelled",
       error: ended("superseded", "A newer job of the same resource took its place"),
     };
-  if (outcome.status === "released") return { status: "queued", delaySeconds: 0, countsAttempt: false };
+  if (outcome.status === "released")
+    return { status: "queued", delaySeconds: outcome.waitSeconds ?? 0, countsAttempt: false };
   if (!hasAttemptsLeft(job.attempt, job.max_attempts))
     return {
       status: "failed",

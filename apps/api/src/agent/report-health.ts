@@ -8,6 +8,7 @@ import {
   endStrandedJobs,
 } from "../products/networks/index.ts";
 import { regionOf } from "./region.ts";
+import { keepReportedKey } from "./reported-key.ts";
 
 /** Keeps the region's last report. `status_since` moves only when the region turns well or unwell. */
 export async function reportHealth(request: ApiRequest<"reportHealth">): Promise<Reply> {
@@ -16,7 +17,7 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
   const templates = body.templates ?? [];
   const isOk = body.hypervisor.reachable && templates.every((template) => template.ok);
   const health = { hypervisor: body.hypervisor, templates, agent_name: body.agent_name ?? null };
-  const { now } = await db
+  const { now, agent_public_key: keyInUse } = await db
     .updateTable("region")
     .set({
       agent_version: body.agent_version,
@@ -34,11 +35,19 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
             edge: body.edge === null ? null : JSON.stringify(body.edge),
             edge_at: sql<Date>`clock_timestamp()`,
           }),
-      ...(body.public_key === undefined ? {} : { agent_public_key: body.public_key }),
+      ...(body.public_key === undefined
+        ? {}
+        : {
+            agent_key_seen_at: sql<Date>`case when agent_public_key = ${body.public_key} then clock_timestamp()
+          else agent_key_seen_at end`,
+          }),
     })
     .where("slug", "=", region)
-    .returning(sql<Date>`clock_timestamp()`.as("now"))
+    .returning([sql<Date>`clock_timestamp()`.as("now"), "agent_public_key"])
     .executeTakeFirstOrThrow();
+  const isKeyInUse =
+    body.public_key === keyInUse ||
+    (body.public_key !== undefined && (await keepReportedKey(request, region, body.public_key)));
   if (body.edge !== undefined) {
     const ended = await endStrandedJobs(db, region, request.deps.settings);
     if (ended > 0) request.deps.log.warn({ region, jobs: ended }, "jobs of networks end for want of an edge");
@@ -53,5 +62,9 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
     if (lost > 0)
       request.deps.log.warn({ region, networks: lost }, "the edge has lost networks; telling it again");
   }
-  return reply(200, { region, server_time: now.toISOString() });
+  return reply(200, {
+    region,
+    server_time: now.toISOString(),
+    ...(body.public_key === undefined ? {} : { agent_key: isKeyInUse ? "in_use" : "waits_for_approval" }),
+  });
 }

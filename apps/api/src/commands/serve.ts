@@ -10,6 +10,7 @@ import { addressOf, announceReplica } from "../products/consoles/replica.ts";
 import { serveConsoles } from "../products/consoles/upgrade.ts";
 import { registerInvariantMetrics } from "../products/invariants/metrics.ts";
 import { registerInventoryMetrics } from "../products/inventory/metrics.ts";
+import { registerRegionMetrics } from "../products/regions/metrics.ts";
 import { onceToldToStop } from "./stop-signal.ts";
 
 /** How long running requests may take to end after SIGTERM, in milliseconds; the whole stop stays under 10 s. */
@@ -40,6 +41,7 @@ export async function serveCommand(settings: Settings, log: Logger, crash: Crash
     await listening(server, settings, "KULE_API_PORT");
     registerInvariantMetrics(open.deps);
     registerInventoryMetrics(open.deps);
+    registerRegionMetrics(open.deps);
     const address = settings.replicaUrl ?? addressOf(settings.host, portOf(server) ?? settings.port);
     const announced = await announceReplica(open.deps, address);
     const consoles = serveConsoles(server as Server, open.deps, announced.replica, apiRoot);

@@ -3,7 +3,11 @@ import type { SystemAuditAction } from "@kule/contract/system-audit";
 
 /** English of everything that can be done, as the audit trail and the calls of a page name it. */
 export const actionsEn = {
+  "agent.key_first": "Take a region's first key",
+  "agent.key_pending": "Tell another key",
   "agent.refused": "Refuse an agent",
+  "agent_key.approve": "Approve an agent's key",
+  "agent_key.refuse": "Refuse an agent's key",
   "agent_token.create": "Mint an agent token",
   "agent_token.revoke": "Revoke an agent token",
   "agent_token.rotate": "Replace an agent token",

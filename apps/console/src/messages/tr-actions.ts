@@ -2,7 +2,11 @@ import type { actionsEn } from "./en-actions.ts";
 
 /** Turkish of everything that can be done, as the audit trail and the calls of a page name it. */
 export const actionsTr = {
+  "agent.key_first": "Bölgenin ilk anahtarını kabul etme",
+  "agent.key_pending": "Başka bir anahtar bildirme",
   "agent.refused": "Bir aracıyı reddetme",
+  "agent_key.approve": "Aracının mühür anahtarını onaylama",
+  "agent_key.refuse": "Aracının mühür anahtarını reddetme",
   "agent_token.create": "Aracı anahtarı üretme",
   "agent_token.revoke": "Aracı anahtarını iptal etme",
   "agent_token.rotate": "Aracı anahtarını yenileme",

@@ -51,6 +51,28 @@ export function registerRegionAdmin(operation: Operation, state: FakeState): voi
     Object.assign(token, { revoked_at: new Date().toISOString() });
     return { status: 204 };
   });
+  operation<Schemas["AgentKeyApproval"]>(
+    "post",
+    "/regions/:region/agent-key",
+    "approveAgentKey",
+    ({ params, body, fail }) => {
+      const region = find(params.region);
+      const key = region?.agent_key ?? null;
+      if (region === undefined || key?.pending?.fingerprint !== body.fingerprint)
+        return fail(409, "invalid_state", "no such key of an agent waits");
+      const { fingerprint, since, last_reported_at } = key.pending;
+      region.agent_key = { fingerprint, since, last_reported_at, pending: null };
+      return { status: 200, body: region };
+    },
+  );
+  operation("delete", "/regions/:region/agent-key/pending", "refuseAgentKey", ({ params, fail }) => {
+    const region = find(params.region);
+    const key = region?.agent_key ?? null;
+    if (region === undefined || key === null || key.pending === null)
+      return fail(409, "invalid_state", "no such key of an agent waits");
+    region.agent_key = { ...key, pending: null };
+    return { status: 200, body: region };
+  });
   operation("get", "/operator/invariants", "getInvariants", ({ query, fail }) => {
     if (query.get("fresh") !== "true") return { status: 200, body: state.invariants };
     return state.workerIsAway

@@ -20,6 +20,20 @@ export const fakeRegion: Schemas["Region"] = {
   updated_at: now(),
 };
 
+/** Another key of an agent waits beside the one in use. */
+export const fakeAgentKeys = (): Schemas["AgentKey"] => ({
+  fingerprint: `SHA256:${"a".repeat(43)}`,
+  since: "2026-01-01T00:00:00.000Z",
+  last_reported_at: "2026-01-02T00:00:00.000Z",
+  pending: {
+    fingerprint: `SHA256:${"b".repeat(43)}`,
+    since: "2026-01-02T00:00:00.000Z",
+    last_reported_at: "2026-01-02T00:00:00.000Z",
+    token_id: null,
+    agent_name: "ist1-b",
+  },
+});
+
 export const fakeCapacity: Schemas["RegionCapacity"] = {
   region: "ist1",
   reported_at: now(),

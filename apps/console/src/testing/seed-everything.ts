@@ -4,7 +4,7 @@ import { fakeAttachment, fakeFirewall } from "./fake-firewalls.ts";
 import { fakeGateway } from "./fake-gateways.ts";
 import { fakePublicIp } from "./fake-public-ips.ts";
 import { fakeActions, fakeId, fakeJob, fakeSshKey } from "./fake-records.ts";
-import { fakeDrift, fakeStuckJob } from "./fake-regions.ts";
+import { fakeAgentKeys, fakeDrift, fakeStuckJob } from "./fake-regions.ts";
 import { fakeReservation } from "./fake-reservations.ts";
 import type { FakeState } from "./fake-state.ts";
 import { fakeToken } from "./fake-tokens.ts";
@@ -22,6 +22,7 @@ export function seedEverything(state: FakeState): void {
   const [organisation] = state.organisations;
   if (!network || !subnet || !server || !other || !leaving || !organisation) throw new Error("no network");
   state.hasProvider = true;
+  for (const region of state.regions) Object.assign(region, { agent_key: fakeAgentKeys() });
   for (const member of state.members) Object.assign(member, { second_factor: true });
   const firewall = fakeFirewall({
     name: "web",

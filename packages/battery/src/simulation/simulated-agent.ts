@@ -85,6 +85,7 @@ export class SimulatedAgent {
       log,
       crashPoint,
       capabilities: JOB_KINDS,
+      publicKey: Buffer.alloc(32, 9).toString("base64"),
       agentVersion: "0.0.0",
       agentName: this.name,
       concurrency: this.#simulation.plan.concurrency,

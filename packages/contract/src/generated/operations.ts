@@ -88,6 +88,8 @@ export type OperationId =
   | "createAgentToken"
   | "revokeAgentToken"
   | "rotateAgentToken"
+  | "approveAgentKey"
+  | "refuseAgentKey"
   | "listSshKeys"
   | "createSshKey"
   | "getSshKey"
@@ -190,6 +192,8 @@ export type OperationId =
 
 /** What the audit trail calls the operations that change something. */
 export type AuditAction =
+  | "agent_key.approve"
+  | "agent_key.refuse"
   | "agent_token.create"
   | "agent_token.revoke"
   | "agent_token.rotate"
@@ -350,6 +354,8 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   createAgentToken: {"id":"createAgentToken","method":"post","path":"/regions/{region}/agent-tokens","tag":"regions","permission":"operator:regions","audit":"agent_token.create","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,404,409,422,429,503]},
   revokeAgentToken: {"id":"revokeAgentToken","method":"delete","path":"/regions/{region}/agent-tokens/{token_id}","tag":"regions","permission":"operator:regions","audit":"agent_token.revoke","pathParameters":["region","token_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   rotateAgentToken: {"id":"rotateAgentToken","method":"post","path":"/regions/{region}/agent-tokens/{token_id}/rotate","tag":"regions","permission":"operator:regions","audit":"agent_token.rotate","pathParameters":["region","token_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"optional","statuses":[201,400,401,403,404,409,422,429,503]},
+  approveAgentKey: {"id":"approveAgentKey","method":"post","path":"/regions/{region}/agent-key","tag":"regions","permission":"operator:regions","audit":"agent_key.approve","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
+  refuseAgentKey: {"id":"refuseAgentKey","method":"delete","path":"/regions/{region}/agent-key/pending","tag":"regions","permission":"operator:regions","audit":"agent_key.refuse","pathParameters":["region"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,404,409,422,429,503]},
   listSshKeys: {"id":"listSshKeys","method":"get","path":"/ssh-keys","tag":"ssh-keys","permission":"ssh_key:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","name","q","label_selector","sort"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createSshKey: {"id":"createSshKey","method":"post","path":"/ssh-keys","tag":"ssh-keys","permission":"ssh_key:create","audit":"ssh_key.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getSshKey: {"id":"getSshKey","method":"get","path":"/ssh-keys/{ssh_key_id}","tag":"ssh-keys","permission":"ssh_key:read","audit":null,"pathParameters":["ssh_key_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},

@@ -39,6 +39,7 @@ export const createRegion: Validator;
 export const updateRegion: Validator;
 export const createAgentToken: Validator;
 export const rotateAgentToken: Validator;
+export const approveAgentKey: Validator;
 export const createSshKey: Validator;
 export const updateSshKey: Validator;
 export const createNetwork: Validator;

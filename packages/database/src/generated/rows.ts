@@ -474,6 +474,8 @@ export interface RecoveryCode {
 }
 
 export interface Region {
+  agent_key_seen_at: Timestamp | null;
+  agent_key_since: Timestamp | null;
   agent_public_key: string | null;
   agent_version: string | null;
   country: string | null;
@@ -489,6 +491,11 @@ export interface Region {
   mode: Generated<string>;
   name: string;
   number: Generated<number>;
+  pending_agent_key: string | null;
+  pending_agent_key_agent: string | null;
+  pending_agent_key_seen_at: Timestamp | null;
+  pending_agent_key_since: Timestamp | null;
+  pending_agent_key_token: string | null;
   restricted: Generated<boolean>;
   slug: string;
   status_since: Timestamp | null;

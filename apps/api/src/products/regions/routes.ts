@@ -6,6 +6,7 @@ import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
 import { endToken, findToken, listTokens, replaceToken, viewToken } from "../identity/index.ts";
 import { findLastPass, readCapacity, viewCapacity } from "../inventory/index.ts";
+import { approveAgentKey, refuseAgentKey } from "./agent-key.ts";
 import { checkRegion } from "./check-region.ts";
 import { createAgentToken } from "./create-agent-token.ts";
 import { createRegion } from "./create-region.ts";
@@ -29,6 +30,9 @@ export function mountRegions(api: Api): void {
     handle: async (_request, region) => reply(200, viewRegion(region)),
   });
   operation(api, "updateRegion", { find: regionOf, check: checkRegion, mutate: updateRegion });
+
+  operation(api, "approveAgentKey", { find: regionOf, mutate: approveAgentKey });
+  operation(api, "refuseAgentKey", { find: regionOf, mutate: refuseAgentKey });
 
   operation(api, "getRegionCapacity", {
     find: regionOf,

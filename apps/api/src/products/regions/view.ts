@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { type RegionStatus, regionStatus } from "@kule/rules/regions/status";
+import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import type { RegionDetails, RegionRow } from "./store.ts";
 
 export function statusOf(row: RegionRow): RegionStatus {
@@ -36,6 +37,26 @@ function edgeOf(row: RegionDetails): NonNullable<Schemas["Region"]["edge"]> | nu
   };
 }
 
+function viewAgentKey(row: RegionRow): Schemas["AgentKey"] | null {
+  if (row.agent_public_key === null) return null;
+  const { pending_agent_key: pending, pending_agent_key_since: since, pending_agent_key_seen_at: seen } = row;
+  return {
+    fingerprint: keyFingerprint(row.agent_public_key),
+    since: row.agent_key_since?.toISOString() ?? null,
+    last_reported_at: row.agent_key_seen_at?.toISOString() ?? null,
+    pending:
+      pending === null || since === null || seen === null
+        ? null
+        : {
+            fingerprint: keyFingerprint(pending),
+            since: since.toISOString(),
+            last_reported_at: seen.toISOString(),
+            token_id: row.pending_agent_key_token,
+            agent_name: row.pending_agent_key_agent,
+          },
+  };
+}
+
 export function viewRegion(row: RegionDetails): Schemas["Region"] {
   const health = row.health as StoredHealth | null;
   return {
@@ -58,6 +79,7 @@ export function viewRegion(row: RegionDetails): Schemas["Region"] {
             templates: health.templates ?? [],
           },
     edge: edgeOf(row),
+    agent_key: viewAgentKey(row),
     jobs: { queued: row.jobs_queued, running: row.jobs_running },
     generation: row.generation,
     created_at: row.created_at.toISOString(),

@@ -1,5 +1,6 @@
 import type { OperationId } from "@kule/contract/schemas";
-import { newId } from "../../platform/ids.ts";
+import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
+import { newId, newIdBody } from "../../platform/ids.ts";
 import {
   addIdentity,
   addPasskey,
@@ -190,6 +191,11 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: async (_side, { world }) => ({ region: "r1", token_id: await addAgentToken(world, "r1") }),
     body: () => ({ overlap_seconds: 60 }),
   },
+  approveAgentKey: {
+    path: async (_side, { world }) => ({ region: await regionWithTwoKeys(world) }),
+    body: () => ({ fingerprint: keyFingerprint(pendingKey) }),
+  },
+  refuseAgentKey: { path: async (_side, { world }) => ({ region: await regionWithTwoKeys(world) }) },
   listSshKeys: {},
   createSshKey: { body: ({ tenant }) => tenant.sshKeyBody() },
   getSshKey: { path: standing("ssh_key") },
@@ -493,4 +499,19 @@ async function addIpPool(world: TwoOrganisations["world"], { tenant }: Side): Pr
 async function addAgentToken(world: TwoOrganisations["world"], region: string): Promise<string> {
   const minted = await world.operator.post(`/regions/${region}/agent-tokens`, { name: "one more" });
   return minted.body.token.id;
+}
+
+const firstKey = Buffer.alloc(32, 9).toString("base64");
+const pendingKey = Buffer.alloc(32, 10).toString("base64");
+
+/** A region whose agent has told another key than its first. */
+async function regionWithTwoKeys(world: TwoOrganisations["world"]): Promise<string> {
+  const { slug, agent } = await world.addRegion(`keys-${newIdBody()}`);
+  for (const public_key of [firstKey, pendingKey])
+    await agent.post("/agent/health", {
+      agent_version: "0.1.0",
+      hypervisor: { kind: "proxmox", reachable: true },
+      public_key,
+    });
+  return slug;
 }

@@ -8,6 +8,7 @@ import type { RegionsPageProps } from "./regions-page.tsx";
 export function RegionCalls({ view, region, tokens }: RegionPageProps) {
   const path = { region: region.slug };
   const [token] = tokens;
+  const pending = region.agent_key?.pending;
   const ofToken: readonly CalledOperation[] =
     token === undefined
       ? []
@@ -27,6 +28,12 @@ export function RegionCalls({ view, region, tokens }: RegionPageProps) {
         { operation: "updateRegion", path, body: toUpdateBody(valuesOf(region), region.restricted_to ?? []) },
         { operation: "createAgentToken", path, body: { name: "agent-1" } },
         ...ofToken,
+        ...(pending === undefined || pending === null
+          ? []
+          : ([
+              { operation: "approveAgentKey", path, body: { fingerprint: pending.fingerprint } },
+              { operation: "refuseAgentKey", path },
+            ] as const)),
       ]}
     />
   );

@@ -7,6 +7,7 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import { type RefusedForm, refusedForm } from "../../refused-form.ts";
+import { AgentKey } from "./agent-key.tsx";
 import { AgentTokens, TokenSecret } from "./agent-tokens.tsx";
 import { RegionCalls } from "./region-calls.tsx";
 import { RegionFields, RestrictedTo } from "./region-fields.tsx";
@@ -42,6 +43,7 @@ export function RegionPage(props: RegionPageProps) {
       {secret === null ? null : <TokenSecret view={view} secret={secret} />}
       {region.agent === null && region.mode === "agent" ? <NextSteps view={view} /> : null}
       <AgentTokens {...props} />
+      <AgentKey {...props} />
       <Settings {...props} />
       <RegionCalls {...props} />
     </Shell>

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ConsoleWorld, startConsoleWorld } from "../../testing/console-world.ts";
+import { fakeAgentKeys } from "../../testing/fake-regions.ts";
 import { Visitor } from "../../testing/visitor.ts";
 
 let world: ConsoleWorld;
@@ -137,4 +138,27 @@ test("others do not get there", async () => {
   const ada = await new Visitor(world).signIn();
   for (const path of ["/operator/regions/ist1", "/operator/invariants"])
     expect((await ada.get(path)).status, path).toBe(403);
+});
+
+test("another key of an agent is shown beside the one in use, and approved or refused", async () => {
+  const ist1 = region("ist1");
+  expect(await grace.page("/operator/regions/ist1")).toContain("No agent has told its key yet");
+  Object.assign(ist1 ?? {}, { agent_key: fakeAgentKeys() });
+  const page = await grace.page("/operator/regions/ist1");
+  for (const text of [`SHA256:${"a".repeat(43)}`, `SHA256:${"b".repeat(43)}`, "another key waits", "ist1-b"])
+    expect(page).toContain(text);
+
+  const refused = await grace.submit("/operator/regions/ist1", "/operator/regions/ist1/agent-key/refuse", {});
+  expect(refused.headers.get("location")).toBe("/operator/regions/ist1?notice=keyRefused");
+  expect(ist1?.agent_key?.pending).toBeNull();
+
+  Object.assign(ist1 ?? {}, { agent_key: fakeAgentKeys() });
+  const path = "/operator/regions/ist1/agent-key/approve";
+  const old = await grace.submit("/operator/regions/ist1", path, { fingerprint: `SHA256:${"c".repeat(43)}` });
+  expect(old.status).toBe(409);
+  const approved = await grace.submit("/operator/regions/ist1", path, {
+    fingerprint: `SHA256:${"b".repeat(43)}`,
+  });
+  expect(approved.headers.get("location")).toBe("/operator/regions/ist1?notice=keyApproved");
+  expect(ist1?.agent_key).toMatchObject({ fingerprint: `SHA256:${"b".repeat(43)}`, pending: null });
 });

@@ -104,6 +104,21 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     return refused(context, outcome);
   });
 
+  routes.post("/:region/agent-key/approve", async (context) => {
+    const { fingerprint } = postedValues(context, ["fingerprint"]);
+    const outcome = await attempt(
+      context.get("api").POST("/regions/{region}/agent-key", { ...options(context), body: { fingerprint } }),
+    );
+    return keyDecided(context, outcome, "keyApproved");
+  });
+
+  routes.post("/:region/agent-key/refuse", async (context) => {
+    const outcome = await attempt(
+      context.get("api").DELETE("/regions/{region}/agent-key/pending", options(context)),
+    );
+    return keyDecided(context, outcome, "keyRefused");
+  });
+
   /** The secret to the page that comes next. An answer that is a repeat holds none. */
   async function passOn(context: ConsoleContext, secret: string | null, notice: string) {
     if (secret !== null) await cookies.writeOnce(context, subjectOf(context), secret);
@@ -112,6 +127,11 @@ export function regionRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   }
 
   return routes;
+}
+
+function keyDecided(context: ConsoleContext, outcome: Outcome<unknown>, notice: string) {
+  if (outcome.kind !== "done") return refused(context, outcome);
+  return context.redirect(`/operator/regions/${regionOf(context)}?notice=${notice}`, 303);
 }
 
 const regionOf = (context: ConsoleContext) => encodeURIComponent(context.req.param("region") ?? "");
