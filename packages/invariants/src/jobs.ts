@@ -81,12 +81,15 @@ export const jobChecks: readonly Check[] = [
   {
     invariant: "I5",
     check: "an open job is in the queue, held by its claim, and nothing else is",
+    // By the name that the region's mode gives its tasks, as kule_queue_add does.
     sql: `with entry as materialized (
             select q.key, q.locked_by, t.identifier from graphile_worker._private_jobs q
-              join graphile_worker._private_tasks t on t.id = q.task_id where t.identifier like 'region:%')
-          select 'not queued: ' || j.id as subject from job j
+              join graphile_worker._private_tasks t on t.id = q.task_id
+             where t.identifier like 'region:%' or t.identifier like 'direct:%')
+          select 'not queued: ' || j.id as subject from job j join region r on r.slug = j.region
            where j.${isOpen} and not exists (
-             select 1 from entry where entry.key = j.id and entry.identifier = 'region:' || j.region)
+             select 1 from entry where entry.key = j.id
+                and entry.identifier = case r.mode when 'direct' then 'direct:' else 'region:' end || j.region)
           union all
           select 'queued though ended: ' || entry.key from entry
            where not exists (select 1 from job j where j.id = entry.key and j.${isOpen})

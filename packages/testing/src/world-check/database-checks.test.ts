@@ -357,6 +357,11 @@ const planted: readonly Planted[] = [
     ["I5 not queued: job_new"],
   ],
   [
+    "a job that is queued for an agent although its region has none",
+    "update region set mode = 'direct' where slug = 'r1'",
+    ["I5 not queued: job_new", "I5 not queued: job_stop"],
+  ],
+  [
     "a queue entry whose job has ended",
     "update job set status = 'cancelled', finished_at = now(), lease_until = null where id = 'job_stop'; insert into audit (id, actor_type, action, resource, outcome, http_status, request_id) values ('aud_x', 'user', 'job.end', 'job_stop', 'failed', 200, 'r'); update job_step set status = 'failed' where job_id = 'job_stop'",
     ["I5 queued though ended: job_stop"],

@@ -1,3 +1,4 @@
+import { findViolations } from "@kule/invariants/find-violations";
 import { images } from "@kule/rules/catalog/images";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -290,5 +291,6 @@ describe("a region of mode direct", () => {
       [created.body.job.id],
     );
     expect(rows).toEqual([{ identifier: "direct:trusted" }]);
+    expect(await findViolations(database)).toEqual([]);
   });
 });
