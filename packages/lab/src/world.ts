@@ -7,6 +7,7 @@ import { applyPendingCold, generateCloudInit } from "./vm/apply-pending.ts";
 import { draftChanges, openDraft } from "./vm/config-draft.ts";
 import { referencedVolumes, withStorageLock } from "./vm/drives.ts";
 import { bootGuest } from "./vm/guest-network.ts";
+import { movedTo } from "./vm/moved-vm.ts";
 import { bareVm } from "./vm/new-vm.ts";
 
 const CALLS = [
@@ -138,7 +139,7 @@ export function makeWorld(region: Region): World {
       const count = Number(vm.config.migrate_speed ?? 0) + 1;
       put("world-config-touched", { ...vm, config: { ...vm.config, migrate_speed: String(count) } });
     },
-    migrateVm: (vmid, node) => put("world-vm-migrated", { ...vmOf(vmid), node }, { node }),
+    migrateVm: (vmid, node) => put("world-vm-migrated", movedTo(node, vmOf(vmid)), { node }),
     stealVmid: (vmid, node = "pve1") => {
       if (store.get("vm", String(vmid)) !== undefined) throw failure(`VM ${vmid} already exists`);
       const config = { name: `stranger-${vmid}`, memory: "2048", cores: "2", ostype: "l26" };

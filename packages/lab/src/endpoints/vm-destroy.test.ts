@@ -82,4 +82,22 @@ describe("migrate", () => {
     expect((await call(lab, "GET /nodes/pve1/qemu/20710/config")).status).toBe(500);
     expect((await call(lab, "GET /nodes/pve2/qemu/20710/config")).status).toBe(200);
   });
+
+  test("gives what runs another process there, and again on its way back, while its guest runs on", async () => {
+    await make(20711);
+    await run(lab, "POST /nodes/pve1/qemu/20711/status/start");
+    const first = lab.control.vm(20711)?.process;
+    const form = { target: "pve2", online: 1 };
+    expect(await run(lab, "POST /nodes/pve1/qemu/20711/migrate", { form })).toBe("OK");
+    const there = lab.control.vm(20711)?.process;
+    lab.control.migrateVm(20711, "pve1");
+    const back = lab.control.vm(20711)?.process;
+    expect(new Set([first?.pid, there?.pid, back?.pid]).size).toBe(3);
+    expect([there, back].map((process) => process?.guestBootAt)).toEqual([
+      first?.guestBootAt,
+      first?.guestBootAt,
+    ]);
+    const { data } = await call(lab, "GET /nodes/pve1/qemu/20711/status/current");
+    expect(data.pid).toBe(back?.pid);
+  });
 });

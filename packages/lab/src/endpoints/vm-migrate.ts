@@ -5,6 +5,7 @@ import { runningCheck, vmOn } from "../region.ts";
 import { startTask } from "../tasks/worker.ts";
 import { requireNoConfigLock, withVmLock } from "../vm/config-lock.ts";
 import { referencedVolumes } from "../vm/drives.ts";
+import { movedTo } from "../vm/moved-vm.ts";
 
 function localVolumes(call: Call, config: Readonly<Record<string, string>>): string[] {
   return referencedVolumes(config).filter((volid) => {
@@ -56,7 +57,7 @@ function migrate(call: Call): string {
         return volume === undefined ? [] : [["volume", volid, { ...volume, node: target }] as const];
       });
       worker.commit({ op: "vm-migrated", vmid, detail: { target } }, [
-        ["vm", String(vmid), { ...vm, node: target }],
+        ["vm", String(vmid), movedTo(target, vm)],
         ...volumes,
       ]);
     });
