@@ -87,6 +87,18 @@ export function desiredRoute({
   return gateway === null ? null : { via: gateway.nextHop, device: uplinkName };
 }
 
+/**
+ * What a link needs of the kernel. A subnet's link answers, with the router's MAC, whoever asks for an address that is
+ * beyond it: a guest whose way out is another interface has the whole network on this one (docs/adr/0027). At once: the
+ * kernel would wait up to 0.8 s. The uplink never does, or it would draw the packets of others to it.
+ */
+export function settingsOf({ name }: Pick<EdgeLink, "name">): Readonly<Record<string, string>> {
+  const proxy = `net.ipv4.conf.${name}.proxy_arp`;
+  return name === uplinkName
+    ? { [proxy]: "0" }
+    : { [proxy]: "1", [`net.ipv4.neigh.${name}.proxy_delay`]: "0" };
+}
+
 /** What a router's namespace needs of the kernel: it forwards, believes no source, and knows no IPv6. */
 export const desiredSettings: Readonly<Record<string, string>> = {
   "net.ipv4.ip_forward": "1",
@@ -101,6 +113,9 @@ export const desiredSettings: Readonly<Record<string, string>> = {
   // A link answers for its own addresses only, or one network would learn of another subnet's router.
   "net.ipv4.conf.all.arp_ignore": "1",
   "net.ipv4.conf.all.arp_announce": "2",
+  // Only the links of subnets answer for others: see settingsOf.
+  "net.ipv4.conf.all.proxy_arp": "0",
+  "net.ipv4.conf.default.proxy_arp": "0",
   // Neighbours hear of an address that has come to another edge.
   "net.ipv4.conf.default.arp_notify": "1",
   "net.ipv6.conf.all.disable_ipv6": "1",

@@ -97,6 +97,25 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
     }
   });
 
+  test("a server whose way out is elsewhere has the whole network on its link, and nothing more of it than others", async () => {
+    await converge(network("n", 291, { gateway: gateway("n", "203.0.113.18") }));
+    await converge(network("o", 295));
+    // As cloud-init leaves it: the network's prefix, and no router.
+    const app = await wires.server(291, "10.0.1.10/16", null);
+    const data = await wires.server(292, "10.0.2.10/24", "10.0.2.1");
+    const other = await wires.server(295, "10.0.1.20/24", "10.0.1.1");
+    expect(await app.send("tcp", "10.0.2.10")).toEqual({ seenAs: "10.0.1.10" });
+    expect(await data.send("udp", "10.0.1.10")).toEqual({ seenAs: "10.0.2.10" });
+    for (const beyond of ["10.0.2.1", "10.0.1.20", "10.0.3.10"])
+      expect(await app.send("icmp", beyond, { waitMs: 400 }), beyond).toBe("silent");
+    expect(await other.send("icmp", "10.0.2.10", { waitMs: 400 })).toBe("silent");
+    // Nobody on the uplink is told that what is inside is here.
+    await internet.ip("route", "replace", "10.0.0.0/16", "dev", "eth0");
+    expect(await internet.send("udp", "10.0.2.10", { waitMs: 400 })).toBe("silent");
+    expect(await internet.ip("-j", "neigh", "show", "10.0.2.10")).not.toContain("lladdr");
+    await internet.ip("route", "del", "10.0.0.0/16");
+  });
+
   test("a gateway lets app out as its address, and data never", async () => {
     await converge(network("c", 221, { gateway: gateway("c", "203.0.113.10") }));
     const app = await wires.server(221, "10.0.1.10/24", "10.0.1.1");
@@ -192,6 +211,7 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
       runner.run({ words: ["ip", "netns", "exec", `kule-${want.networkId}`, ...words] });
     await inside("nft", "insert", "rule", "inet", "kule", "through", "accept");
     await inside("sysctl", "-w", "net.ipv4.conf.all.rp_filter=0");
+    await inside("sysctl", "-w", "net.ipv4.conf.s272.proxy_arp=0", "net.ipv4.conf.up.proxy_arp=1");
     await inside("ip", "addr", "add", "10.9.9.9/24", "dev", "s271");
     await inside("ip", "route", "del", "default");
     await inside("ip", "link", "set", "s272", "down");
@@ -203,7 +223,9 @@ describe.skipIf(part.missing)("an edge of Linux", { timeout: 60_000 }, () => {
       "replace-rules",
       "set",
       "bring-up",
+      "set",
       "bring-up",
+      "set",
       "plug",
       "unroute",
       "route",

@@ -1,5 +1,6 @@
 import { applyStep, nftFromInput, type StepContext } from "./apply.ts";
 import { checkNetwork, checkWiring } from "./check-network.ts";
+import { desiredLinks, desiredSettings, settingsOf } from "./desired-links.ts";
 import type { EdgeNetwork, EdgeWiring } from "./edge-network.ts";
 import { namespaceOf, networkOfNamespace } from "./names.ts";
 import { listNamespaces, observeMachine, observeNetwork, rulesetOf } from "./observe.ts";
@@ -26,11 +27,13 @@ export class LinuxEdge {
       this.#inOwnWords(renderRuleset(want), signal),
       observeMachine(this.#runner, signal),
     ]);
+    const links = desiredLinks(want, this.#wiring, machine.bridges.has(this.#wiring.uplink.interface));
+    const settings = [desiredSettings, ...links.map(settingsOf)].flatMap((each) => Object.keys(each));
     return {
       want,
       rules,
       machine,
-      seen: await observeNetwork(this.#runner, want.networkId, machine, signal),
+      seen: await observeNetwork(this.#runner, want.networkId, machine, settings, signal),
     };
   }
 
@@ -61,6 +64,7 @@ export class LinuxEdge {
       this.#runner,
       networkId,
       await observeMachine(this.#runner, signal),
+      [],
       signal,
     );
     if (seen === null) return;

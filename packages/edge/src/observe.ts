@@ -1,4 +1,3 @@
-import { desiredSettings } from "./desired-links.ts";
 import { generationOfChain, namespaceOf, tableName } from "./names.ts";
 import type { NftObject } from "./render-ruleset.ts";
 import { output, type Runner } from "./runner.ts";
@@ -72,25 +71,27 @@ export async function observeMachine(runner: Runner, signal?: AbortSignal): Prom
   };
 }
 
-/** @returns null when the network has no namespace */
+/**
+ * @param settings the names of the kernel's settings to look at; those of links that are not there are left out
+ * @returns null when the network has no namespace
+ */
 export async function observeNetwork(
   runner: Runner,
   networkId: string,
   machine: SeenMachine,
+  settings: readonly string[],
   signal?: AbortSignal,
 ): Promise<SeenNetwork | null> {
   const namespace = namespaceOf(networkId);
   if (!machine.namespaces.includes(namespace)) return null;
   const inside = (...words: string[]) =>
     output(runner, { words: ["ip", "netns", "exec", namespace, ...words] }, signal);
-  const names = Object.keys(desiredSettings);
   const [links, routes, values, rules] = await Promise.all([
     output(runner, { words: ["ip", "-n", namespace, "-j", "-d", "addr", "show"] }, signal),
     output(runner, { words: ["ip", "-n", namespace, "-j", "route", "show"] }, signal),
-    inside("sysctl", "-n", ...names),
+    settings.length === 0 ? "" : inside("sysctl", "-e", ...settings),
     inside("nft", "-j", "list", "ruleset"),
   ]);
-  const settings = values.trim().split("\n");
   return {
     links: parsed<RawLink[]>(links, []).flatMap((link) =>
       link.ifname === "lo" ? [] : [linkOf(link, machine)],
@@ -100,7 +101,9 @@ export async function observeNetwork(
       via: route.gateway ?? null,
       device: route.dev,
     })),
-    settings: Object.fromEntries(names.map((name, index) => [name, settings[index] ?? ""])),
+    settings: Object.fromEntries(
+      [...values.matchAll(/^(\S+) = (.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
+    ),
     ruleset: rulesetOf(rules),
   };
 }

@@ -7,8 +7,10 @@ import {
   isPinned,
   type LinkParent,
   parentName,
+  settingsOf,
 } from "./desired-links.ts";
 import type { EdgeNetwork, EdgeWiring } from "./edge-network.ts";
+import { uplinkName } from "./names.ts";
 import type { SeenLink, SeenMachine, SeenNetwork } from "./observe.ts";
 import type { NftObject } from "./render-ruleset.ts";
 
@@ -65,7 +67,7 @@ export function planNetwork(sight: EdgeSight, wiring: EdgeWiring): readonly Edge
       { do: "replace-rules", seenGeneration: null, hasTable: false },
       { do: "set", settings: desiredSettings },
       ...parents,
-      ...addedLinks(links, []),
+      ...addedLinks(links, [], {}),
       ...routed(want, []),
     ];
   const live = seen.ruleset.generation;
@@ -75,12 +77,17 @@ export function planNetwork(sight: EdgeSight, wiring: EdgeWiring): readonly Edge
   if (!isDeepStrictEqual(seen.ruleset.objects, rules))
     steps.push({ do: "replace-rules", seenGeneration: live, hasTable: seen.ruleset.objects.length > 0 });
   for (const { name } of stray) steps.push({ do: "remove-link", name });
-  const unset = Object.entries(desiredSettings).filter(([name, value]) => seen.settings[name] !== value);
-  if (unset.length > 0) steps.push({ do: "set", settings: Object.fromEntries(unset) });
+  const unset = otherwise(desiredSettings, seen.settings);
+  if (Object.keys(unset).length > 0) steps.push({ do: "set", settings: unset });
   // The kernel takes the routes of a link away with it.
   const routes = seen.routes.filter(({ device }) => !stray.some(({ name }) => name === device));
   const left = seen.links.filter((link) => !stray.includes(link));
-  return [...steps, ...parents, ...addedLinks(links, left), ...routed(want, routes)];
+  return [...steps, ...parents, ...addedLinks(links, left, seen.settings), ...routed(want, routes)];
+}
+
+/** Those settings that the kernel has otherwise. */
+function otherwise(wanted: SeenNetwork["settings"], seen: SeenNetwork["settings"]): SeenNetwork["settings"] {
+  return Object.fromEntries(Object.entries(wanted).filter(([name, value]) => seen[name] !== value));
 }
 
 function missingParents(links: readonly EdgeLink[], { interfaces }: SeenMachine): EdgeStep[] {
@@ -100,20 +107,29 @@ function isSame({ name, on, mac }: EdgeLink, link: SeenLink): boolean {
   return link.parent === parentName(on) && (on.kind !== "vlan" || on.vlan === link.vlan);
 }
 
-function addedLinks(links: readonly EdgeLink[], there: readonly SeenLink[]): EdgeStep[] {
+/** A link that comes has its settings before it is up. */
+function addedLinks(
+  links: readonly EdgeLink[],
+  there: readonly SeenLink[],
+  settings: SeenNetwork["settings"],
+): EdgeStep[] {
   return links.flatMap((link): EdgeStep[] => {
     const seen = there.find(({ name }) => name === link.name);
     if (seen === undefined)
       return [
         { do: "add-link", link },
+        // Every link comes as the uplink is to be.
+        ...(link.name === uplinkName ? [] : [{ do: "set", settings: settingsOf(link) } as const]),
         ...(link.on.kind === "veth" ? [{ do: "plug", link } as const] : []),
         { do: "bring-up", link, staleAddresses: [] },
       ];
+    const unset = otherwise(settingsOf(link), settings);
     const staleAddresses = seen.addresses.filter((address) => address !== link.address);
     const isRight = seen.isUp && staleAddresses.length === 0 && seen.addresses.includes(link.address);
     const isPlugged =
       link.on.kind !== "veth" || (seen.parent === link.on.bridge && (seen.isPinned || !isPinned(link)));
     return [
+      ...(Object.keys(unset).length > 0 ? [{ do: "set", settings: unset } as const] : []),
       ...(isPlugged ? [] : [{ do: "plug", link } as const]),
       ...(isRight ? [] : [{ do: "bring-up", link, staleAddresses } as const]),
     ];

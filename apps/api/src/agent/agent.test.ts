@@ -55,6 +55,7 @@ describe("claiming", () => {
           mac: nic.mac,
           address: nic.private_ip,
           prefix_length: 24,
+          network_cidr: "10.0.0.0/16",
           gateway: nic.private_ip.replace(/\.\d+$/, ".1"),
           dns_servers: ["9.9.9.9", "1.1.1.1"],
           search_domain: "acme.internal",

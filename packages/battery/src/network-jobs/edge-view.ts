@@ -6,6 +6,7 @@ import {
   type EdgeLink,
   isPinned,
   parentName,
+  settingsOf,
 } from "@kule/edge/desired-links";
 import type { EdgeNetwork, EdgeWiring } from "@kule/edge/edge-network";
 import type { SeenNetwork } from "@kule/edge/observe";
@@ -38,7 +39,7 @@ function differencesOf({ want, rules, machine, seen }: EdgeSight, wiring: EdgeWi
     ...seen.links
       .filter(({ name }) => !links.some((link) => link.name === name))
       .map(({ name }) => `has a link ${name} that is not wanted`),
-    ...Object.entries(desiredSettings)
+    ...Object.entries(Object.assign({}, desiredSettings, ...links.map(settingsOf)) as Record<string, string>)
       .filter(([name, value]) => seen.settings[name] !== value)
       .map(([name]) => `has ${name} set to ${seen.settings[name]}`),
     ...routeDifferences(want, seen),

@@ -17,7 +17,10 @@ const blocks: Readonly<Record<TierName, string>> = {
   data: "10.0.3.0/24",
 };
 
-/** Which get public addresses, by their names. */
+/** Which get a public IPv4 address with their creation, so that cloud-init tells their guests of it. */
+const madeWithPublic: ReadonlySet<string> = new Set(["acme-one-app-3", "globex-one-app-3"]);
+
+/** Which get public addresses while they run, by their names. */
 const publicOf: Readonly<Record<string, readonly (4 | 6)[]>> = {
   "acme-one-app-1": [4, 6],
   "acme-one-mgmt-1": [4],
@@ -79,6 +82,7 @@ export async function buildTown(scene: PacketScene): Promise<Town> {
           const server = await api.post("/servers", {
             ...{ name, region: scene.region, image: "ubuntu-24.04", package: "s" },
             ...{ subnet_id: subnetId, labels: { role: `${tier}-${index}` } },
+            ...(madeWithPublic.has(name) ? { public_ip: "auto" } : {}),
           });
           named.set(name, { id: accepted(server).server.id as string, organisation });
         }

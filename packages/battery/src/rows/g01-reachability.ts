@@ -285,6 +285,43 @@ export const row: Row = {
       expects: /explain says 200 allowed by/,
     },
     {
+      name: "drives-without-the-network",
+      removes: "from cloud-init that a guest with a public address has its whole network on its private link",
+      patches: [
+        {
+          file: "packages/programs/src/servers/public-interface.ts",
+          find: "if (gateway !== null || network_cidr === undefined) return prefix_length;",
+          replace: "if (gateway !== null || network_cidr !== undefined) return prefix_length;",
+        },
+      ],
+      expects: /-app-3 to 10\.0\.[23]\.\S+ by .*did not come there and back, although the intent says yes/,
+    },
+    {
+      name: "routers-answer-for-themselves-alone",
+      removes: "that a subnet's router answers for what is in the network's other subnets",
+      patches: [
+        {
+          file: edgeLinks,
+          find: `{ [proxy]: "1", `,
+          replace: `{ [proxy]: "0", `,
+        },
+      ],
+      expects: /-app-3 to 10\.0\.[23]\.\S+ by .*did not come there and back, although the intent says yes/,
+    },
+    {
+      name: "guests-told-of-everything",
+      removes: "the private networks from what a running guest's public interface does not lead to",
+      patches: [
+        {
+          file: "packages/programs/src/public-ips/guest-network.ts",
+          find: "return blocksBeside(left).map(formatCidr);",
+          replace: "return blocksBeside(left.slice(left.length)).map(formatCidr);",
+        },
+      ],
+      expects:
+        /acme-one-app-1 to 10\.0\.[23]\.\S+ by .*did not come there and back, although the intent says yes/,
+    },
+    {
       name: "intent-forgets-routes",
       removes: "from the rules that a guest answers by the interface of its public address",
       patches: [

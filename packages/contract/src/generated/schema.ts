@@ -5160,6 +5160,8 @@ export interface components {
             vlan: number;
             address: string;
             prefix_length: number;
+            /** @description The block of the whole network: the guest reaches it by this interface, whatever its way out is */
+            network_cidr?: string;
             /** @description null: the guest's way out is its public interface, or there is none */
             gateway: string | null;
             dns_servers: string[];

@@ -23,7 +23,8 @@ type Namespace = {
 
 class Refused extends Error {}
 
-const kernelDefaults = "0";
+/** What the kernel has when nobody set it, in hundredths of a second where it is a time. */
+const kernelDefault = (key: string): string => (key.endsWith(".proxy_delay") ? "80" : "0");
 /** So many commands later the links of a namespace that was deleted with them are gone. */
 const lingerCommands = 3;
 
@@ -99,10 +100,11 @@ export class MemoryMachine implements Runner {
       const space = this.#namespace(words[3] ?? "");
       const rest = words.slice(4);
       if (rest.join(" ") === "nft -j list ruleset") return space.rules.list();
-      if (rest[0] === "sysctl" && rest[1] === "-n")
+      if (rest[0] === "sysctl" && rest[1] === "-e")
         return rest
           .slice(2)
-          .map((key) => `${space.settings.get(key) ?? kernelDefaults}\n`)
+          .filter((key) => isKnown(space, key))
+          .map((key) => `${key} = ${space.settings.get(key) ?? kernelDefault(key)}\n`)
           .join("");
     }
     this.journal.push({ words: words as Command["words"], input });
@@ -154,6 +156,8 @@ export class MemoryMachine implements Runner {
       if (more[0] === "sysctl") {
         for (const pair of more.slice(3)) {
           const [key = "", value = ""] = pair.split("=");
+          if (!isKnown(space, key))
+            throw new Refused(`sysctl: cannot stat ${key}: No such file or directory`);
           space.settings.set(key, value);
         }
       } else if (more.join(" ") === "sh -c cat | nft -j -f -") refuseIf(space.rules.apply(input));
@@ -186,6 +190,7 @@ export class MemoryMachine implements Runner {
 
   #removeLink(space: Namespace, link: Link): void {
     space.links.delete(link.name);
+    for (const key of space.settings.keys()) if (linkOf(key) === link.name) space.settings.delete(key);
     if (space.default?.device === link.name) space.default = null;
     if (link.kind !== "veth") return;
     for (const [name, end] of this.#outside) if (end.ifindex === link.on) this.#outside.delete(name);
@@ -271,6 +276,17 @@ export class MemoryMachine implements Runner {
     };
   }
 }
+
+/** The link that a setting is about; null when it is about none. */
+function linkOf(key: string): string | null {
+  const name = /^net\.ipv4\.(?:conf|neigh)\.([^.]+)\./.exec(key)?.[1] ?? "all";
+  return name === "all" || name === "default" ? null : name;
+}
+
+const isKnown = ({ links }: Namespace, key: string): boolean => {
+  const name = linkOf(key);
+  return name === null || links.has(name);
+};
 
 /** What a link has an address of is reached by it, once it is up. */
 function routesOf(space: Namespace): object[] {

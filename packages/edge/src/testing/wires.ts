@@ -108,9 +108,10 @@ export class Machine extends PacketMachine {
     this.namespace = namespace;
   }
 
-  /** Runs `ip` inside of it. */
-  async ip(...words: readonly string[]): Promise<void> {
-    await run("ip", ["-n", this.namespace, ...words]);
+  /** Runs `ip` inside of it, and answers what that prints. */
+  async ip(...words: readonly string[]): Promise<string> {
+    const { stdout } = await run("ip", ["-n", this.namespace, ...words]);
+    return stdout;
   }
 
   override async end(): Promise<void> {

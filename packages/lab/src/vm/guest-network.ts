@@ -173,6 +173,7 @@ export function runNetworkCommand(vm: VmDocument, command: readonly string[], in
   const { guest } = vm;
   const files = guest.files ?? {};
   if (program === "install") return install(vm, args, input);
+  if (program === "cmp") return compare(vm, args, input);
   if (program === "rm") {
     const [flag, path = "", ...more] = args;
     if (flag !== "-f" || more.length > 0) return { exitcode: 1, output: "" };
@@ -216,6 +217,16 @@ function install(vm: VmDocument, args: readonly string[], input: string): Result
     output: "",
     guest: { ...vm.guest, files: { ...vm.guest.files, [path]: input } },
   };
+}
+
+/** cmp -s PATH /dev/stdin: 0 when they are the same, 1 when not, and 2 when there is no such file. */
+function compare(vm: VmDocument, args: readonly string[], input: string): Result {
+  const [flag, path = "", other, ...more] = args;
+  if (isWindows(vm.config)) return { exitcode: 127, output: "" };
+  if (flag !== "-s" || other !== "/dev/stdin" || more.length > 0) return { exitcode: 2, output: "" };
+  const content = vm.guest.files?.[path];
+  if (content === undefined) return { exitcode: 2, output: "" };
+  return { exitcode: content === input ? 0 : 1, output: "" };
 }
 
 function takeUp(vm: VmDocument): Result {

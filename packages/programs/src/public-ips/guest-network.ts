@@ -3,6 +3,7 @@
 
 import type { PayloadOf } from "@kule/contract/schemas";
 import type { GuestCommand } from "@kule/proxmox/guest-agent";
+import { blocksBeside, formatCidr, parseCidr } from "@kule/rules/networks/cidr";
 
 export type GuestNetwork = PayloadOf<"PublicIpAttach">["guest_network"];
 type PublicInterface = NonNullable<PayloadOf<"PublicIpAttach">["public_interface"]>;
@@ -11,14 +12,30 @@ const NETPLAN_FILE = "/etc/netplan/90-kule-public.yaml";
 const PROFILE = "kule-public";
 const PROFILE_FILE = `/etc/NetworkManager/system-connections/${PROFILE}.nmconnection`;
 
+/** What is told: the addresses, and the blocks of the networks that are reached by the private interfaces. */
+export type ToldNetwork = PublicInterface & { readonly networkCidrs: readonly string[] };
+
+/** What a guest with this payload is to be told; null when it has no public interface. */
+export function toldNetwork({
+  interfaces,
+  public_interface: outside,
+}: PayloadOf<"PublicIpAttach">): ToldNetwork | null {
+  if (outside === null) return null;
+  return { ...outside, networkCidrs: interfaces.flatMap(({ network_cidr }) => network_cidr ?? []) };
+}
+
 /**
- * Two halves of everything instead of a second default route: they go before the one of the private network, whatever
- * its metric, and leave it as it is.
+ * What goes out by the public interface: everything but the private networks, in blocks that go before the default route
+ * of the private interface, whatever its metric. That stays as it is, and leads to the networks that are left out.
  */
-const everything = { 4: ["0.0.0.0/1", "128.0.0.0/1"], 6: ["::/1", "8000::/1"] } as const;
+function everythingElse(version: 4 | 6, networkCidrs: readonly string[]): readonly string[] {
+  if (version === 6) return ["::/1", "8000::/1"];
+  const left = networkCidrs.map(parseCidr).filter((block) => typeof block !== "string");
+  return blocksBeside(left).map(formatCidr);
+}
 
 /** The commands that give the guest these addresses, in their order; none for guests that cannot be told. */
-export function tellGuest(tool: GuestNetwork, wanted: PublicInterface): readonly GuestCommand[] {
+export function tellGuest(tool: GuestNetwork, wanted: ToldNetwork): readonly GuestCommand[] {
   switch (tool) {
     case "netplan":
       return [
@@ -36,6 +53,13 @@ export function tellGuest(tool: GuestNetwork, wanted: PublicInterface): readonly
   }
 }
 
+/** Ends with 0 when the guest has exactly this on its disk, and with 1 when it has something else there. */
+export function compareTold(tool: "netplan" | "network_manager", wanted: ToldNetwork): GuestCommand {
+  return tool === "netplan"
+    ? { argv: ["cmp", "-s", NETPLAN_FILE, "/dev/stdin"], input: netplanOf(wanted) }
+    : { argv: ["cmp", "-s", PROFILE_FILE, "/dev/stdin"], input: profileOf(wanted) };
+}
+
 /** The commands that make the guest forget. */
 export function clearGuest(tool: GuestNetwork): readonly GuestCommand[] {
   switch (tool) {
@@ -49,7 +73,7 @@ export function clearGuest(tool: GuestNetwork): readonly GuestCommand[] {
 }
 
 /** JSON is YAML, and cannot be read as anything else. */
-function netplanOf({ mac, addresses }: PublicInterface): string {
+function netplanOf({ mac, addresses, networkCidrs }: ToldNetwork): string {
   const device = {
     match: { macaddress: mac.toLowerCase() },
     dhcp4: false,
@@ -57,13 +81,13 @@ function netplanOf({ mac, addresses }: PublicInterface): string {
     "accept-ra": false,
     addresses: addresses.map(({ address, prefix_length }) => `${address}/${prefix_length}`),
     routes: addresses.flatMap(({ version, gateway }) =>
-      everything[version].map((to) => ({ to, via: gateway })),
+      everythingElse(version, networkCidrs).map((to) => ({ to, via: gateway })),
     ),
   };
   return `${JSON.stringify({ network: { version: 2, ethernets: { [PROFILE]: device } } })}\n`;
 }
 
-function profileOf({ mac, addresses }: PublicInterface): string {
+function profileOf({ mac, addresses, networkCidrs }: ToldNetwork): string {
   const section = (version: 4 | 6) => {
     const own = addresses.find((each) => each.version === version);
     if (own === undefined) return [`[ipv${version}]`, "method=disabled"];
@@ -71,7 +95,7 @@ function profileOf({ mac, addresses }: PublicInterface): string {
       `[ipv${version}]`,
       "method=manual",
       `address1=${own.address}/${own.prefix_length}`,
-      ...everything[version].map((to, index) => `route${index + 1}=${to},${own.gateway}`),
+      ...everythingElse(version, networkCidrs).map((to, index) => `route${index + 1}=${to},${own.gateway}`),
     ];
   };
   return [

@@ -20,6 +20,8 @@ export type SeenNetwork =
       readonly firewall: SeenFirewall;
       /** The running guest's interfaces; null when it is off or no agent answers. */
       readonly guest: readonly GuestInterface[] | null;
+      /** It was told by its agent, and has something else on its disk: routes of an earlier release, or a hand's. */
+      readonly wasToldOtherwise: boolean;
       /** The cloud-init keys that a running guest's drive does not have yet. */
       readonly staleKeys: readonly string[];
     };
@@ -72,7 +74,7 @@ function withInterface(payload: PublicIpPayload, seen: Present, settings: Region
   const config = isOnDrive || !(mayBeTold || guestHasAddresses(payload, guest)) ? viaDrive : devices;
   if (differs(config, vm)) steps.push({ do: "configure", config });
   if (!isOpen) steps.push({ do: "open-link", config: { ...config, ...device } });
-  if (config === devices && !guestHasAddresses(payload, guest))
+  if (config === devices && (seen.wasToldOtherwise || !guestHasAddresses(payload, guest)))
     steps.push({ do: "tell-guest", otherwise: { ...viaDrive, ...device } });
   if (isStale(seen)) steps.push({ do: "write-drive" });
   return steps;

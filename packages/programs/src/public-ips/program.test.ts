@@ -1,3 +1,4 @@
+import type { PayloadOf } from "@kule/contract/schemas";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Failed } from "../errors.ts";
 import type { Job } from "../program.ts";
@@ -120,6 +121,47 @@ describe("A public address", { timeout: 60_000 }, () => {
     expect(vmOf(vmid)?.guest.firstBoots).toBe(1);
     expect(await shown(vmid)).toEqual(["203.0.113.10/24"]);
     expect((await attach(jobFor(made, [four]))).steps).toEqual([]);
+  });
+
+  it("leaves the guest's network to its private interface, by its routes or by its prefix", async () => {
+    const vmid = newVmid();
+    const network_cidr = "10.20.0.0/16";
+    const inNetwork = (payload: PayloadOf<"ServerCreate">, gateway: string | null) =>
+      payload.interfaces.map((each) => ({ ...each, network_cidr, gateway }));
+    const { payload } = createJob(vmid);
+    const made = await make(vmid, { interfaces: inNetwork(payload, "10.20.0.1") });
+    const job = jobFor(made, [four]);
+    expect((await attach(job)).observed.public_network).toBe("applied");
+    // Told by its agent: what is beside the network goes out, and the network stays where the default route leads.
+    const { routes, files } = vmOf(vmid)?.guest ?? {};
+    expect(routes?.["bc:24:11:00:00:0a"]).toEqual([{ to: "0.0.0.0/0", via: "10.20.0.1" }]);
+    const out = (routes?.[MAC] ?? []).map(({ to }) => to);
+    expect(out).toHaveLength(16);
+    expect(out).toContain("10.21.0.0/16");
+    expect(out).not.toContain("10.20.0.0/16");
+    expect(Object.keys(files ?? {})).toEqual(["/etc/netplan/90-kule-public.yaml"]);
+    expect(vmOf(vmid)?.config.ipconfig0).toBe("ip=10.20.0.5/24,gw=10.20.0.1");
+    await detach(jobFor(made, []));
+    expect(vmOf(vmid)?.guest.routes?.["bc:24:11:00:00:0a"]).toEqual([{ to: "0.0.0.0/0", via: "10.20.0.1" }]);
+    // Told by its drive, which can name one way out and no route: the network is on the private link.
+    const another = newVmid();
+    const outward = { interfaces: inNetwork(payload, null), public_interface: outside([four]) };
+    const made2 = await make(another, outward);
+    expect(vmOf(another)?.config.ipconfig0).toBe("ip=10.20.0.5/16");
+    expect((await attach(jobFor(made2, [four]))).steps).toEqual([]);
+    expect((await detach(jobFor(made2, []))).steps).toContain("write-drive");
+    expect(vmOf(another)?.config.ipconfig0).toBe("ip=10.20.0.5/24,gw=10.20.0.1");
+  });
+
+  it("is told anew to a guest that has the routes of an earlier release, or others", async () => {
+    const vmid = newVmid();
+    const made = await make(vmid);
+    await attach(jobFor(made, [four]));
+    const interfaces = made.interfaces.map((each) => ({ ...each, network_cidr: "10.20.0.0/16" }));
+    const job = jobFor({ ...made, interfaces }, [four]);
+    expect((await attach(job)).steps).toEqual(["tell-guest"]);
+    expect(vmOf(vmid)?.guest.files?.["/etc/netplan/90-kule-public.yaml"]).toContain('"to":"10.21.0.0/16"');
+    expect((await attach(job)).steps).toEqual([]);
   });
 
   it("has its filter before it has its interface, and loses the interface before the filter", async () => {

@@ -1,12 +1,14 @@
 // PublicIpAttach and PublicIpDetach: the VM's public interface is as the control plane wants it, on the VM, in the
 // filter that keeps it to its addresses, and in the guest. Both do the same: what differs is what is wanted.
 
+import type { PayloadOf } from "@kule/contract/schemas";
 import type { EffectContext } from "@kule/proxmox/hypervisor";
 import { desiredFirewall } from "../firewalls/desired-firewall.ts";
 import { waitForFirewall } from "../firewalls/firewall-round.ts";
 import type { Job, Program, World } from "../program.ts";
 import { observedPower, observeExisting, ownerOf } from "../servers/existing-server.ts";
-import { clearGuest, tellGuest } from "./guest-network.ts";
+import { publicIndex } from "../servers/public-interface.ts";
+import { clearGuest, compareTold, tellGuest, toldNetwork } from "./guest-network.ts";
 import {
   guestHasAddresses,
   type PublicIpPayload,
@@ -105,15 +107,35 @@ async function observeNetwork(
     runs ? hypervisor.guestInterfaces(seen.vm, effect.signal) : null,
     seen.vm.power === "stopped" ? [] : hypervisor.staleCloudInitKeys(seen.vm, effect.signal),
   ]);
-  return { ...seen, firewall, guest, staleKeys };
+  const wasToldOtherwise = await isToldOtherwise(job, { ...seen, guest }, world, effect);
+  return { ...seen, firewall, guest, staleKeys, wasToldOtherwise };
+}
+
+/**
+ * Whether a guest that shows its addresses has another file about them than it is to have. One that has none was told by
+ * its drive, or by somebody else; one whose agent runs no programs cannot be asked: both are left as they are.
+ */
+async function isToldOtherwise(
+  { payload }: Job<PublicIpPayload>,
+  { vm, guest }: Pick<Extract<SeenNetwork, { state: "present" }>, "vm" | "guest">,
+  { hypervisor, settings }: World,
+  effect: EffectContext,
+): Promise<boolean> {
+  const { guest_network: tool, vmid, server } = payload;
+  const wanted = toldNetwork(payload as PayloadOf<"PublicIpAttach">);
+  if (tool === "none" || wanted === null || !guestHasAddresses(payload, guest)) return false;
+  if (vm.config[`ipconfig${publicIndex(payload)}`] !== undefined) return false;
+  const owner = { serverId: server.id, region: settings.region };
+  return (await hypervisor.runInGuest(vmid, owner, compareTold(tool, wanted), effect)) === 1;
 }
 
 /** Tells the guest, and waits until it shows what it was told. */
 async function isTold(job: Job<PublicIpPayload>, world: World, effect: EffectContext): Promise<boolean> {
   const { hypervisor, runtime } = world;
   const { payload } = job;
-  const { vmid, guest_network, public_interface: wanted } = payload;
-  if (wanted === null || wanted === undefined) return false;
+  const { vmid, guest_network } = payload;
+  const wanted = toldNetwork(payload as PayloadOf<"PublicIpAttach">);
+  if (wanted === null) return false;
   for (const command of tellGuest(guest_network, wanted))
     if ((await hypervisor.runInGuest(vmid, ownerOf(job, world), command, effect)) !== 0) return false;
   const startedAt = runtime.now();

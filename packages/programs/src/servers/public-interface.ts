@@ -5,6 +5,7 @@ import type { PayloadOf } from "@kule/contract/schemas";
 import type { DesiredConfig } from "@kule/proxmox/hypervisor";
 import { renderIpConfig, renderNetDevice } from "@kule/proxmox/property-string";
 import { antiSpoofing, type DesiredFirewall } from "@kule/proxmox/vm-firewall";
+import { parseCidr } from "@kule/rules/networks/cidr";
 import { nobodysIpv4 } from "@kule/rules/public-ips/nobodys-address";
 import { Failed } from "../errors.ts";
 import type { RegionSettings } from "../region-settings.ts";
@@ -40,10 +41,10 @@ export function publicNetDevice(payload: InterfacesPayload, settings: RegionSett
 /** The cloud-init settings of all interfaces. */
 export function ipConfigs(payload: InterfacesPayload): DesiredConfig {
   const wanted = payload.public_interface ?? null;
-  const own = payload.interfaces.map(
-    ({ address, prefix_length, gateway }, index) =>
-      [`ipconfig${index}`, renderIpConfig({ address, prefix: prefix_length, gateway })] as const,
-  );
+  const own = payload.interfaces.map((each, index) => {
+    const { address, gateway } = each;
+    return [`ipconfig${index}`, renderIpConfig({ address, prefix: prefixOf(each), gateway })] as const;
+  });
   const outside =
     wanted === null
       ? []
@@ -60,6 +61,16 @@ export function ipConfigs(payload: InterfacesPayload): DesiredConfig {
           ] as const,
         ];
   return Object.fromEntries([...own, ...outside]);
+}
+
+/**
+ * Proxmox VE can tell a guest one way out for an interface, and no other routes. A guest that has its way out elsewhere is
+ * told that all of its network is on this link: the router answers there for what is not (docs/adr/0027).
+ */
+function prefixOf({ prefix_length, gateway, network_cidr }: InterfacesPayload["interfaces"][number]): number {
+  if (gateway !== null || network_cidr === undefined) return prefix_length;
+  const network = parseCidr(network_cidr);
+  return typeof network === "string" ? prefix_length : Math.min(prefix_length, network.prefixLength);
 }
 
 /** Every interface may use its own addresses and no others. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  blocksBeside,
   type Cidr,
   containsAddress,
   containsCidr,
@@ -181,6 +182,32 @@ describe("the addresses of a subnet", () => {
         const { firstServer, lastServer, serverCount } = subnetAddresses(block);
         expect(lastServer - firstServer + 1).toBe(serverCount);
         expect(serverCount + 3).toBe(sizeOf(block));
+      }),
+    );
+  });
+});
+
+describe("what is beside blocks", () => {
+  const beside = (...left: string[]) => blocksBeside(left.map(cidr)).map(formatCidr);
+
+  test("is everything in two halves when there are none, so that no default route is needed", () => {
+    expect(beside()).toEqual(["0.0.0.0/1", "128.0.0.0/1"]);
+  });
+
+  test("of a network is as many blocks as its prefix is long", () => {
+    expect(beside("10.0.0.0/8")).toEqual([
+      ...["0.0.0.0/5", "8.0.0.0/7", "11.0.0.0/8", "12.0.0.0/6", "16.0.0.0/4", "32.0.0.0/3", "64.0.0.0/2"],
+      "128.0.0.0/1",
+    ]);
+    expect(beside("192.168.7.16/28")).toHaveLength(28);
+  });
+
+  test("has each address once that is in none of them, and no other", () => {
+    fc.assert(
+      fc.property(fc.array(anyCidr, { maxLength: 4 }), anyAddress, (left, address) => {
+        const isIn = (blocks: readonly Cidr[]) =>
+          blocks.filter((each) => containsAddress(each, address)).length;
+        expect(isIn(blocksBeside(left))).toBe(isIn(left) > 0 ? 0 : 1);
       }),
     );
   });

@@ -101,6 +101,16 @@ export function nextFreeBlock(within: Cidr, prefixLength: number, taken: readonl
   return candidate + size - 1 <= end ? { network: candidate, prefixLength } : null;
 }
 
+/** Blocks that have every IPv4 address that is in none of these, each once, in their order. They are never all of IPv4. */
+export function blocksBeside(left: readonly Cidr[], within: Cidr = { network: 0, prefixLength: 0 }): Cidr[] {
+  const isCut = within.prefixLength === 0 || left.some((block) => overlaps(block, within));
+  if (left.some((block) => containsCidr(block, within))) return [];
+  if (!isCut) return [within];
+  const prefixLength = within.prefixLength + 1;
+  const upper = { network: within.network + 2 ** (32 - prefixLength), prefixLength };
+  return [...blocksBeside(left, { network: within.network, prefixLength }), ...blocksBeside(left, upper)];
+}
+
 /** The addresses of a subnet that no server can have, and the range that servers can. */
 export type SubnetAddresses = {
   readonly network: number;

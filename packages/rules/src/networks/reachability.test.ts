@@ -186,17 +186,20 @@ describe("a public address", () => {
     expect(reach(wanted, tcp(to(outsideAddress), at(web2))).isAllowed).toBe(false);
   });
 
-  test("takes the way to other subnets, and theirs back", () => {
+  test("leaves the other subnets of the network where they are, and the way back from them", () => {
     const wanted = intent({ servers });
+    const network = ["yes", { by: "network", networkId: "net_a1" }];
     expect(reach(wanted, tcp(at(outside), at(web2))).isAllowed).toBe(true);
-    expect(said(reach(wanted, tcp(at(outside), at(ops))))).toEqual([
-      "no",
-      { by: "route", serverId: "srv_web" },
-    ]);
-    expect(said(reach(wanted, tcp(at(ops), at(outside))))).toEqual([
-      "no",
-      { by: "route", serverId: "srv_web" },
-    ]);
+    expect(said(reach(wanted, tcp(at(outside), at(ops))))).toEqual(network);
+    expect(said(reach(wanted, tcp(at(ops), at(outside))))).toEqual(network);
+    expect(said(reach(wanted, tcp(at(outside), at(db))))).toEqual(network);
+  });
+
+  test("takes the answers of who comes through the gateway, which then do not arrive", () => {
+    const wanted = intent({ servers, gateways: [gateway] });
+    const route = ["no", { by: "route", serverId: "srv_web" }];
+    expect(said(reach(wanted, tcp(to(outsideAddress), to("203.0.113.1"), 8443)))).toEqual(route);
+    expect(said(reach(wanted, tcp(at(outside), to("10.99.0.1"))))).toEqual(route);
   });
 
   test("is reached from another network through its gateway, as from anywhere", () => {

@@ -65,8 +65,17 @@ class Way {
       .find(({ version }) => version === destination.version);
     if (onLink !== undefined)
       this.#withinSubnet(sender, onLink.subnet, addressOf(onLink.address), destination);
-    else if (outside !== undefined) this.#byPublicInterface(sender, outside, destination);
+    else if (outside !== undefined && !this.#isInOwnNetwork(sender, destination))
+      this.#byPublicInterface(sender, outside, destination);
     else this.#byRouter(sender, destination);
+  }
+
+  /** A guest reaches its networks by its private interfaces, whatever its way out is. */
+  #isInOwnNetwork({ interfaces }: FilteredServer, destination: IpAddress): boolean {
+    return interfaces.some(
+      ({ subnetId }) =>
+        this.#intent.subnetAround(this.#intent.subnet(subnetId).networkId, destination) !== null,
+    );
   }
 
   /** What a server means that wants to reach another one: its address in their network. */
@@ -134,7 +143,6 @@ class Way {
     const receiver = this.#serverAt(sibling, destination);
     this.#trace.passes("router", { by: "network", networkId: sibling.networkId });
     this.#arrives(receiver, "private", source, this.#question.port);
-    this.#mustAnswerByRouter(receiver);
   }
 
   #byGateway({ id, networkId, tier }: IntentSubnet, destination: IpAddress): void {
@@ -199,7 +207,7 @@ class Way {
     });
     const receiver = this.#serverAt(subnet, target);
     this.#arrives(receiver, "private", source, forward.targetPort);
-    this.#mustAnswerByRouter(receiver);
+    this.#mustAnswerByGateway(receiver);
   }
 
   /** Its own filter, and that it is who it says it is. */
@@ -234,8 +242,8 @@ class Way {
     throw this.#trace.stop("receiver", { by: "nobody", address: formatIp(address) });
   }
 
-  /** With a public IPv4 address a guest answers whoever is not in its own subnet by that interface, and in vain. */
-  #mustAnswerByRouter(receiver: FilteredServer): void {
+  /** With a public IPv4 address a guest answers whoever is not of its own network by that interface, and in vain. */
+  #mustAnswerByGateway(receiver: FilteredServer): void {
     if (receiver.publicAddresses.some((address) => addressOf(address).version === 4))
       throw this.#trace.stop("receiver", { by: "route", serverId: receiver.id });
   }

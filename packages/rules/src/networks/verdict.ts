@@ -30,7 +30,7 @@ export type Decision =
   | { readonly by: "firewall_default"; readonly direction: "in" | "out" }
   | { readonly by: "no_firewall" }
   | { readonly by: "platform"; readonly rule: PlatformRuleName | "router_echo" | "no_ipv6" }
-  /** The guest's own routes: with a public address, everything but its own subnet goes out by that one's interface. */
+  /** The guest's own routes: with a public address, everything but its own network goes out by that one's interface. */
   | { readonly by: "route"; readonly serverId: string }
   /** Within one subnet, from one subnet of a network to another, or by a public address. */
   | { readonly by: "subnet"; readonly subnetId: string }

@@ -122,7 +122,7 @@ function messageOf(decision: Decision, isAllowed: boolean): string {
     case "platform":
       return platformMessages[decision.rule];
     case "route":
-      return "A server with a public IPv4 address sends everything but what is for its own subnet by that interface";
+      return "A server with a public IPv4 address sends everything but what is for its own network by that interface";
     case "subnet":
       return "They are in one subnet";
     case "network":

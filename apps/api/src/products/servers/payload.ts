@@ -177,6 +177,11 @@ async function interfacesOf(tx: Tx, server: LoadedServer) {
         .onRef("subnet.id", "=", "nic.subnet_id")
         .onRef("subnet.organisation_id", "=", "nic.organisation_id"),
     )
+    .innerJoin("network", (join) =>
+      join
+        .onRef("network.id", "=", "subnet.network_id")
+        .onRef("network.organisation_id", "=", "subnet.organisation_id"),
+    )
     .innerJoin("address", (join) =>
       join
         .onRef("address.nic_id", "=", "nic.id")
@@ -189,6 +194,7 @@ async function interfacesOf(tx: Tx, server: LoadedServer) {
       "region_vlan.vlan",
       sql<string>`host(address.address)`.as("address"),
       sql<number>`masklen(subnet.cidr)`.as("prefix_length"),
+      sql<string>`network.cidr::text`.as("network_cidr"),
       sql<string>`host(subnet.gateway_ip)`.as("gateway"),
       "subnet.dns_servers",
     ])
