@@ -24,8 +24,6 @@ const exceptions: Readonly<Record<string, string>> = {
   "proveIdentity.oidc": "what a provider answers with comes in the address that it leads back to",
   openServerConsole:
     "the console's own page asks for its tickets with a script; taking over is a button of it",
-  addMember:
-    "an invitation does it better: the person chooses the password, and no answer tells who has an account",
   "createOrganisation.limits": "the page that comes next has a field for each limit",
   "updateOrganisation.limits": "the form of the limits sets all of them at once (setQuotas)",
   "createFirewall.rules": "a new firewall begins with one of four sets; its page of rules has all fields",
@@ -82,7 +80,7 @@ function operationOf({ method, path }: SentCall): OperationId | undefined {
 }
 
 /** Forms that end the session that they are sent with come last. */
-const ending = ["/switch-organisation", "/join", "/sign-out"];
+const ending = ["/leave-organisation", "/switch-organisation", "/join", "/sign-out"];
 
 test("whatever the API lets people change, a form of the panel sends: every operation, and all that its body may say", async () => {
   const forms = new Map<string, { readonly visitor: Visitor; readonly form: PostedForm }>();

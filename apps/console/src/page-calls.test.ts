@@ -19,6 +19,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   // An operator's calls name the organisation in a header.
   "/organisations": null,
   "/switch-organisation": "switchOrganisation",
+  "/leave-organisation": "leaveOrganisation",
   "/join": "joinOrganisation",
   // What it sends a browser alone can make.
   "/account/passkeys/new": null,
@@ -168,4 +169,4 @@ test("whatever form a page has, it shows the call that the form makes, as the co
   expect(wrong).toEqual([]);
   // A list that names what no page has says nothing.
   expect(Object.keys(operationOf).filter((form) => !seen.has(form))).toEqual([]);
-}, 60_000);
+}, 240_000);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { bundleApps } from "@kule/build/bundle-apps";
 import { findFreePort } from "@kule/postgres/free-port";
+import { addMember } from "./add-member.ts";
 import { startProcess, type TestProcess, untilReady } from "./child-process.ts";
 import { type RegionWorld, startRegionWorld } from "./region-world.ts";
 import { type RoundRobin, startRoundRobin } from "./rig/round-robin.ts";
@@ -72,11 +73,7 @@ export async function startLivingWorld(): Promise<LivingWorld> {
       },
       async addPerson(name) {
         const email = `${name.toLowerCase()}@kule.example`;
-        const { data, error } = await region.organisation.POST("/members", {
-          body: { email, name, role: "member" },
-        });
-        if (data?.initial_password == null) throw new Error(JSON.stringify(error));
-        return { email, password: data.initial_password };
+        return addMember(region.organisation, { email, name, role: "member" });
       },
       end,
     };

@@ -17,6 +17,12 @@ export const membersEn = {
     enter: (name: string) => `Go to ${name}`,
     onlyOne: "You belong to one organisation. Whoever manages another one can invite you to it.",
     switched: "You are in another organisation now.",
+    leave: "Leave",
+    leaveNamed: (name: string) => `Leave ${name}`,
+    leaveQuestion: (name: string) => `Leave ${name}?`,
+    leaveHint:
+      "Your sessions, API tokens and invitations there end. What you have made stays. Only an invitation brings you back.",
+    notices: { left: "You have left the organisation." } as Readonly<Record<string, string>>,
   },
   roles: {
     owner: "Owner",

@@ -19,6 +19,12 @@ export const membersTr = {
     enter: (name: string) => `${name} kuruluşuna geç`,
     onlyOne: "Tek bir kuruluşun üyesisiniz. Başka bir kuruluşu yöneten biri sizi davet edebilir.",
     switched: "Artık başka bir kuruluştasınız.",
+    leave: "Ayrıl",
+    leaveNamed: (name: string) => `${name} kuruluşundan ayrıl`,
+    leaveQuestion: (name: string) => `${name} kuruluşundan ayrılmak istiyor musunuz?`,
+    leaveHint:
+      "Oradaki oturumlarınız, API anahtarlarınız ve davetleriniz sona erer. Oluşturduklarınız kalır. Yalnızca yeni bir davetle geri dönebilirsiniz.",
+    notices: { left: "Kuruluştan ayrıldınız." },
   },
   roles: {
     owner: "Sahip",

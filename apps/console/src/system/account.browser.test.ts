@@ -1,3 +1,4 @@
+import { addMember } from "@kule/testing/add-member";
 import { probeChromium } from "@kule/testing/chromium";
 import { requirePart } from "@kule/testing/parts";
 import { Secret, TOTP } from "otpauth";
@@ -33,10 +34,7 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
 
   async function addPerson(name: string) {
     const email = `${name}@example.org`;
-    const { data } = await stack.world.organisation.POST("/members", {
-      body: { email, name, role: "member" },
-    });
-    return { email, password: data?.initial_password ?? "" };
+    return addMember(stack.world.organisation, { email, name, role: "member" });
   }
 
   /** Signs in and opens the account by the menu, as people find it. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { addMember } from "@kule/testing/add-member";
 import { probeChromium } from "@kule/testing/chromium";
 import { RealProvider, signInAtProvider } from "@kule/testing/oidc/real-provider";
 import { requirePart } from "@kule/testing/parts";
@@ -51,10 +52,8 @@ describe.skipIf(part.missing)("providers in the panel of a whole Kule", { timeou
 
   async function addPerson(name: string) {
     const email = `${name}@example.org`;
-    const body = { email, name, role: "member" } as const;
-    const { data } = await stack.world.organisation.POST("/members", { body });
     provider.addAccount(name, { email, email_verified: true, name });
-    return { email, password: data?.initial_password ?? "" };
+    return addMember(stack.world.organisation, { email, name, role: "member" });
   }
 
   /** At the provider's own pages. */

@@ -214,6 +214,27 @@ function registerSwitching(operation: Operation, state: FakeState): void {
     }));
     return { status: 200, body: { items, next_cursor: null } satisfies Schemas["MyOrganisationList"] };
   });
+  operation("delete", "/me/organisations/:id", "leaveOrganisation", ({ params, token, fail }) => {
+    const user = state.userOf(token);
+    const left = membershipsOf(user).find(({ organisation }) => organisation.id === params.id);
+    if (left === undefined) return fail(404, "not_found", "No such resource");
+    if (left.role === "owner")
+      return fail(409, "last_owner", "The organisation would have no owner left", {
+        precondition: {
+          name: "another_owner_remains",
+          code: "last_owner",
+          message: "the organisation would have no owner left",
+          resource: null,
+          fix: "make somebody else an owner first",
+        },
+      });
+    const rest = state.memberships.filter(
+      (each) => each.user !== user.id || each.organisation.id !== left.organisation.id,
+    );
+    state.memberships.splice(0, state.memberships.length, ...rest);
+    if (left.organisation.id === user.organisation?.id) state.sessions.delete(token);
+    return { status: 204 };
+  });
   operation<Schemas["OrganisationSwitch"]>(
     "post",
     "/auth/switch-organisation",

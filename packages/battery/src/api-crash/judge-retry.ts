@@ -140,7 +140,6 @@ function withoutSecrets(shape: unknown): unknown {
   const shown = new Set([
     "secret",
     "password",
-    "initial_password",
     "console_password",
     "ticket",
     "otpauth_uri",

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { addMember } from "@kule/api/testing/add-member";
 import type { ApiCaller } from "@kule/api/testing/api-caller";
 import type { ConsoleParty } from "@kule/api/testing/console-parties";
 import type { ConsoleWorld } from "@kule/api/testing/console-world";
@@ -145,8 +146,8 @@ async function signIn({
   servers: { owned },
 }: ConsoleWorld): Promise<{ caller: ApiCaller; memberId: string }> {
   const email = `${randomUUID()}@example.org`;
-  const added = made(await owned.post("/members", { email, name: "Ada", role: "member" }));
-  const login = made(await owned.post("/auth/login", { email, password: added.initial_password }));
+  const added = await addMember(owned, { email, name: "Ada", role: "member" });
+  const login = made(await owned.post("/auth/login", { email, password: added.password }));
   return { caller: owned.with({ Authorization: `Bearer ${login.token}` }), memberId: added.member.id };
 }
 

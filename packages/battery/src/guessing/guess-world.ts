@@ -1,4 +1,5 @@
 import { withChecksum } from "@kule/api/platform/tokens";
+import { addMember } from "@kule/api/testing/add-member";
 import { ApiCaller } from "@kule/api/testing/api-caller";
 import { ApiWorld, type TestOrganisation } from "@kule/api/testing/api-world";
 import { Authenticator } from "@kule/api/testing/authenticator";
@@ -59,11 +60,10 @@ export class GuessWorld {
   async addPerson(by = this.stranger): Promise<Person> {
     this.#people += 1;
     const email = `person-${this.#people}@example.org`;
-    const added = made(await this.acme.owner.post("/members", { email, name: "Ada", role: "member" }));
-    const password = added.initial_password as string;
+    const { member, password } = await addMember(this.acme.owner, { email, name: "Ada", role: "member" });
     const login = made(await by.post("/auth/login", { email, password }));
     const session = new ApiCaller(this.world.app, login.token as string);
-    return { email, password, memberId: added.member.id, session };
+    return { email, password, memberId: member.id, session };
   }
 
   /** The same, who is asked for a code as well. */

@@ -1,3 +1,4 @@
+import { addMember } from "@kule/api/testing/add-member";
 import type { ConsoleParty } from "@kule/api/testing/console-parties";
 import { ConsoleWorld } from "@kule/api/testing/console-world";
 import type { openBrowser } from "@kule/console/testing/browser";
@@ -64,11 +65,11 @@ export class GuestConsoles {
 
   async #signIn(): Promise<void> {
     const email = "ada@example.org";
-    const added = await this.#consoles.servers.owned.post("/members", { email, name: "Ada", role: "owner" });
+    const added = await addMember(this.#consoles.servers.owned, { email, name: "Ada", role: "owner" });
     const page = await this.#context.newPage();
     await page.goto(`${this.#url}/sign-in`);
     await page.fill("input[name=email]", email);
-    await page.fill("input[name=password]", added.body.initial_password);
+    await page.fill("input[name=password]", added.password);
     await page.click(".sign-in-card button[type=submit]");
     await page.waitForURL("**/servers", { timeout: patienceMilliseconds });
     await page.close();

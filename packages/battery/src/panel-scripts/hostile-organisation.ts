@@ -1,3 +1,4 @@
+import { addMember } from "@kule/api/testing/add-member";
 import { ApiCaller } from "@kule/api/testing/api-caller";
 import type { ApiWorld } from "@kule/api/testing/api-world";
 import { claimThis, runJob } from "@kule/api/testing/proofs/region-agent";
@@ -53,8 +54,8 @@ export class HostileOrganisation {
     );
 
     const email = `${plants.text("a person's e-mail", noSpace)}@example.org`;
-    const added = made(await owner.post("/members", { email, name: text("a person's name"), role: "owner" }));
-    const spectator = { email, password: added.initial_password as string };
+    const added = await addMember(owner, { email, name: text("a person's name"), role: "owner" });
+    const spectator = { email, password: added.password };
     const invited = `${plants.text("an invitation's e-mail", noSpace)}@example.org`;
     const { secret } = made(await owner.post("/invitations", { email: invited, role: "viewer" }));
     made(await owner.post("/tokens", { name: text("a token's name"), role: "viewer" }));

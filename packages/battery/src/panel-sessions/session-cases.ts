@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { addMember } from "@kule/api/testing/add-member";
 import type { RegionScene } from "../job-kinds/region-scene.ts";
 import { PanelBrowser } from "./panel-browser.ts";
 
@@ -139,10 +140,7 @@ export const sessionCases: readonly SessionCase[] = [
     const person = await stage.addPerson();
     const { operator } = stage.scene;
     const other = await operator.post("/organisations", { slug: `o-${Date.now()}`, name: "Other" });
-    const added = await operator
-      .with({ "Kule-Organisation": other.body.id })
-      .post("/members", { email: person.email, name: "Ada", role: "owner" });
-    if (added.status !== 201) throw new Error(`${added.status} ${JSON.stringify(added.body)}`);
+    await addMember(operator.with({ "Kule-Organisation": other.body.id }), { ...person, role: "owner" });
     const browser = await signedIn(stage, person);
     const copy = browser.copy();
     const { status } = await browser.submit("/switch-organisation", "/switch-organisation", {});

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { addMember } from "@kule/api/testing/add-member";
 import { RegionScene } from "../job-kinds/region-scene.ts";
 import { newSubject } from "../job-kinds/scene.ts";
 import { sessionCases } from "../panel-sessions/session-cases.ts";
@@ -92,9 +93,8 @@ export const row: Row = {
       const { api } = await newSubject(scene);
       const addPerson = async () => {
         const email = `${randomUUID()}@example.org`;
-        const { status, body } = await api.post("/members", { email, name: "Ada", role: "owner" });
-        if (status !== 201) throw new Error(`${status} ${JSON.stringify(body)}`);
-        return { email, password: body.initial_password as string };
+        const { password } = await addMember(api, { email, name: "Ada", role: "owner" });
+        return { email, password };
       };
       const violations: string[] = [];
       let tried = 0;

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { addMember } from "@kule/api/testing/add-member";
 import type { Answer, ApiCaller } from "@kule/api/testing/api-caller";
 import { answerOf, newSoftPerson, ownAnswer, sharedProvider } from "@kule/api/testing/soft-sign-ins";
 import { ed25519Line } from "@kule/api/testing/ssh-key-lines";
@@ -49,8 +50,8 @@ async function people(world: CanaryWorld, round: number): Promise<void> {
   const { api, secrets, region } = world;
   const owner = api.caller(region.organisationToken);
   const email = `ada-${round}@example.org`;
-  const { initial_password } = made(await owner.post("/members", { email, name: "Ada", role: "admin" }));
-  const password = secrets.learn(`a member's first password (${round})`, initial_password);
+  const added = await addMember(owner, { email, name: "Ada", role: "admin" });
+  const password = secrets.learn(`a member's password (${round})`, added.password);
   const nobody = api.caller(null);
   const wrong = secrets.learn(`a wrong password (${round})`, marked("wrong"));
   for (const body of [
@@ -282,8 +283,8 @@ async function console_(world: CanaryWorld, round: number): Promise<void> {
   const { api, region, secrets, consoleUrl } = world;
   const owner = api.caller(region.organisationToken);
   const email = `grace-${round}@example.org`;
-  const { initial_password } = made(await owner.post("/members", { email, name: "Grace", role: "admin" }));
-  const password = secrets.learn(`the console user's password (${round})`, initial_password);
+  const added = await addMember(owner, { email, name: "Grace", role: "admin" });
+  const password = secrets.learn(`the console user's password (${round})`, added.password);
   const visitor = new ConsoleVisitor(consoleUrl);
   const typo = secrets.learn(`a typo in the console (${round})`, marked("typo"));
   await visitor.submit("/sign-in", "/sign-in", { email, password: typo });
@@ -335,7 +336,7 @@ async function brokenDatabase(world: CanaryWorld, round: number): Promise<void> 
     const name = `broken-${round}-${table.replaceAll("_", "-")}`;
     await create(name);
     await owner.post("/tokens", { name, role: "viewer" }, { "Idempotency-Key": name });
-    await owner.post("/members", { email: `${name}@example.org`, name: "B", role: "viewer" });
+    await owner.post("/invitations", { email: `${name}@example.org`, role: "viewer" });
     await withOwner(world, (client) => client.query(`alter table ${table} drop constraint canary`));
   }
   await withOwner(world, (client) => client.query("alter table server_secret rename to server_secret_away"));
@@ -349,7 +350,7 @@ async function brokenDatabase(world: CanaryWorld, round: number): Promise<void> 
     await client.query("begin; lock table server_secret, app_user in access exclusive mode");
     const waiting = [
       create(`cut-${round}`),
-      owner.post("/members", { email: `cut-${round}@example.org`, name: "C", role: "viewer" }),
+      owner.post("/invitations", { email: `cut-${round}@example.org`, role: "viewer" }),
     ];
     await new Promise((resolve) => setTimeout(resolve, 500));
     await client.query(others, [name]);

@@ -5,7 +5,6 @@ export type RecordedAnswer = { readonly what: string; readonly status: number; r
 
 /** Operations that show a secret, once, and in which field. */
 const showing: readonly (readonly [RegExp, string])[] = [
-  [/^POST \/api\/v1\/members$/, "initial_password"],
   [/^POST \/api\/v1\/(regions\/[^/]+\/agent-)?tokens(\/[^/]+\/rotate)?$/, "secret"],
   [/^POST \/api\/v1\/auth\/(login|oidc)$/, "token"],
   [/^POST \/api\/v1\/(auth\/oidc|me\/identities)\/authorization$/, "flow"],

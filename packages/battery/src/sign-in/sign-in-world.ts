@@ -1,4 +1,5 @@
 import type { Settings } from "@kule/api/platform/settings";
+import { addMember } from "@kule/api/testing/add-member";
 import { ApiCaller } from "@kule/api/testing/api-caller";
 import { ApiWorld, type Replica, type TestOrganisation } from "@kule/api/testing/api-world";
 import { Authenticator } from "@kule/api/testing/authenticator";
@@ -47,8 +48,8 @@ export class SignInWorld {
     this.#people += 1;
     const email = `person-${this.#people}@example.org`;
     const name = `Person ${this.#people}`;
-    const added = made(await this.acme.owner.post("/members", { email, name, role }));
-    return { email, password: added.initial_password as string, memberId: added.member.id as string };
+    const { member, password } = await addMember(this.acme.owner, { email, name, role });
+    return { email, password, memberId: member.id };
   }
 
   async signIn({ email, password }: Person, replica = 0): Promise<ApiCaller> {

@@ -1,3 +1,4 @@
+import { addMember } from "@kule/api/testing/add-member";
 import { ApiCaller } from "@kule/api/testing/api-caller";
 import type { ApiWorld } from "@kule/api/testing/api-world";
 import { made } from "@kule/api/testing/proofs/tenant";
@@ -14,9 +15,9 @@ export async function mintEveryKind(world: ApiWorld, round: number): Promise<Min
   const operator = made(await world.operator.post("/tokens", { name: "on call" }));
   const { agent } = await world.addRegion(`ist${round}`);
   const email = `ada-${round}@example.org`;
-  const member = made(await acme.owner.post("/members", { email, name: "Ada", role: "owner" }));
+  const member = await addMember(acme.owner, { email, name: "Ada", role: "owner" });
   const session = made(
-    await new ApiCaller(world.app, null).post("/auth/login", { email, password: member.initial_password }),
+    await new ApiCaller(world.app, null).post("/auth/login", { email, password: member.password }),
   );
   return [
     { kind: "organisation", secret: organisation.secret as string },

@@ -38,6 +38,7 @@ export type OperationId =
   | "switchOrganisation"
   | "listMyOrganisations"
   | "joinOrganisation"
+  | "leaveOrganisation"
   | "listSessions"
   | "revokeSession"
   | "revokeOtherSessions"
@@ -62,7 +63,6 @@ export type OperationId =
   | "updateOrganisation"
   | "setQuotas"
   | "listMembers"
-  | "addMember"
   | "getMember"
   | "updateMember"
   | "removeMember"
@@ -221,8 +221,8 @@ export type AuditAction =
   | "ip_pool.withdraw"
   | "job.cancel"
   | "job.retry"
-  | "member.add"
   | "member.join"
+  | "member.leave"
   | "member.remove"
   | "member.reset_second_factor"
   | "member.update"
@@ -304,6 +304,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   switchOrganisation: {"id":"switchOrganisation","method":"post","path":"/auth/switch-organisation","tag":"identity","permission":"authenticated","audit":"session.switch","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,409,422,429,503]},
   listMyOrganisations: {"id":"listMyOrganisations","method":"get","path":"/me/organisations","tag":"identity","permission":"authenticated","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,429,503]},
   joinOrganisation: {"id":"joinOrganisation","method":"post","path":"/me/organisations","tag":"identity","permission":"authenticated","audit":"member.join","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,401,409,422,429,503]},
+  leaveOrganisation: {"id":"leaveOrganisation","method":"delete","path":"/me/organisations/{organisation_id}","tag":"identity","permission":"session","audit":"member.leave","pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   listSessions: {"id":"listSessions","method":"get","path":"/me/sessions","tag":"identity","permission":"session","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,429,503]},
   revokeSession: {"id":"revokeSession","method":"delete","path":"/me/sessions/{login_session_id}","tag":"identity","permission":"session","audit":"session.revoke","pathParameters":["login_session_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   revokeOtherSessions: {"id":"revokeOtherSessions","method":"post","path":"/me/sessions/end-others","tag":"identity","permission":"session","audit":"session.revoke_others","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":null,"statuses":[200,401,403,409,422,429,503]},
@@ -328,7 +329,6 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   updateOrganisation: {"id":"updateOrganisation","method":"patch","path":"/organisations/{organisation_id}","tag":"identity","permission":"operator:organisations","audit":"organisation.update","pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":["Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
   setQuotas: {"id":"setQuotas","method":"put","path":"/organisations/{organisation_id}/quotas","tag":"quotas","permission":"operator:organisations","audit":"organisation.set_quotas","pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   listMembers: {"id":"listMembers","method":"get","path":"/members","tag":"identity","permission":"member:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
-  addMember: {"id":"addMember","method":"post","path":"/members","tag":"identity","permission":"member:manage","audit":"member.add","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},
   getMember: {"id":"getMember","method":"get","path":"/members/{member_id}","tag":"identity","permission":"member:read","audit":null,"pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateMember: {"id":"updateMember","method":"patch","path":"/members/{member_id}","tag":"identity","permission":"member:manage","audit":"member.update","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   removeMember: {"id":"removeMember","method":"delete","path":"/members/{member_id}","tag":"identity","permission":"member:manage","audit":"member.remove","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},

@@ -132,7 +132,7 @@ export interface paths {
          * Open a session with e-mail and password
          * @description Answers a session token (`kule_ses_…`), valid for 12 hours and used like any token. An unknown e-mail and a
          *     wrong password answer the same, after the same time. A user of several organisations may name one;
-         *     otherwise the first by name is taken. Ten failures in a quarter of an hour for one e-mail or one address
+         *     otherwise the one that they used last is taken. Ten failures in a quarter of an hour for one e-mail or one address
          *     answer 429.
          */
         post: operations["login"];
@@ -392,6 +392,30 @@ export interface paths {
          */
         post: operations["joinOrganisation"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/organisations/{organisation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: components["parameters"]["OrganisationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Leave an organisation
+         * @description Ends the caller's membership, with their sessions there, the tokens that they have minted there and what they
+         *     have invited to. What they have made stays with the organisation. The last owner cannot leave
+         *     (409 `last_owner`). An organisation that the caller does not belong to is 404.
+         */
+        delete: operations["leaveOrganisation"];
         options?: never;
         head?: never;
         patch?: never;
@@ -810,12 +834,7 @@ export interface paths {
         /** Who belongs to the organisation */
         get: operations["listMembers"];
         put?: never;
-        /**
-         * Add a person by e-mail
-         * @description An e-mail that is unknown to the installation becomes a user with a generated password, which this answer
-         *     shows once. The role must be within the role and the scopes of who adds.
-         */
-        post: operations["addMember"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3469,19 +3488,6 @@ export interface components {
         MemberList: {
             items: components["schemas"]["Member"][];
             next_cursor: components["schemas"]["NextCursor"];
-        };
-        MemberAdd: {
-            email: components["schemas"]["Email"];
-            /** @description Needed when the e-mail is new here */
-            name?: components["schemas"]["DisplayName"];
-            role: components["schemas"]["Role"];
-        };
-        MemberAdded: {
-            member: components["schemas"]["Member"];
-            /** @description Only for a user who is new to the installation; shown once */
-            initial_password: string | null;
-            /** @description true on an idempotent replay */
-            secret_withheld?: boolean;
         };
         MemberUpdate: {
             role: components["schemas"]["Role"];
@@ -6659,6 +6665,39 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    leaveOrganisation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                organisation_id: components["parameters"]["OrganisationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Left */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listSessions: {
         parameters: {
             query?: never;
@@ -7521,52 +7560,6 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["RateLimited"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    addMember: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Makes a retry of exactly this request safe for 24 hours
-                 * @example 5f0f4c9e-create-web-1
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description For operators only, the organisation to act in; the audit trail records it */
-                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "grace@example.org",
-                 *       "name": "Grace Hopper",
-                 *       "role": "member"
-                 *     }
-                 */
-                "application/json": components["schemas"]["MemberAdd"];
-            };
-        };
-        responses: {
-            /** @description Added */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MemberAdded"];
-                };
-            };
-            400: components["responses"]["MalformedJson"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            409: components["responses"]["Conflict"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

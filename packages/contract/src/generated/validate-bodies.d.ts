@@ -29,7 +29,6 @@ export const linkIdentity: Validator;
 export const createOrganisation: Validator;
 export const updateOrganisation: Validator;
 export const setQuotas: Validator;
-export const addMember: Validator;
 export const updateMember: Validator;
 export const createInvitation: Validator;
 export const createToken: Validator;

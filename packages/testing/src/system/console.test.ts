@@ -4,6 +4,7 @@ import { type ApiClient, createApiClient } from "@kule/contract/client";
 import type { Schemas } from "@kule/contract/schemas";
 import { nextUpdate, openRfb } from "@kule/lab/console/rfb-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { addMember } from "../add-member.ts";
 import type { TestProcess } from "../child-process.ts";
 import { ConsoleViewer } from "../console-viewer.ts";
 import { type RegionWorld, startRegionWorld } from "../region-world.ts";
@@ -62,13 +63,14 @@ async function sessionsOf(serverId: string): Promise<Schemas["ConsoleSession"][]
 
 /** Another person of the organisation, signed in. */
 async function anotherMember(): Promise<ApiClient> {
-  const email = "colleague@kule.example";
-  const { data } = await world.organisation.POST("/members", {
-    body: { email, name: "Colleague", role: "member" },
+  const body = await addMember(world.organisation, {
+    email: "colleague@kule.example",
+    name: "Colleague",
+    role: "member",
   });
   const signedIn = await createApiClient({ baseUrl: world.apiUrl, token: "", readRetries: 0 }).POST(
     "/auth/login",
-    { body: { email, password: data?.initial_password ?? "" } },
+    { body },
   );
   if (signedIn.data === undefined || !("token" in signedIn.data)) throw new Error("no session");
   return createApiClient({ baseUrl: world.apiUrl, token: signedIn.data.token, readRetries: 0 });

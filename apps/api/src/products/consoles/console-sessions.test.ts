@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { addMember } from "../../testing/add-member.ts";
 import type { ApiCaller } from "../../testing/api-caller.ts";
 import type { ListeningReplica } from "../../testing/console-parties.ts";
 import { ConsoleWorld } from "../../testing/console-world.ts";
@@ -42,8 +43,8 @@ async function within(ms: number, wait: Promise<string>): Promise<string> {
 
 async function signIn(role: string): Promise<{ caller: ApiCaller; memberId: string; email: string }> {
   const email = `${randomUUID()}@example.org`;
-  const added = (await world.owned.post("/members", { email, name: "Ada", role })).body;
-  const login = await world.owned.post("/auth/login", { email, password: added.initial_password });
+  const added = await addMember(world.owned, { email, name: "Ada", role });
+  const login = await world.owned.post("/auth/login", { email, password: added.password });
   const caller = world.owned.with({ Authorization: `Bearer ${login.body.token}` });
   return { caller, memberId: added.member.id, email };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { addMember } from "../../testing/add-member.ts";
 import { ConsoleParty, type ListeningReplica } from "../../testing/console-parties.ts";
 import { ConsoleWorld } from "../../testing/console-world.ts";
 import type { ServerWorld } from "../../testing/server-world.ts";
@@ -217,8 +218,8 @@ describe("a session", () => {
 
   test("ends when the membership does", async () => {
     const email = `${randomUUID()}@example.org`;
-    const added = (await world.owned.post("/members", { email, name: "Ada", role: "member" })).body;
-    const login = await world.owned.post("/auth/login", { email, password: added.initial_password });
+    const added = await addMember(world.owned, { email, name: "Ada", role: "member" });
+    const login = await world.owned.post("/auth/login", { email, password: added.password });
     const caller = world.owned.with({ Authorization: `Bearer ${login.body.token}` });
     const { near } = await consoles.session(one, one, {}, caller);
     await world.owned.delete(`/members/${added.member.id}`);

@@ -6,6 +6,7 @@ import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createApp } from "../../app.ts";
 import { createLog } from "../../platform/log.ts";
+import { addMember } from "../../testing/add-member.ts";
 import { ApiCaller } from "../../testing/api-caller.ts";
 import { ApiWorld, type TestOrganisation, testPanelOrigin } from "../../testing/api-world.ts";
 import { Authenticator } from "../../testing/authenticator.ts";
@@ -68,15 +69,15 @@ const begin = (provider = "soft", more: object = {}) => ({
 async function addPerson() {
   people += 1;
   const email = `person-${people}@example.org`;
-  const added = await acme.owner.post("/members", { email, name: "Ada Person", role: "viewer" });
-  const password = added.body.initial_password as string;
+  const added = await addMember(acme.owner, { email, name: "Ada Person", role: "viewer" });
+  const { password } = added;
   const login = await nobody().post("/auth/login", { email, password });
   const caller = new ApiCaller(world.app, login.body.token as string);
   return {
     email,
     password,
-    memberId: added.body.member.id as string,
-    userId: added.body.member.user.id,
+    memberId: added.member.id,
+    userId: added.member.user.id,
     caller,
   };
 }

@@ -7,6 +7,7 @@ import { type Reply, reply } from "../../platform/reply.ts";
 import { storableText } from "../../platform/storable-text.ts";
 import { listMemberships, type Membership, type UserRow } from "./member-store.ts";
 import { findOrganisation } from "./organisation-store.ts";
+import { lastUsedOrganisation } from "./session-store.ts";
 import { issueToken } from "./token-store.ts";
 import { viewOrganisationRef } from "./view.ts";
 
@@ -31,7 +32,8 @@ export type Opening = {
 export type SessionPlace = { readonly organisation: Membership | null };
 
 /**
- * The organisation that was asked for, or the user's first.
+ * The organisation that was asked for, or the one that the user's sessions were used in last: joining another one moves
+ * nobody. The first by name where there was no session yet.
  *
  * @returns null for a user who belongs nowhere and is no operator
  * @throws Invalid for an organisation that is not the user's
@@ -43,7 +45,10 @@ export async function chooseSessionPlace(
 ): Promise<SessionPlace | null> {
   const memberships = await listMemberships(db, user.id);
   if (memberships.length === 0 && !user.is_operator) return null;
-  if (wanted === undefined) return { organisation: memberships[0] ?? null };
+  if (wanted === undefined) {
+    const lastUsed = memberships.length < 2 ? null : await lastUsedOrganisation(db, user.id);
+    return { organisation: memberships.find(({ id }) => id === lastUsed) ?? memberships[0] ?? null };
+  }
   const chosen = memberships.find((each) => each.id === wanted);
   if (chosen === undefined)
     throw new Invalid([fieldError("/organisation_id", "not_found", "no such organisation")]);

@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addMember } from "../../testing/add-member.ts";
 import { ApiCaller } from "../../testing/api-caller.ts";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
 import { SoftPasskey, type Twist } from "../../testing/soft-passkey.ts";
@@ -27,8 +28,7 @@ type Ada = { email: string; password: string; caller: ApiCaller };
 async function addPerson(): Promise<Ada> {
   people += 1;
   const email = `person-${people}@example.org`;
-  const added = await acme.owner.post("/members", { email, name: `Person ${people}`, role: "viewer" });
-  const password = added.body.initial_password as string;
+  const { password } = await addMember(acme.owner, { email, name: `Person ${people}`, role: "viewer" });
   const login = await nobody().post("/auth/login", { email, password });
   return { email, password, caller: new ApiCaller(world.app, login.body.token as string) };
 }

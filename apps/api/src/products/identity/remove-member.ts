@@ -2,10 +2,9 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
-import { revokeInvitationsOfUser, withdrawnNote } from "./invitation-store.ts";
-import { deleteMember, type MemberRow } from "./member-store.ts";
+import { endMembership } from "./end-membership.ts";
+import type { MemberRow } from "./member-store.ts";
 import { memberships, requireStillGrantable } from "./privilege.ts";
-import { revokeTokensOfUser } from "./token-store.ts";
 import { lockMember, requireAnotherOwner } from "./update-member.ts";
 
 /** Removes a member; their sessions, the tokens they minted here and what they invited to end with it. */
@@ -20,17 +19,5 @@ async function remove(request: ApiRequest<"removeMember">, tx: Tx, id: string): 
   const member = await lockMember(tx, organisationId, id);
   await requireStillGrantable(request, tx, ...memberships(member.role));
   if (member.role === "owner") await requireAnotherOwner(tx, organisationId, id);
-  await deleteMember(tx, organisationId, id);
-  const revoked = await revokeTokensOfUser(tx, organisationId, member.user_id);
-  const withdrawn = await revokeInvitationsOfUser(tx, organisationId, member.user_id);
-  return {
-    reply: noContent(),
-    resource: id,
-    details: {
-      user_id: member.user_id,
-      role: member.role,
-      tokens_revoked: revoked,
-      ...withdrawnNote(withdrawn),
-    },
-  };
+  return { reply: noContent(), resource: id, details: await endMembership(tx, member) };
 }

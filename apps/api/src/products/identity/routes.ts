@@ -4,7 +4,6 @@ import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
 import { acceptInvitation, checkAcceptInvitation } from "./accept-invitation.ts";
 import { mountAccount } from "./account-routes.ts";
-import { addMember, checkAddMember } from "./add-member.ts";
 import { listAudit } from "./audit-store.ts";
 import { beginOidcLogin } from "./begin-oidc-login.ts";
 import { completeLogin } from "./complete-login.ts";
@@ -16,6 +15,7 @@ import { viewProvider } from "./identity-store.ts";
 import { findInvitation, listInvitations } from "./invitation-store.ts";
 import { checkSecret, offered, organisationOf } from "./join.ts";
 import { joinOrganisation } from "./join-organisation.ts";
+import { findOwnOrganisation, leaveOrganisation } from "./leave-organisation.ts";
 import { listMyOrganisations } from "./list-my-organisations.ts";
 import { login } from "./login.ts";
 import { loginWithOidc } from "./login-with-oidc.ts";
@@ -56,6 +56,7 @@ export function mountIdentity(api: Api): void {
   operation(api, "getMe", { handle: async ({ caller }) => reply(200, viewMe(caller)) });
   operation(api, "switchOrganisation", { handle: switchOrganisation });
   operation(api, "listMyOrganisations", { handle: listMyOrganisations });
+  operation(api, "leaveOrganisation", { find: findOwnOrganisation, handle: leaveOrganisation });
   mountAccount(api);
   mountOrganisations(api);
   mountMembers(api);
@@ -108,7 +109,6 @@ function mountMembers(api: Api): void {
       });
     },
   });
-  operation(api, "addMember", { check: checkAddMember, handle: addMember });
   operation(api, "getMember", {
     find,
     handle: async (request, member) => reply(200, viewMember(member, request.caller)),

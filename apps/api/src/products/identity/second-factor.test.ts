@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addMember } from "../../testing/add-member.ts";
 import { ApiCaller } from "../../testing/api-caller.ts";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
 import { Authenticator } from "../../testing/authenticator.ts";
@@ -27,11 +28,11 @@ type Ada = { email: string; password: string; memberId: string; caller: ApiCalle
 async function addPerson(): Promise<Ada> {
   people += 1;
   const email = `person-${people}@example.org`;
-  const added = await acme.owner.post("/members", { email, name: `Person ${people}`, role: "viewer" });
-  const password = added.body.initial_password as string;
+  const added = await addMember(acme.owner, { email, name: `Person ${people}`, role: "viewer" });
+  const { password } = added;
   const login = await nobody().post("/auth/login", { email, password });
   const caller = new ApiCaller(world.app, login.body.token as string);
-  return { email, password, memberId: added.body.member.id as string, caller };
+  return { email, password, memberId: added.member.id, caller };
 }
 
 async function enrol({ caller }: Ada): Promise<{ app: Authenticator; codes: string[] }> {

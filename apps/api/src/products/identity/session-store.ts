@@ -88,3 +88,25 @@ export async function revokeSessionsOfUser(
   if (openedBy !== undefined) update = update.where("identity_id", "=", openedBy);
   return (await update.returning("id").execute()).length;
 }
+
+/**
+ * The organisation that a session of the person was used in last, ended ones too, among those they still belong to.
+ * Uses are noted to the minute, so of two in one minute the session that was opened later counts.
+ */
+export async function lastUsedOrganisation(db: Database | Tx, userId: string): Promise<string | null> {
+  const row = await systemQuery(db, ofPerson)
+    .selectFrom("token")
+    .innerJoin("member", (join) =>
+      join
+        .onRef("member.user_id", "=", "token.user_id")
+        .onRef("member.organisation_id", "=", "token.organisation_id"),
+    )
+    .select("token.organisation_id")
+    .where("token.user_id", "=", userId)
+    .where("token.kind", "=", "session")
+    .orderBy(sql`date_trunc('minute', coalesce(token.last_used_at, token.created_at))`, "desc")
+    .orderBy("token.id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.organisation_id ?? null;
+}

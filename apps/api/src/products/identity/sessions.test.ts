@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { addMember } from "../../testing/add-member.ts";
 import { type Answer, ApiCaller } from "../../testing/api-caller.ts";
 import { ApiWorld, type TestOrganisation } from "../../testing/api-world.ts";
 
@@ -25,12 +26,8 @@ const nobody = () => new ApiCaller(world.app, null);
 async function addPerson(organisation = acme) {
   people += 1;
   const email = `person-${people}@example.org`;
-  const added = await organisation.owner.post("/members", {
-    email,
-    name: `Person ${people}`,
-    role: "viewer",
-  });
-  return { email, password: added.body.initial_password as string, memberId: added.body.member.id as string };
+  const added = await addMember(organisation.owner, { email, name: `Person ${people}`, role: "viewer" });
+  return { email, password: added.password, memberId: added.member.id };
 }
 
 async function signIn({ email, password }: { email: string; password: string }, userAgent = "Firefox") {
@@ -40,6 +37,72 @@ async function signIn({ email, password }: { email: string; password: string }, 
 }
 
 const idOf = async (caller: ApiCaller) => (await caller.get("/me")).body.token.id as string;
+
+describe("somebody of several organisations", () => {
+  async function addToTwo() {
+    const ada = await addPerson();
+    const slug = `aaa-${people}`;
+    const other = await world.addOrganisation(slug);
+    return { ada, other };
+  }
+
+  test("is signed in where they were last, and not where they were added last", async () => {
+    const { ada, other } = await addToTwo();
+    const first = await signIn(ada);
+    await addMember(other.owner, { email: ada.email, password: ada.password, role: "viewer" });
+    const organisationOf = async (caller: ApiCaller) => (await caller.get("/me")).body.organisation.id;
+    // By name the other one comes first.
+    expect(await organisationOf(await signIn(ada))).toBe(acme.id);
+    const switched = await first.post("/auth/switch-organisation", { organisation_id: other.id });
+    expect(switched.status).toBe(200);
+    expect(await organisationOf(await signIn(ada))).toBe(other.id);
+  });
+
+  test("leaves one of them: their tokens and invitations there end, and the other session goes on", async () => {
+    const { ada, other } = await addToTwo();
+    const here = await signIn(ada);
+    const { member } = await addMember(other.owner, {
+      email: ada.email,
+      password: ada.password,
+      role: "admin",
+    });
+    const login = { email: ada.email, password: ada.password, organisation_id: other.id };
+    const there = new ApiCaller(world.app, (await nobody().post("/auth/login", login)).body.token);
+    const minted = new ApiCaller(world.app, (await there.post("/tokens", { name: "ci" })).body.secret);
+    const guest = await there.post("/invitations", { email: `guest-${people}@example.org`, role: "viewer" });
+    expect((await minted.delete(`/me/organisations/${other.id}`)).status).toBe(403);
+
+    expect((await here.delete(`/me/organisations/${other.id}`)).status).toBe(204);
+    expect([
+      (await there.get("/me")).status,
+      (await minted.get("/me")).status,
+      (await here.get("/me")).status,
+    ]).toEqual([401, 401, 200]);
+    expect((await other.owner.get(`/invitations/${guest.body.invitation.id}`)).body.status).toBe("revoked");
+    expect((await other.owner.get("/audit?action=member.leave&outcome=succeeded")).body.items).toMatchObject([
+      { actor: { type: "user" }, resource: member.id, organisation_id: other.id, outcome: "succeeded" },
+    ]);
+    const absent = await here.delete("/me/organisations/org_00000000000000000000000000");
+    const again = await here.delete(`/me/organisations/${other.id}`);
+    expect([again.status, absent.status]).toEqual([404, 404]);
+  });
+
+  test("cannot leave one that would have no owner left", async () => {
+    const { ada, other } = await addToTwo();
+    const here = await signIn(ada);
+    await addMember(other.owner, { email: ada.email, password: ada.password, role: "owner" });
+    const refused = await here.delete(`/me/organisations/${other.id}`);
+    expect(refused).toMatchObject({
+      status: 409,
+      body: {
+        code: "last_owner",
+        precondition: { name: "another_owner_remains", fix: "make somebody else an owner first" },
+      },
+    });
+    await addMember(other.owner, { email: `heir-${people}@example.org`, role: "owner" });
+    expect((await here.delete(`/me/organisations/${other.id}`)).status).toBe(204);
+  });
+});
 
 describe("sessions", () => {
   test("are listed with where they were opened, this one marked, and nobody else's", async () => {
@@ -61,7 +124,11 @@ describe("sessions", () => {
   test("of another organisation of the person are among them, and gone once the person has left", async () => {
     const other = await world.addOrganisation(`other-${Date.now()}`);
     const ada = await addPerson();
-    const added = await other.owner.post("/members", { email: ada.email, role: "viewer" });
+    const { member } = await addMember(other.owner, {
+      email: ada.email,
+      password: ada.password,
+      role: "viewer",
+    });
     const here = await signIn(ada);
     const login = { email: ada.email, password: ada.password, organisation_id: other.id };
     const there = new ApiCaller(world.app, (await nobody().post("/auth/login", login)).body.token);
@@ -69,7 +136,7 @@ describe("sessions", () => {
       { organisation: { id: other.id } },
       { organisation: { id: acme.id } },
     ]);
-    await other.owner.delete(`/members/${added.body.member.id}`);
+    await other.owner.delete(`/members/${member.id}`);
     expect((await here.get("/me/sessions")).body.items).toHaveLength(1);
     expect((await there.get("/me")).status).toBe(401);
   });

@@ -25,12 +25,6 @@ type GrantingOperation = {
 
 const granting: readonly GrantingOperation[] = [
   {
-    operation: "addMember",
-    hasScopes: false,
-    call: async (_grants, caller, { role }) =>
-      caller.post("/members", { email: newEmail(), name: "Somebody", role }),
-  },
-  {
     operation: "createInvitation",
     hasScopes: false,
     call: async (_grants, caller, { role }) => caller.post("/invitations", { email: newEmail(), role }),

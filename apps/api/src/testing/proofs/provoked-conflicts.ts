@@ -2,11 +2,12 @@ import type { OperationInfo } from "@kule/contract/schemas";
 import { allOperations } from "@kule/testing/contract/contract-schema";
 import pg from "pg";
 import { parseToken } from "../../platform/tokens.ts";
+import { addMember } from "../add-member.ts";
 import { ApiCaller } from "../api-caller.ts";
 import { openReplica, type Replica } from "../api-world.ts";
 import { SoftPasskey } from "../soft-passkey.ts";
 import { answerOf, newSoftPerson, ownAnswer, sharedProvider } from "../soft-sign-ins.ts";
-import { addIdentity, addPerson, enrol, forgetProof, newPasskey } from "./person.ts";
+import { addIdentity, addPerson, asOwner, enrol, forgetProof, newPasskey } from "./person.ts";
 import { infoOf, type Provocations } from "./provocations.ts";
 import { recipes } from "./recipes.ts";
 import { claimThis, runJob } from "./region-agent.ts";
@@ -35,7 +36,7 @@ export async function provokeConflicts(all: TwoOrganisations, provoke: Provocati
   await owner.delete(`/tokens/${revoked.id}`);
   await owner.post(`/tokens/${revoked.id}/rotate`, {});
   const member = await tenant.addMember();
-  await owner.post("/members", { email: member.email, name: "again", role: "viewer" });
+  await owner.post("/invitations", { email: member.email, role: "viewer" });
   await provokeJoining(all);
   await provokeLastOwner(all);
   const key = tenant.sshKeyBody();
@@ -193,7 +194,7 @@ async function provokePoolConflicts({ world: { operator }, a }: TwoOrganisations
 }
 
 /** People who are invited and cannot join. */
-async function provokeJoining({ a: { tenant } }: TwoOrganisations): Promise<void> {
+async function provokeJoining({ world, a: { tenant } }: TwoOrganisations): Promise<void> {
   const { owner } = tenant;
   const nobody = new ApiCaller(owner.app, null);
   const invited = await tenant.addInvitation();
@@ -201,11 +202,15 @@ async function provokeJoining({ a: { tenant } }: TwoOrganisations): Promise<void
   // A token is no session.
   await owner.post("/me/organisations", { secret: invited.secret });
   await owner.post("/auth/switch-organisation", { organisation_id: tenant.id });
-  const added = made(await owner.post("/members", { email: invited.email, name: "Faster", role: "viewer" }));
-  const accept = (password: string) =>
-    nobody.post("/auth/invitation/accept", { secret: invited.secret, name: "Me", password });
-  await accept("not my password at all");
-  await accept(added.initial_password);
+  // The person has an account by now, and is here by another way.
+  const { id: memberId, email, password } = await tenant.addMember();
+  const again = await tenant.addInvitation();
+  const accept = (chosen: string) =>
+    nobody.post("/auth/invitation/accept", { secret: again.secret, name: "Me", password: chosen });
+  await asOwner(world, "update invitation set email = $1 where id = $2", [email, again.id]);
+  await accept("not my phrase at all");
+  await accept(password);
+  await owner.delete(`/members/${memberId}`);
 }
 
 /** A sign-in that asks for more, and changes that need a proof or something that is there. */
@@ -243,11 +248,9 @@ async function provokePersonalConflicts({ world, a }: TwoOrganisations): Promise
 /** An organisation with one owner who is a person, and nobody else who could be it. */
 async function provokeLastOwner({ world }: TwoOrganisations): Promise<void> {
   const { owner } = await world.addOrganisation(`lonely-${Date.now()}`);
-  const added = made(
-    await owner.post("/members", { email: "lonely@example.org", name: "Lonely", role: "owner" }),
-  );
-  await owner.patch(`/members/${added.member.id}`, { role: "viewer" });
-  await owner.delete(`/members/${added.member.id}`);
+  const { member } = await addMember(owner, { email: "lonely@example.org", role: "owner" });
+  await owner.patch(`/members/${member.id}`, { role: "viewer" });
+  await owner.delete(`/members/${member.id}`);
 }
 
 /**

@@ -140,9 +140,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     body: (side) => ({ name: side.tenant.slug }),
   },
   listMembers: {},
-  addMember: {
-    body: (side) => ({ email: `${newId("usr")}@example.org`, name: side.tenant.name(), role: "viewer" }),
-  },
+  leaveOrganisation: { path: (side) => ({ organisation_id: side.tenant.id }) },
   getMember: { path: standing("member") },
   updateMember: { path: standing("member"), body: () => ({ role: "viewer" }) },
   resetSecondFactor: {

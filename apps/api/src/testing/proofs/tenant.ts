@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { addMember } from "../add-member.ts";
 import { type Answer, ApiCaller } from "../api-caller.ts";
 import type { ApiWorld } from "../api-world.ts";
 import { claimThis, runJob } from "./region-agent.ts";
@@ -305,8 +306,8 @@ export class Tenant {
 
   async addMember(role: Role = "viewer"): Promise<MemberOfTenant> {
     const email = `${this.mark}-${randomUUID()}@example.org`;
-    const added = made(await this.owner.post("/members", { email, name: this.name(), role }));
-    return { id: added.member.id, email, password: added.initial_password };
+    const { member, password } = await addMember(this.owner, { email, name: this.name(), role });
+    return { id: member.id, email, password };
   }
 
   /** Somebody who is new to the installation. */

@@ -197,6 +197,19 @@ test("whoever is signed in joins by their session, if the invitation is theirs",
   });
   expect(back.headers.get("location")).toBe("/servers");
   expect(await bea.page("/servers")).toContain("Beta Works");
+
+  const joinedId = [...page.matchAll(/name="organisation_id" value="([^"]+)"/g)]
+    .map((match) => match[1] ?? "")
+    .find((id) => id !== other.id);
+  const leave = (id = "") =>
+    bea.submit("/switch-organisation", "/leave-organisation", { organisation_id: id });
+  const kept = await leave(other.id);
+  expect([kept.status, await kept.text()]).toEqual([409, expect.stringContaining("no owner left")]);
+  const left = await leave(joinedId);
+  expect(left.headers.get("location")).toBe("/switch-organisation?notice=left");
+  const after = await bea.page("/switch-organisation?notice=left");
+  expect(after).toContain("You have left the organisation.");
+  expect(after).not.toContain("Go to Acme Hosting");
 });
 
 test("who may only look sees the members and no way to change them", async () => {

@@ -1,13 +1,17 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
 import { FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../page-banner.ts";
 
 /** The organisations that a person belongs to, and the way from one to another. */
 export function SwitchPage(props: {
   readonly view: View;
   readonly organisations: readonly Schemas["MyOrganisation"][];
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
 }) {
   const { view, organisations } = props;
   const { messages } = view;
@@ -15,6 +19,7 @@ export function SwitchPage(props: {
   return (
     <Shell view={view} title={text.switch} section="organisation">
       <PageHead title={text.switch} lead={organisations.length > 1 ? text.switchLead : text.onlyOne} />
+      <PageNotice banner={props.banner} />
       <section class="panel" aria-label={text.switch}>
         <ul class="rows">
           {organisations.map((each) => (
@@ -36,10 +41,29 @@ export function SwitchPage(props: {
                   </button>
                 )}
               </form>
+              <details class="confirm">
+                <summary class="button">{text.leaveNamed(each.name)}</summary>
+                <form method="post" action="/leave-organisation">
+                  <FormSeal view={view} idempotencyKey={`${props.idempotencyKey}-${each.id}`} />
+                  <input type="hidden" name="organisation_id" value={each.id} />
+                  <p>
+                    <strong>{text.leaveQuestion(each.name)}</strong> {text.leaveHint}
+                  </p>
+                  <button type="submit" class="button" data-kind="danger">
+                    {text.leave}
+                  </button>
+                </form>
+              </details>
             </li>
           ))}
         </ul>
       </section>
+      <ApiCall
+        view={view}
+        id="leave-call"
+        operation="leaveOrganisation"
+        path={{ organisation_id: organisations.find(({ current }) => !current)?.id ?? "org_…" }}
+      />
       <ApiCall
         view={view}
         id="switch-call"
