@@ -77,6 +77,9 @@ export function consoleStream(
   };
 }
 
+/** More than any part of a handshake has; what comes beyond waits with the hypervisor. */
+const AHEAD_BYTES = 4 * 1024;
+
 /** Reads so many bytes, or what there is until something is found, before a console begins. */
 export class HandshakeReader {
   readonly #socket: WebSocket;
@@ -88,7 +91,10 @@ export class HandshakeReader {
   constructor(socket: WebSocket) {
     this.#socket = socket;
     this.#onMessage = (data) => {
-      this.#bytes = Buffer.concat([this.#bytes, bytesOf(data)]);
+      const bytes = bytesOf(data);
+      if (bytes.length === 0) return;
+      this.#bytes = Buffer.concat([this.#bytes, bytes]);
+      if (this.#bytes.length > AHEAD_BYTES) socket.pause();
       this.#wake();
     };
     socket.on("message", this.#onMessage);
@@ -103,6 +109,7 @@ export class HandshakeReader {
   async read(length: number): Promise<Buffer | null> {
     while (this.#bytes.length < length) {
       if (this.#isClosed) return null;
+      this.#socket.resume();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

@@ -163,6 +163,7 @@ export const en = {
       region_lost: "The connection to the region was lost.",
       hypervisor_failed: "The region could not open the console.",
       serial_unsupported: "This region has no text console for the server.",
+      too_many_messages: "Closed because one side sent too many messages.",
       unresponsive: "Closed because the browser took nothing for a minute.",
       restarting: "The control plane restarts.",
       failed: "The console could not be reached.",

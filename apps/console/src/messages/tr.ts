@@ -172,6 +172,7 @@ export const tr = {
       region_lost: "Bölgeyle bağlantı koptu.",
       hypervisor_failed: "Bölge konsolu açamadı.",
       serial_unsupported: "Bu bölgede sunucunun metin konsolu yok.",
+      too_many_messages: "Taraflardan biri çok fazla ileti gönderdiği için kapatıldı.",
       unresponsive: "Tarayıcı bir dakika boyunca hiçbir şey almadığı için kapatıldı.",
       restarting: "Yönetim düzlemi yeniden başlıyor.",
       failed: "Konsola ulaşılamadı.",

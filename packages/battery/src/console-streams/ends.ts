@@ -99,6 +99,25 @@ export const refusesOtherWords: StreamCase = async (consoles) => {
   return broken;
 };
 
+/** Messages cost the same work whatever they hold: who sends them without end is cut off, the machine there or not. */
+export const refusesFloods: StreamCase = async (consoles) => {
+  const flood = ({ socket }: ConsoleParty) => {
+    for (let sent = 0; sent < 150_000 && socket.readyState === socket.OPEN; sent += 1)
+      socket.send(Buffer.alloc(0));
+  };
+  const broken = [
+    ...(await endsBoth(consoles, "150000 empty messages of a viewer", ({ near }) => flood(near))),
+    ...(await endsBoth(consoles, "150000 empty messages of a region's side", ({ far }) => flood(far))),
+  ];
+  const early = await consoles.browser(await consoles.ticketOf());
+  flood(early);
+  const reason = await Promise.race([early.reason(), delay(endMs)]);
+  if (reason !== "too_many_messages")
+    broken.push(`150000 empty messages before the region is there end the session as ${reason}`);
+  await consoles.endSessions();
+  return broken;
+};
+
 /** Whoever dies takes the other side along, whichever process each of them was at, and whatever they were reading. */
 export const diesTogether: StreamCase = async (consoles) => {
   const relaying = await consoles.listen();

@@ -1,5 +1,5 @@
 import { ConsoleWorld } from "@kule/api/testing/console-world";
-import { diesTogether, refusesOtherWords, refusesOversize } from "../console-streams/ends.ts";
+import { diesTogether, refusesFloods, refusesOtherWords, refusesOversize } from "../console-streams/ends.ts";
 import {
   hostileBytes,
   keepsToTheWindow,
@@ -18,6 +18,7 @@ const cases: readonly StreamCase[] = [
   keepsToTheWindow,
   refusesOversize,
   refusesOtherWords,
+  refusesFloods,
   diesTogether,
   ...makesWritersWait,
 ];
@@ -62,6 +63,14 @@ export const row: Row = {
       "maxPayload: agentPayloadBytes,",
       "",
       /a region's frame that is too long/,
+    ),
+    without(
+      "any-number-of-messages",
+      "the bound of how many messages a side may send",
+      "message-budget.ts",
+      "if (this.#left < 1) return false;",
+      "",
+      /after 150000 empty messages of a viewer the viewer's side was open/,
     ),
     without(
       "any-word",

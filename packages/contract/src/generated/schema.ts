@@ -2403,7 +2403,8 @@ export interface paths {
          *     `{"type":"resize","cols":120,"rows":40}` and `{"type":"ack","bytes":n}` with all bytes that were shown so far;
          *     who sends the second is never sent much more than that. The server says `{"type":"open"}` once the machine
          *     answers. A close carries the reason as its text: `server_off`, `server_deleted`, `idle`, `length`, `taken_over`,
-         *     `ended`, `access_ended`, `region_silent`, `region_lost`, `serial_unsupported`, `hypervisor_failed`, `unresponsive`, `restarting`.
+         *     `ended`, `access_ended`, `region_silent`, `region_lost`, `serial_unsupported`, `hypervisor_failed`, `unresponsive`, `too_many_messages`,
+         *     `restarting`.
          *
          *     A serial line has one session at a time. A new one of the same caller takes its place; that of somebody else is
          *     only ended with `take_over`.

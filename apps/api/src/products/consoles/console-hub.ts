@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 import { findCaller } from "../../platform/caller.ts";
 import type { Deps } from "../../platform/deps.ts";
 import type { TokenKind } from "../../platform/tokens.ts";
-import { LiveSession, type SessionTimes } from "./live-session.ts";
+import { LiveSession, regionPace, type SessionTimes, viewerPace } from "./live-session.ts";
 import { auditEnd, auditSession } from "./session-audit.ts";
 import { SessionNotes } from "./session-notes.ts";
 import {
@@ -45,6 +45,8 @@ export class ConsoleHub {
       lookMs: 5_000,
       pingMs: 15_000,
       stuckMs: 60_000,
+      viewerPace,
+      regionPace,
       ...times,
     };
     this.#notes = new SessionNotes((error) =>

@@ -1,5 +1,6 @@
 import type { WebSocket } from "ws";
 import { isPersonsInput, readControl } from "./control-message.ts";
+import { MessageBudget, type MessagePace } from "./message-budget.ts";
 import { bytesOf, Pump } from "./pump.ts";
 import type { Activity, SessionEnd, SessionRow } from "./store.ts";
 
@@ -13,7 +14,14 @@ export type SessionTimes = {
   readonly pingMs: number;
   /** A reader that takes nothing for so long is gone, whatever its machine answers. */
   readonly stuckMs: number;
+  readonly viewerPace: MessagePace;
+  readonly regionPace: MessagePace;
 };
+
+/** Faster than anybody types, moves a pointer or says what was shown. */
+export const viewerPace: MessagePace = { atOnce: 5_000, perSecond: 1_000 };
+/** A machine that prints as fast as it can, in messages of a line. */
+export const regionPace: MessagePace = { atOnce: 50_000, perSecond: 20_000 };
 
 type Listeners = {
   /** The machine answers. */
@@ -23,10 +31,15 @@ type Listeners = {
 
 /** What a browser may send before the machine answers; more waits in its socket. */
 const earlyBytes = 16 * 1024;
+/** Of so many messages at most, and with what had been read when the socket was paused. */
+const earlyMessages = 2_000;
+const mostEarlyBytes = 256 * 1024;
 /** More than what waits for the machine's side before its reader is paused, so that a paste does not lose a size. */
 const mostBeforeSizes = 512 * 1024;
 /** What may be under way to a browser that says what it has shown. */
 const windowBytes = 512 * 1024;
+/** Why a session ends whose sides send more than anybody reads. */
+const flooded = "too_many_messages";
 /** How long a close may take to be answered. */
 const closeMs = 1_000;
 const reasonsOfAgents = new Set(["server_off", "serial_unsupported", "hypervisor_failed"]);
@@ -42,6 +55,9 @@ export class LiveSession {
   #toBrowser: Pump | null = null;
   #toAgent: Pump | null = null;
   #early: Buffer[] = [];
+  #earlyBytes = 0;
+  /** What the region's side sent before it said that the machine answers. */
+  #beforeOpen = { messages: 0, bytes: 0 };
   #isOpen = false;
   /** When a person last did something, or the session began. */
   #inputAt = performance.now();
@@ -54,6 +70,7 @@ export class LiveSession {
     this.#times = times;
     this.#listeners = listeners;
     browser.on("message", (data, isBinary) => this.#fromBrowser(bytesOf(data), isBinary));
+    this.#pace(browser, times.viewerPace);
     browser.on("error", () => this.end("closed"));
     browser.on("close", () => this.end("closed"));
     this.#after(times.connectMs, () => {
@@ -74,6 +91,7 @@ export class LiveSession {
     this.#toBrowser = new Pump(agent, this.#browser, windowBytes);
     this.#toAgent = new Pump(this.#browser, agent, Number.POSITIVE_INFINITY);
     agent.on("message", (data, isBinary) => this.#fromAgent(bytesOf(data), isBinary));
+    this.#pace(agent, this.#times.regionPace);
     agent.on("error", () => this.end("region_lost"));
     agent.on("close", (_code, reason) => {
       const said = reason.toString("utf8");
@@ -118,6 +136,8 @@ export class LiveSession {
       else if (this.#isOpen) this.#tellSize(JSON.stringify(control));
       return;
     }
+    // Nobody's input, and nothing to pass on.
+    if (bytes.length === 0) return;
     if (isPersonsInput(this.row.type as "serial" | "vnc", bytes)) {
       this.#inputAt = performance.now();
       this.#hasInput = true;
@@ -127,7 +147,9 @@ export class LiveSession {
       return;
     }
     this.#early.push(bytes);
-    if (this.#early.reduce((sum, each) => sum + each.length, 0) > earlyBytes) this.#browser.pause();
+    this.#earlyBytes += bytes.length;
+    if (this.#early.length > earlyMessages || this.#earlyBytes > mostEarlyBytes) this.end(flooded);
+    else if (this.#earlyBytes > earlyBytes) this.#browser.pause();
   }
 
   /** Left out while the machine's side takes nothing: however many a browser sends, none of them waits here. */
@@ -138,7 +160,8 @@ export class LiveSession {
   #fromAgent(bytes: Buffer, isBinary: boolean): void {
     if (this.#isOver) return;
     if (isBinary) {
-      this.#toBrowser?.pass(bytes);
+      if (!this.#isOpen && !this.#isFewBeforeOpen(bytes)) this.end(flooded);
+      else if (bytes.length > 0) this.#toBrowser?.pass(bytes);
       return;
     }
     const control = readControl(bytes);
@@ -152,6 +175,22 @@ export class LiveSession {
     this.#listeners.opened();
     for (const early of this.#early.splice(0)) this.#toAgent?.pass(early);
     this.#browser.resume();
+  }
+
+  /** A screen's region greets its viewer before it says that the machine answers; nothing else comes so early. */
+  #isFewBeforeOpen(bytes: Buffer): boolean {
+    this.#beforeOpen.messages += 1;
+    this.#beforeOpen.bytes += bytes.length;
+    return this.#beforeOpen.messages <= earlyMessages && this.#beforeOpen.bytes <= mostEarlyBytes;
+  }
+
+  /** Ends the session when a side sends more messages of any kind than it can have to say. */
+  #pace(socket: WebSocket, pace: MessagePace): void {
+    const budget = new MessageBudget(pace);
+    const count = () => {
+      if (!this.#isOver && !budget.take()) this.end(flooded);
+    };
+    for (const kind of ["message", "ping", "pong"]) socket.prependListener(kind, count);
   }
 
   /** Pings, and ends the session when nothing comes back. Who is not read cannot answer, so that time does not count. */
