@@ -19,28 +19,21 @@ export function answerFailure(error: Error, context: ConsoleContext): Response |
   return null;
 }
 
-/** To the sign-in page, which leads back to where the person was. */
+/** To the sign-in page, which leads back to where the person was. A part of a page stays: its script says why it asks. */
 function toSignIn(context: ConsoleContext): Response | Promise<Response> {
+  if (context.req.header("hx-request") === "true") return context.body(null, 401);
   const address = new URL("/sign-in", context.req.url);
   const back = whereFrom(context);
   if (back !== "/servers") address.searchParams.set("return_to", back);
   if (context.get("session") !== null) address.searchParams.set("why", "ended");
-  const location = address.pathname + address.search;
-  // A part of a page cannot show the sign-in form: the whole page goes there.
-  if (context.req.header("hx-request") === "true") {
-    context.header("hx-redirect", location);
-    return context.body(null, 401);
-  }
-  return context.redirect(location, 303);
+  return context.redirect(address.pathname + address.search, 303);
 }
 
 /** The page that a person was on: of a form, the one that held it, with what can be carried along. */
 function whereFrom(context: ConsoleContext): string {
   const url = new URL(context.req.url);
-  const isPart = context.req.header("hx-request") === "true";
-  if (context.req.method === "GET" && !isPart) return safeReturnPath(url.pathname + url.search);
-  const from = URL.parse(context.req.header(isPart ? "hx-current-url" : "referer") ?? "");
-  const page = safeReturnPath(from === null ? null : from.pathname + from.search);
+  if (context.req.method === "GET") return safeReturnPath(url.pathname + url.search);
+  const page = formPage(context) ?? safeReturnPath(null);
   const form = context.get("form");
   if (form === undefined || !page.startsWith("/servers/new")) return page;
   const carried = new URLSearchParams(
@@ -51,6 +44,13 @@ function whereFrom(context: ConsoleContext): string {
   return safeReturnPath(`/servers/new?${carried}`);
 }
 
+/** The page that the form of this request stood on; null for a request that is of no form. */
+function formPage(context: ConsoleContext): string | null {
+  if (context.req.method !== "POST") return null;
+  const from = URL.parse(context.req.header("referer") ?? "");
+  return from === null ? null : safeReturnPath(from.pathname + from.search);
+}
+
 export function notFound(context: ConsoleContext) {
   const view = context.get("view");
   if (view === undefined) return context.text("Not found", 404);
@@ -58,7 +58,8 @@ export function notFound(context: ConsoleContext) {
   return context.html(renderPage(<ErrorPage view={view} title={title} hint={hint} />), 404);
 }
 
-function forbidden(context: ConsoleContext, required: readonly string[]) {
+/** That the role does not allow this, and who can change that. */
+export function forbidden(context: ConsoleContext, required: readonly string[]) {
   const view = context.get("view");
   const { errors } = view.messages;
   return context.html(
@@ -67,6 +68,7 @@ function forbidden(context: ConsoleContext, required: readonly string[]) {
         view={view}
         title={errors.forbidden}
         hint={errors.forbiddenHint}
+        formPage={formPage(context)}
         detail={required.length === 0 ? null : errors.missing(required.join(", "))}
       />,
     ),
@@ -92,7 +94,9 @@ function away(context: ConsoleContext) {
   const resend = fields === undefined || isSecret ? null : { action: context.req.path, fields };
   context.header("retry-after", "5");
   return context.html(
-    renderPage(<ErrorPage view={view} title={title} hint={hint} resend={resend} retry />),
+    renderPage(
+      <ErrorPage view={view} title={title} hint={hint} resend={resend} retry formPage={formPage(context)} />,
+    ),
     503,
   );
 }
@@ -101,7 +105,10 @@ export function broken(context: ConsoleContext) {
   const view = context.get("view");
   if (view === undefined) return context.text(`Something went wrong (${context.get("requestId")})`, 500);
   const { broken: title, brokenHint: hint } = view.messages.errors;
-  return context.html(renderPage(<ErrorPage view={view} title={title} hint={hint} />), 500);
+  return context.html(
+    renderPage(<ErrorPage view={view} title={title} hint={hint} formPage={formPage(context)} />),
+    500,
+  );
 }
 
 export function badForm(context: ConsoleContext) {
@@ -110,11 +117,17 @@ export function badForm(context: ConsoleContext) {
   if (context.req.path === "/sign-in" && context.req.header("cookie") === undefined)
     return context.redirect("/sign-in?why=cookies", 303);
   const { badForm: title, badFormHint: hint } = view.messages.errors;
-  return context.html(renderPage(<ErrorPage view={view} title={title} hint={hint} />), 403);
+  return context.html(
+    renderPage(<ErrorPage view={view} title={title} hint={hint} formPage={formPage(context)} />),
+    403,
+  );
 }
 
 export function tooLarge(context: ConsoleContext) {
   const view = context.get("view");
   const { tooLarge: title, tooLargeHint: hint } = view.messages.errors;
-  return context.html(renderPage(<ErrorPage view={view} title={title} hint={hint} />), 413);
+  return context.html(
+    renderPage(<ErrorPage view={view} title={title} hint={hint} formPage={formPage(context)} />),
+    413,
+  );
 }

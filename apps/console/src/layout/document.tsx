@@ -29,11 +29,13 @@ type Props = {
   readonly needs?: readonly PagePart[] | undefined;
   /** Another house's address that the browser goes on to by itself. */
   readonly goOnTo?: string;
+  /** Whether what was typed into a form did not arrive: the script keeps it for when its page is seen again. */
+  readonly keepsForms?: boolean;
   readonly children?: Child;
 };
 
 /** The frame of every page: language, theme, stylesheet and script, and the live region for announcements. */
-export function Document({ view, title, class: className, needs = [], goOnTo, children }: Props) {
+export function Document({ view, title, class: className, needs = [], goOnTo, keepsForms, children }: Props) {
   const { messages, assets, language, theme, nonce } = view;
   const parts = needs.map((part) => assets.parts[part]);
   return (
@@ -57,7 +59,7 @@ export function Document({ view, title, class: className, needs = [], goOnTo, ch
           scriptPath === null ? null : <script src={scriptPath} type="module" nonce={nonce}></script>,
         )}
       </head>
-      <body class={className}>
+      <body class={className} data-keeps-forms={keepsForms === true ? "" : undefined}>
         {children}
         <p id="announcements" class="visually-hidden" role="status"></p>
       </body>

@@ -13,20 +13,23 @@ type Props = {
   /** What was about to be sent: kept in the page so that nothing has to be typed again. */
   readonly resend?: { readonly action: string; readonly fields: URLSearchParams } | null;
   readonly retry?: boolean;
+  /** The page of a form that did not arrive: what was typed into it is there again. */
+  readonly formPage?: string | null;
   readonly children?: Child;
 };
 
 /** What went wrong, what it means, and the way on. */
 export function ErrorPage(props: Props) {
   const { view, title } = props;
+  const isOfForm = props.formPage !== undefined && props.formPage !== null;
   if (view.session !== null)
     return (
-      <Shell view={view} title={title}>
+      <Shell view={view} title={title} keepsForms={isOfForm}>
         <ErrorBody {...props} />
       </Shell>
     );
   return (
-    <Document view={view} title={title} class="plain">
+    <Document view={view} title={title} class="plain" keepsForms={isOfForm}>
       <main id="content">
         <Mark size={44} />
         <ErrorBody {...props} />
@@ -35,7 +38,7 @@ export function ErrorPage(props: Props) {
   );
 }
 
-function ErrorBody({ view, title, hint, detail, resend, retry }: Props) {
+function ErrorBody({ view, title, hint, detail, resend, retry, formPage }: Props) {
   const { messages } = view;
   return (
     <div class="error-page">
@@ -59,6 +62,11 @@ function ErrorBody({ view, title, hint, detail, resend, retry }: Props) {
               {messages.errors.retry}
             </button>
           </form>
+        )}
+        {formPage === null || formPage === undefined ? null : (
+          <a class="button" href={formPage}>
+            {messages.errors.toForm}
+          </a>
         )}
         <a class="button" href="/servers">
           {messages.errors.back}

@@ -7,6 +7,7 @@ import { Icon, type IconName } from "./icons.tsx";
 import { Mark } from "./mark.tsx";
 import { OrganisationMenu } from "./organisation-menu.tsx";
 import { Preferences } from "./preferences.tsx";
+import { RequestProblems } from "./request-problems.tsx";
 import type { View } from "./view.ts";
 
 export type Section =
@@ -51,11 +52,12 @@ type Props = {
   readonly section?: Section;
   /** Beyond what all pages of the section load. */
   readonly needs?: readonly PagePart[];
+  readonly keepsForms?: boolean;
   readonly children?: Child;
 };
 
 /** A signed-in page: the rail with the products, the account, and the content. */
-export function Shell({ view, title, section, needs = [], children }: Props) {
+export function Shell({ view, title, section, needs = [], keepsForms = false, children }: Props) {
   const { messages, session } = view;
   // Whoever acts in no organisation has nothing to find and nothing going on.
   const isSomewhere = session !== null && session.organisation !== null;
@@ -64,6 +66,7 @@ export function Shell({ view, title, section, needs = [], children }: Props) {
       view={view}
       title={title}
       class="with-rail"
+      keepsForms={keepsForms}
       needs={[...(section === undefined ? [] : (partsOf[section] ?? [])), ...needs]}
     >
       <a class="skip-link" href="#content">
@@ -101,7 +104,7 @@ export function Shell({ view, title, section, needs = [], children }: Props) {
           <Account view={view} />
         </div>
       </header>
-      <main id="content" tabindex={-1}>
+      <main id="content" tabindex={-1} data-person={session?.user.email}>
         <p id="stale-banner" class="banner" data-kind="warning" role="status" hidden>
           <Icon name="alert" />
           <span>{messages.common.stale}</span>
@@ -110,6 +113,7 @@ export function Shell({ view, title, section, needs = [], children }: Props) {
       </main>
       <aside id="toasts" aria-label={messages.activity.ended} />
       {session === null ? null : <Dialogs view={view} session={session} />}
+      <RequestProblems view={view} />
     </Document>
   );
 }
@@ -143,7 +147,7 @@ function Account({ view }: { readonly view: View }) {
         <button type="button" class="button with-script" data-shortcuts="">
           {messages.shortcuts.title}
         </button>
-        <form method="post" action="/sign-out">
+        <form method="post" action="/sign-out" data-kept-nowhere="">
           <input type="hidden" name={formTokenField} value={view.formToken()} />
           <button type="submit" class="button">
             {messages.navigation.signOut}

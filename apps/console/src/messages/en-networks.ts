@@ -86,12 +86,12 @@ export const networkingEn = {
       title: "What always holds",
       hint: "These hold for every server, whatever its firewalls say. Nobody can change them.",
       rules: {
-        link_addresses: "Nobody is reached by addresses of the link (fe80::)",
-        own_mac: "A server sends with its own MAC address alone",
-        own_addresses: "A server sends with its own addresses alone",
-        data_egress: "From a data subnet nothing goes to the internet",
-        other_networks: "From another private network nothing comes in, whoever it belongs to",
-        answers: "Answers to what was allowed come in",
+        link_addresses: "Link-local traffic (fe80::)",
+        own_mac: "Traffic from a spoofed MAC address",
+        own_addresses: "Traffic from an IP address that is not the server's own",
+        data_egress: "Traffic from a data subnet to the internet",
+        other_networks: "Traffic from any other private network",
+        answers: "Replies to allowed traffic",
       } as Readonly<Record<string, string>>,
     },
     attachments: {

@@ -38,6 +38,12 @@ export const operatorEn = {
       `Only ${count} ${count === "1" ? "organisation sees" : "organisations see"} it`,
     maintenanceOn: "Begin maintenance",
     maintenanceOff: "End maintenance",
+    maintenanceQuestion: (region: string) => `Begin maintenance of ${region}?`,
+    maintenanceMeans: (running: string, queued: string) => [
+      "Servers keep running, and their networks and firewalls stay as they are.",
+      `Jobs that run go on to their end: ${running} now. Queued jobs wait: ${queued} now, and all that are asked for later.`,
+      "Nobody can create a server here until the maintenance ends.",
+    ],
     maintenanceHint: "In maintenance no job is handed out, and creating a server is refused.",
     maintenanceOnNamed: (region: string) => `Begin maintenance of ${region}`,
     maintenanceOffNamed: (region: string) => `End maintenance of ${region}`,

@@ -10,6 +10,8 @@ export const selectionEn = {
     noneHint: "Tick boxes in the list, then say what to do.",
     back: "Back to the list",
     will: "Will be asked for",
+    typeCount: (count: string) => `Type ${count}, how many they are, to confirm`,
+    mistyped: (wanted: string) => `Type ${wanted} to confirm.`,
     cannot: "Not now",
     result: "What was asked for",
     asked: "accepted",

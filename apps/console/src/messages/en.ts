@@ -9,6 +9,7 @@ import { listsEn } from "./en-lists.ts";
 import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
+import { requestsEn } from "./en-requests.ts";
 import { searchEn } from "./en-search.ts";
 import { selectionEn } from "./en-selection.ts";
 import { subnetsEn } from "./en-subnets.ts";
@@ -24,6 +25,7 @@ export const en = {
   ...subnetsEn,
   ...membersEn,
   ...tokensEn,
+  ...requestsEn,
   ...searchEn,
   ...auditEn,
   actions: actionsEn,
@@ -80,7 +82,7 @@ export const en = {
     optional: "optional",
     more: "More choices",
     problems: (count: number) => `${count} ${count === 1 ? "field needs" : "fields need"} another look`,
-    notAllowed: (permission: string) => `Your role does not include ${permission}.`,
+    notAllowed: "Your role does not allow this.",
   },
   inventory: {
     title: "As seen in the region",
@@ -95,6 +97,7 @@ export const en = {
     agent: "Guest agent",
     answers: "Answers",
     silent: "Does not answer",
+    agentOff: "Not running: the server is off",
     asOf: (when: string) => `as of ${when}`,
     differs: { changed: "not as ordered", missing: "missing in the region" },
     lastSeen: (time: string) => `Last seen ${time}.`,
@@ -119,6 +122,7 @@ export const en = {
     refused: "This e-mail and password do not go together.",
     tooMany: "Too many attempts. Please wait a quarter of an hour.",
     ended: "Your session has ended. Sign in again and you will be back where you were.",
+    formKept: "What you typed is kept in this tab. Passwords have to be typed again.",
     signedOut: "You are signed out.",
     cookies:
       "Your browser did not send the console's cookie back. Allow cookies for this site and try again.",
@@ -405,7 +409,7 @@ export const en = {
     vcpu: (count: string) => `${count} vCPU`,
     memory: "memory",
     disk: "disk",
-    tooSmall: (image: string, gigabytes: string) => `${image} needs ${gigabytes} GB of memory`,
+    tooSmall: (image: string, size: string) => `${image} needs package ${size} or larger`,
     access: "Access",
     accessHint:
       "Chosen keys open the server over SSH. With no key, a console password is made and shown once.",
@@ -444,6 +448,7 @@ export const en = {
     refused: "Some of the choices need another look.",
     uncheckable: "The check could not be made: the API does not answer. You can still try.",
     check: "Check",
+    checkAgain: "Check again",
     submit: "Create server",
     away: "The API did not answer. Nothing you entered is lost, and sending again will not make a second server.",
     reused:
@@ -730,6 +735,7 @@ export const en = {
     requestId: "Request id",
     retry: "Try again",
     back: "To the servers",
+    toForm: "Back to the form",
   },
   fieldErrors: {
     required: "is needed",

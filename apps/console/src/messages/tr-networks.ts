@@ -87,12 +87,12 @@ export const networkingTr = {
       title: "Her zaman geçerli olanlar",
       hint: "Duvarları ne derse desin her sunucu için geçerlidir. Kimse değiştiremez.",
       rules: {
-        link_addresses: "Bağlantı adresleriyle (fe80::) kimseye ulaşılmaz",
-        own_mac: "Sunucu yalnızca kendi MAC adresiyle gönderir",
-        own_addresses: "Sunucu yalnızca kendi adresleriyle gönderir",
-        data_egress: "Veri alt ağından internete hiçbir şey çıkmaz",
-        other_networks: "Kimin olursa olsun başka bir özel ağdan hiçbir şey girmez",
-        answers: "İzin verilene gelen yanıtlar girer",
+        link_addresses: "Bağlantı yerel trafiği (fe80::)",
+        own_mac: "Sahte MAC adresinden gelen trafik",
+        own_addresses: "Sunucunun kendisine ait olmayan bir IP adresinden gelen trafik",
+        data_egress: "Veri alt ağından internete giden trafik",
+        other_networks: "Başka bir özel ağdan gelen trafik",
+        answers: "İzin verilen trafiğin yanıtları",
       },
     },
     attachments: {

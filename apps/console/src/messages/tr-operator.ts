@@ -38,6 +38,12 @@ export const operatorTr = {
     restricted: (count: string) => `Yalnızca ${count} kuruluş görüyor`,
     maintenanceOn: "Bakıma al",
     maintenanceOff: "Bakımdan çıkar",
+    maintenanceQuestion: (region: string) => `${region} bakıma alınsın mı?`,
+    maintenanceMeans: (running: string, queued: string) => [
+      "Sunucular çalışmayı sürdürür; ağları ve güvenlik duvarları olduğu gibi kalır.",
+      `Çalışan işler tamamlanır: şu anda ${running}. Kuyruktaki işler bekler: şu anda ${queued} ve bundan sonra istenenlerin hepsi.`,
+      "Bakım bitene kadar burada kimse sunucu kuramaz.",
+    ],
     maintenanceHint: "Bakımdayken iş dağıtılmaz, sunucu kurulmaz.",
     maintenanceOnNamed: (region: string) => `${region} bölgesini bakıma al`,
     maintenanceOffNamed: (region: string) => `${region} bölgesini bakımdan çıkar`,

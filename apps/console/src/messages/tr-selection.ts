@@ -11,6 +11,8 @@ export const selectionTr = {
     none: "Hiçbir şey seçilmedi",
     noneHint: "Listedeki kutuları işaretleyin, sonra ne yapılacağını söyleyin.",
     back: "Listeye dön",
+    typeCount: (count: string) => `Onaylamak için kaç tane olduklarını yazın: ${count}`,
+    mistyped: (wanted: string) => `Onaylamak için ${wanted} yazın.`,
     will: "İstenecekler",
     cannot: "Şimdi olmaz",
     result: "İstenenler",

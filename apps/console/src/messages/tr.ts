@@ -10,6 +10,7 @@ import { listsTr } from "./tr-lists.ts";
 import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
+import { requestsTr } from "./tr-requests.ts";
 import { searchTr } from "./tr-search.ts";
 import { selectionTr } from "./tr-selection.ts";
 import { subnetsTr } from "./tr-subnets.ts";
@@ -41,6 +42,7 @@ export const tr = {
   ...subnetsTr,
   ...membersTr,
   ...tokensTr,
+  ...requestsTr,
   ...searchTr,
   ...auditTr,
   actions: actionsTr,
@@ -90,7 +92,7 @@ export const tr = {
     optional: "isteğe bağlı",
     more: "Diğer seçenekler",
     problems: (count: number) => `${count} alan yeniden gözden geçirilmeli`,
-    notAllowed: (permission: string) => `Rolünüz ${permission} iznini içermiyor.`,
+    notAllowed: "Rolünüz buna izin vermiyor.",
   },
   inventory: {
     title: "Bölgede görüldüğü hâliyle",
@@ -104,6 +106,7 @@ export const tr = {
     agent: "Konuk aracısı",
     answers: "Yanıt veriyor",
     silent: "Yanıt vermiyor",
+    agentOff: "Çalışmıyor: sunucu kapalı",
     asOf: (when: string) => `${when} böyleydi`,
     differs: { changed: "istendiği gibi değil", missing: "bölgede yok" },
     lastSeen: (time: string) => `Son görülme: ${time}.`,
@@ -128,6 +131,7 @@ export const tr = {
     refused: "Bu e-posta ile parola birbirini tutmuyor.",
     tooMany: "Çok fazla deneme yapıldı. Lütfen on beş dakika bekleyin.",
     ended: "Oturumunuz sona erdi. Yeniden oturum açınca kaldığınız yere dönersiniz.",
+    formKept: "Yazdıklarınız bu sekmede duruyor. Parolaları yeniden yazmanız gerekir.",
     signedOut: "Çıkış yaptınız.",
     cookies:
       "Tarayıcınız panelin çerezini geri göndermedi. Bu site için çerezlere izin verip yeniden deneyin.",
@@ -409,7 +413,7 @@ export const tr = {
     vcpu: (count: string) => `${count} vCPU`,
     memory: "bellek",
     disk: "disk",
-    tooSmall: (image: string, gigabytes: string) => `${image} en az ${gigabytes} GB bellek ister`,
+    tooSmall: (image: string, size: string) => `${image} için en küçük paket ${size}`,
     access: "Erişim",
     accessHint:
       "Seçilen anahtarlar sunucuyu SSH ile açar. Anahtar yoksa bir konsol parolası üretilir ve bir kez gösterilir.",
@@ -448,6 +452,7 @@ export const tr = {
     refused: "Seçimlerin bazıları yeniden gözden geçirilmeli.",
     uncheckable: "Denetlenemedi: API yanıt vermiyor. Yine de deneyebilirsiniz.",
     check: "Denetle",
+    checkAgain: "Yeniden denetle",
     submit: "Sunucu oluştur",
     away: "API yanıt vermedi. Girdikleriniz kaybolmadı; yeniden göndermek ikinci bir sunucu oluşturmaz.",
     reused:
@@ -733,6 +738,7 @@ export const tr = {
     requestId: "İstek kimliği",
     retry: "Yeniden dene",
     back: "Sunuculara dön",
+    toForm: "Forma dön",
   },
   fieldErrors: {
     required: "gerekli",

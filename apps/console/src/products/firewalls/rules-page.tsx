@@ -43,6 +43,7 @@ export function RulesPage(props: RulesPageProps) {
         class="rules-form"
         method="post"
         action={`/firewalls/${firewall.id}/rules`}
+        data-redraw={`/firewalls/${firewall.id}/rules/draft`}
         novalidate
       >
         {/* The first button is the one that Enter presses. */}

@@ -48,7 +48,13 @@ function ImportChoices(props: ImportPageProps) {
   const text = view.messages.serverImport;
   return (
     <>
-      <form id="import-form" class="create" method="post" action="/operator/import">
+      <form
+        id="import-form"
+        class="create"
+        method="post"
+        action="/operator/import"
+        data-redraw="/operator/import/preview"
+      >
         {/* The first button of a form is what Enter presses: it looks, and imports nothing. */}
         {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: tabindex -1 keeps it out of reach, it only answers Enter */}
         <button

@@ -8,6 +8,9 @@ import { remedyOf } from "../../remedy.ts";
 /** What a dry run of a form's request has said, or why there was none. */
 export type Check = "unchecked" | "away" | "refused" | Schemas["DryRun"];
 
+/** Whether something stands in the way, so that sending the form would come to nothing. */
+export const isBlocked = (check: Check): boolean => typeof check === "object" && check.blockers.length > 0;
+
 type Props = {
   readonly view: View;
   readonly check: Check;

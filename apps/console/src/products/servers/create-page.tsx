@@ -5,7 +5,7 @@ import { Banner, EmptyState, FormSeal, PageHead } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
-import type { Check } from "./check-outcome.tsx";
+import { type Check, isBlocked } from "./check-outcome.tsx";
 import {
   AccessChoice,
   AdvancedChoice,
@@ -49,7 +49,13 @@ export function CreatePage(props: CreatePageProps) {
   return (
     <Shell view={view} title={messages.create.title} section="servers">
       <PageHead title={messages.create.title} />
-      <form id="create-form" class="create" method="post" action="/servers/new">
+      <form
+        id="create-form"
+        class="create"
+        method="post"
+        action="/servers/new"
+        data-redraw="/servers/new/preview"
+      >
         {/* The first button of a form is what Enter presses; it must not be one that adds a key. */}
         {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: tabindex -1 keeps it out of reach, it only answers Enter */}
         <button
@@ -59,6 +65,7 @@ export function CreatePage(props: CreatePageProps) {
           class="visually-hidden"
           tabindex={-1}
           aria-hidden="true"
+          disabled={isBlocked(props.check)}
         >
           {messages.create.submit}
         </button>

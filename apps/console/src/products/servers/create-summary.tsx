@@ -1,5 +1,5 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
-import { CheckOutcome } from "./check-outcome.tsx";
+import { CheckOutcome, isBlocked } from "./check-outcome.tsx";
 import { ChosenFirewalls } from "./create-firewalls.tsx";
 import { takesSshKeys, toCreateBody } from "./create-form.ts";
 import type { CreatePageProps } from "./create-page.tsx";
@@ -41,13 +41,27 @@ export function CreateSummary(props: CreatePageProps) {
         </div>
         <ChosenFirewalls {...props} />
       </dl>
-      <div class="check-result" id="check-result" aria-live="polite">
+      <div class="check-result" id="check-result" aria-live="polite" data-problem-place="">
         <CheckOutcome view={view} check={props.check} unchecked={messages.create.unchecked} />
         <MadeAlong {...props} />
       </div>
-      <button type="submit" name="intent" value="create" class="button" data-kind="primary" data-size="wide">
+      <button
+        type="submit"
+        name="intent"
+        value="create"
+        class="button"
+        data-kind="primary"
+        data-size="wide"
+        disabled={isBlocked(props.check)}
+        aria-describedby="check-result"
+      >
         {messages.create.submit}
       </button>
+      {isBlocked(props.check) ? (
+        <button type="submit" name="intent" value="check" class="button" data-size="wide" formnovalidate>
+          {messages.create.checkAgain}
+        </button>
+      ) : null}
       <ApiCall view={view} id="create-call" operation="createServer" body={toCreateBody(catalog, named)} />
     </aside>
   );

@@ -34,7 +34,7 @@ export function ResizePage(props: ResizePageProps) {
         <a href={`/servers/${server.id}`}>{server.name}</a>
       </p>
       <PageHead title={messages.operations.resize} lead={messages.resize.lead} />
-      <form id="resize-form" class="create" method="post" action={action}>
+      <form id="resize-form" class="create" method="post" action={action} data-redraw={`${action}/preview`}>
         <FormSeal view={view} idempotencyKey={idempotencyKey} />
         <div
           class="create-choices"

@@ -44,6 +44,7 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
           email=""
           returnTo={returnTo}
           banner={banner}
+          isAgain={why === "ended"}
           providers={providers}
         />,
       ),

@@ -14,15 +14,17 @@ export function SignInCard(props: {
   readonly needs?: readonly PagePart[];
   /** Another house's address that the browser goes on to by itself: nobody stays to choose how the page looks. */
   readonly goOnTo?: string;
+  readonly keepsForms?: boolean;
   readonly children?: Child;
 }) {
-  const { view, title, lead, needs, goOnTo, children } = props;
+  const { view, title, lead, needs, goOnTo, keepsForms = false, children } = props;
   return (
     <Document
       view={view}
       title={title}
       class="sign-in"
       needs={needs}
+      keepsForms={keepsForms}
       {...(goOnTo === undefined ? {} : { goOnTo })}
     >
       <main id="content">

@@ -10,14 +10,19 @@ type Props = {
   readonly email: string;
   readonly returnTo: string;
   readonly providers: readonly Schemas["OidcProvider"][];
+  /** Whether it asks because a session has ended, which a form may have been typed in. */
+  readonly isAgain?: boolean;
   readonly banner: { readonly kind: "notice" | "problem" | "warning"; readonly text: string } | null;
 };
 
-export function SignInPage({ view, email, returnTo, providers, banner }: Props) {
+export function SignInPage({ view, email, returnTo, providers, banner, isAgain = false }: Props) {
   const { messages } = view;
   return (
-    <SignInCard view={view} title={messages.signIn.title} lead={messages.signIn.lead}>
+    <SignInCard view={view} title={messages.signIn.title} lead={messages.signIn.lead} keepsForms={isAgain}>
       <PageNotice banner={banner} />
+      <p class="hint" data-kept-hint="" hidden>
+        {messages.signIn.formKept}
+      </p>
       <form class="form" method="post" action="/sign-in">
         <FormSeal view={view} />
         <input type="hidden" name="return_to" value={returnTo} />

@@ -1,0 +1,16 @@
+// Who comes to a form by a link wants to fill it in: its first field has the focus.
+function focusForm(hash: string): void {
+  const target = hash.length > 1 ? document.getElementById(decodeURIComponent(hash.slice(1))) : null;
+  const around = target?.closest("section, form, details") ?? target;
+  const field = around?.querySelector<HTMLElement>(
+    "form[method=post] :is(input:not([type=hidden], [type=checkbox], [type=radio]), textarea, select):not([disabled])",
+  );
+  if (field?.checkVisibility()) field.focus({ preventScroll: true });
+}
+
+document.addEventListener("click", (event) => {
+  const link = (event.target as Element).closest<HTMLAnchorElement>("a[href^='#']");
+  // After the browser has gone to the place, which takes the focus there.
+  if (link !== null && !event.defaultPrevented) setTimeout(() => focusForm(link.hash));
+});
+if (location.hash !== "") focusForm(location.hash);

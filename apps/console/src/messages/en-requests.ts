@@ -1,0 +1,29 @@
+/** English of what is said beside a form: of a request without its answer, and of texts that the API does not take. */
+export const requestsEn = {
+  requestProblems: {
+    ended: "Your session has ended. Sign in again to go on: what you typed stays.",
+    signIn: "Sign in again",
+    forbidden: "Your role no longer allows this. What you typed is still here.",
+    gone: "What this is about no longer exists. What you typed is still here.",
+    away: "The API does not answer at the moment. What you typed is still here: try again shortly.",
+    broken: "Something went wrong on our side. What you typed is still here: try again.",
+    kept: "What you typed is here again. Passwords have to be typed again.",
+  },
+  /** How a text must look, by the field of the API that it is for. */
+  fieldFormats: {
+    cidr: "Enter a range such as 10.1.0.0/16.",
+    range: "Enter a range such as 203.0.113.0/26.",
+    destination: "Enter a range such as 192.0.2.0/24.",
+    private_ip: "Enter an address such as 10.1.0.5.",
+    address: "Enter an address such as 203.0.113.7.",
+    addresses: "Enter addresses such as 203.0.113.7.",
+    gateway: "Enter an address such as 203.0.113.1.",
+    name: "Use lower-case letters, digits and hyphens, such as web-1.",
+    slug: "Use lower-case letters, digits and hyphens, such as ist1.",
+    ports: "Enter a port or a range such as 443 or 8000-8100.",
+    email: "Enter an e-mail address such as ada@example.org.",
+    reverse_dns: "Enter a domain name such as mail.example.org.",
+    country: "Enter a country code such as TR.",
+    code: "Enter the six digits of your app, such as 492039.",
+  } as Readonly<Record<string, string | undefined>>,
+};
