@@ -18,6 +18,12 @@ export function fieldProblems(
   for (const error of problem.errors ?? []) {
     const field = fieldOf(error.pointer);
     const known: string | undefined = messages.fieldErrors[error.code];
+    const example = formatExample(error, messages);
+    if (example !== null) {
+      if (field === null) rest.push(`${error.field}: ${example}`);
+      else fields[field] = [...(fields[field] ?? []), example];
+      continue;
+    }
     // English shows the API's own words, which know more; other languages say what the code says.
     const text = messages.locale === "en" ? error.message : known;
     const said = sentence(text ?? error.message, messages.locale);
@@ -25,6 +31,15 @@ export function fieldProblems(
     else fields[field] = [...(fields[field] ?? []), said];
   }
   return { fields, rest };
+}
+
+type FieldError = NonNullable<Problem["errors"]>[number];
+
+/** How a text of the field looks, by an example; null where the API's own words say more, or no example is known. */
+function formatExample(error: FieldError, messages: Messages): string | null {
+  if (error.code !== "invalid_format" || !/required format/.test(error.message)) return null;
+  const name = error.pointer.split("/").findLast((part) => part !== "" && !/^\d+$/.test(part)) ?? "";
+  return messages.fieldFormats[name] ?? null;
 }
 
 /** What a refusal says to people: the precondition, in their language where its code says it all. */

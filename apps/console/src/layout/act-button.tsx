@@ -19,7 +19,7 @@ export function reasonOf({ messages }: View, action: Schemas["ActionState"]): st
 
 /** That the role has no such permission, in words; null when it has it. */
 export function notAllowed({ messages, session }: View, permission: string): string | null {
-  return session === null || may(session, permission) ? null : messages.common.notAllowed(permission);
+  return session === null || may(session, permission) ? null : messages.common.notAllowed;
 }
 
 /** A button, or the same button greyed out with the reason in words beside it. */

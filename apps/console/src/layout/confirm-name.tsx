@@ -6,13 +6,15 @@ export function ConfirmName(props: {
   readonly view: View;
   readonly id: string;
   readonly name: string;
+  /** Where something else than a name is typed. */
+  readonly label?: string | undefined;
   readonly typed: string;
   readonly problems: readonly string[] | undefined;
 }) {
   const isWrong = props.problems !== undefined;
   return (
     <div class="field" data-invalid={isWrong ? "true" : undefined}>
-      <label for={props.id}>{props.view.messages.servers.deleteConfirm(props.name)}</label>
+      <label for={props.id}>{props.label ?? props.view.messages.servers.deleteConfirm(props.name)}</label>
       <input
         id={props.id}
         class="mono"

@@ -1,5 +1,5 @@
 import { placesOf } from "../products/search/places.ts";
-import type { Session } from "../session.ts";
+import { may, type Session } from "../session.ts";
 import { Icon } from "./icons.tsx";
 import type { View } from "./view.ts";
 
@@ -41,16 +41,18 @@ export function Dialogs({ view, session }: { readonly view: View; readonly sessi
         <dl class="shortcut-list">
           <Shortcut keys={["Ctrl K", "⌘ K"]} text={shortcuts.palette} />
           <Shortcut keys={["/"]} text={shortcuts.filter} />
-          <div>
-            <dt>
-              <kbd>c</kbd>
-            </dt>
-            <dd>
-              <a href="/servers/new" data-key-alone="c">
-                {shortcuts.create}
-              </a>
-            </dd>
-          </div>
+          {may(session, "server:create") ? (
+            <div>
+              <dt>
+                <kbd>c</kbd>
+              </dt>
+              <dd>
+                <a href="/servers/new" data-key-alone="c">
+                  {shortcuts.create}
+                </a>
+              </dd>
+            </div>
+          ) : null}
           {pages.map(({ title, path, key }) =>
             key === undefined ? null : (
               <div>

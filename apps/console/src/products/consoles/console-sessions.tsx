@@ -35,8 +35,7 @@ export function ConsoleSessions(props: Props) {
 function RunningSession({ view, server, each, idempotencyKey }: Props & { readonly each: Session }) {
   const { messages, session, format } = view;
   const text = messages.consoles.sessions;
-  const why =
-    session !== null && !may(session, "server:console") ? messages.common.notAllowed("server:console") : null;
+  const why = session !== null && !may(session, "server:console") ? messages.common.notAllowed : null;
   const name = each.actor.name ?? each.actor.id ?? text.somebody;
   return (
     <div class="address-row" id={each.id}>

@@ -42,8 +42,7 @@ export function DeleteFirewall(props: FirewallPageProps) {
 /** What is known before anybody asks. */
 function whyNot({ view, firewall, places }: FirewallPageProps): string | null {
   const { messages, session } = view;
-  if (session !== null && !may(session, "firewall:delete"))
-    return messages.common.notAllowed("firewall:delete");
+  if (session !== null && !may(session, "firewall:delete")) return messages.common.notAllowed;
   if (firewall.attachments.length > 0) return messages.firewalls.deleteAttached;
   const isNamed = places.firewalls.some(
     (other) =>

@@ -224,8 +224,31 @@ test("who may only look sees everything and can change nothing", async () => {
   const page = await vera.page(`/firewalls/${id}`);
   expect(page).toContain("SSH");
   expect(page).not.toContain(`href="/firewalls/${id}/rules"`);
-  expect(page).toContain("firewall:update");
-  expect(await vera.page("/firewalls")).toContain("firewall:create");
+  expect(page).toContain("Your role does not allow this.");
+  expect(await vera.page("/firewalls")).not.toContain('method="post" action="/firewalls"');
+});
+
+test("a rule that always denies names what it denies, in both languages", async () => {
+  const id = seedFirewall();
+  const denied = async (headers: Record<string, string>, word: string) => {
+    const page = await (await new Visitor(world, headers).signIn()).page(`/firewalls/${id}`);
+    const [, list = ""] = /<ul class="platform-rules">([\s\S]*?)<\/ul>/.exec(page) ?? [];
+    return [...list.matchAll(/<li>([\s\S]*?)<\/li>/g)]
+      .map(([, line = ""]) =>
+        line
+          .replaceAll(/<[^>]*>/g, " ")
+          .replaceAll(/\s+/g, " ")
+          .trim(),
+      )
+      .filter((line) => line.startsWith(word));
+  };
+  const english = await denied({}, "Deny");
+  expect(english.length).toBeGreaterThan(3);
+  // "Deny: a server sends with its own address alone" said the opposite.
+  for (const line of english) expect(line).toMatch(/^Deny (Traffic|Link-local traffic) /);
+  const turkish = await denied({ "accept-language": "tr" }, "Reddet");
+  expect(turkish).toHaveLength(english.length);
+  for (const line of turkish) expect(line).toContain("trafi");
 });
 
 test("a server's page shows what filters it and why, and attaches and detaches", async () => {

@@ -66,11 +66,7 @@ export function FirewallsPage(props: FirewallsPageProps) {
         <FirewallTable {...props} />
       </NarrowedList>
       <SelectionBar view={view} kind={selectedFirewalls} items={firewalls.items} />
-      {mayCreate ? (
-        <CreateFirewall {...props} />
-      ) : (
-        <p class="hint">{messages.common.notAllowed("firewall:create")}</p>
-      )}
+      {mayCreate ? <CreateFirewall {...props} /> : null}
     </Shell>
   );
 }

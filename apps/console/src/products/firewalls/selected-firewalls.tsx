@@ -23,6 +23,7 @@ export const selectedFirewalls: SelectedKind<Schemas["Firewall"], "apply" | "del
     delete: {
       permission: "firewall:delete",
       isDanger: true,
+      isTyped: true,
       why: (view, { attachments }) =>
         notAllowed(view, "firewall:delete") ??
         (attachments.length === 0 ? null : view.messages.firewalls.deleteAttached),

@@ -32,10 +32,7 @@ export function FirewallPage(props: FirewallPageProps) {
   const { view, firewall, banner } = props;
   const { messages, session } = view;
   const text = messages.firewalls;
-  const why =
-    session !== null && !may(session, "firewall:update")
-      ? messages.common.notAllowed("firewall:update")
-      : null;
+  const why = session !== null && !may(session, "firewall:update") ? messages.common.notAllowed : null;
   return (
     <Shell view={view} title={firewall.name} section="firewalls">
       <p class="crumbs">

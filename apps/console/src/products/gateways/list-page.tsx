@@ -67,9 +67,7 @@ export function GatewaysPage(props: GatewaysPageProps) {
         <div class="panel-head">
           <h2 id="give-title">{text.give}</h2>
         </div>
-        {!mayGive ? (
-          <p class="hint">{messages.common.notAllowed("gateway:create")}</p>
-        ) : networks.length === 0 ? (
+        {!mayGive ? null : networks.length === 0 ? (
           <p>
             {text.firstNetwork} <a href="/networks#create-title">{messages.networks.create}</a>
           </p>

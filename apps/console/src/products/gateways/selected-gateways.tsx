@@ -13,6 +13,7 @@ export const selectedGateways: SelectedKind<Schemas["Gateway"], "delete"> = {
     delete: {
       permission: "gateway:delete",
       isDanger: true,
+      isTyped: true,
       why: (view, gateway) => whyNot({ view, gateway }, "delete"),
       called: (id) => ({ operation: "deleteGateway", path: { gateway_id: id } }),
       ask: (api, id, key) =>

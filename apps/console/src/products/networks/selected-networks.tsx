@@ -13,6 +13,7 @@ export const selectedNetworks: SelectedKind<Schemas["Network"], "delete"> = {
     delete: {
       permission: "network:delete",
       isDanger: true,
+      isTyped: true,
       why: (view, { subnets }) => whyNotDeleteNetwork(view, subnets),
       called: (id) => ({ operation: "deleteNetwork", path: { network_id: id } }),
       ask: (api, id, key) =>

@@ -83,11 +83,7 @@ export function NetworkPage(props: NetworkPageProps) {
             <h2 id="subnets-title">{text.subnets}</h2>
           </div>
           <SubnetsTable {...props} />
-          {mayCreate ? (
-            <CreateSubnet {...props} />
-          ) : (
-            <p class="hint">{messages.common.notAllowed("network:create")}</p>
-          )}
+          {mayCreate ? <CreateSubnet {...props} /> : null}
         </section>
         <ServersTable {...props} />
       </div>
@@ -103,8 +99,7 @@ function Facts(props: NetworkPageProps) {
   const { view, network } = props;
   const { messages, format, session } = view;
   const text = messages.network;
-  const why =
-    session !== null && !may(session, "network:update") ? messages.common.notAllowed("network:update") : null;
+  const why = session !== null && !may(session, "network:update") ? messages.common.notAllowed : null;
   return (
     <section class="panel" aria-labelledby="facts-title">
       <div class="panel-head">

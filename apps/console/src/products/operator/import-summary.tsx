@@ -36,7 +36,7 @@ export function ImportSummary(props: ImportPageProps) {
           ))}
         </ol>
       </div>
-      <div class="check-result" role="status">
+      <div class="check-result" id="import-check" role="status">
         <CheckResult check={check} view={view} />
       </div>
       <button type="submit" class="button" name="intent" value="check" data-size="wide" disabled={!hasSubnet}>
@@ -49,7 +49,8 @@ export function ImportSummary(props: ImportPageProps) {
         data-size="wide"
         name="intent"
         value="import"
-        disabled={!hasSubnet}
+        disabled={!hasSubnet || (check !== null && check.blockers.length > 0)}
+        aria-describedby="import-check"
       >
         {text.submit}
       </button>

@@ -66,6 +66,13 @@ test("maintenance begins and ends with a form", async () => {
   const grace = await operator();
   const act = (maintenance: string) =>
     grace.submit("/operator", "/operator/regions/ist1/maintenance", { maintenance });
+  const before = await grace.page("/operator");
+  const question = before.slice(before.indexOf("Begin maintenance of"));
+  expect(before).toMatch(/<details[^>]*id="maintenance-ist1"/);
+  for (const text of ["Servers keep running", "Queued jobs wait", "Nobody can create a server here"])
+    expect(question).toContain(text);
+  // The button that begins it is behind the question.
+  expect(before.replaceAll(/<details[\s\S]*?<\/details>/g, "")).not.toContain('name="maintenance"');
   expect((await act("true")).headers.get("location")).toBe("/operator?notice=maintenanceOn");
   expect(world.api.state.regions[0]?.maintenance).toBe(true);
   expect(await grace.page("/operator")).toContain("End maintenance");

@@ -248,10 +248,11 @@ function Room(props: {
 
 function Maintenance({ view, region, idempotencyKey }: Props) {
   const { operator } = view.messages;
-  const on = region.maintenance;
+  const { format } = view;
+  const action = `/operator/regions/${region.slug}/maintenance`;
+  const seal = <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${region.slug}`} />;
   return (
-    <form class="panel-foot" method="post" action={`/operator/regions/${region.slug}/maintenance`}>
-      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${region.slug}`} />
+    <div class="panel-foot">
       <span class="hint">{operator.maintenanceHint}</span>
       <a
         class="button push"
@@ -260,15 +261,42 @@ function Maintenance({ view, region, idempotencyKey }: Props) {
       >
         {view.messages.regionAdmin.manage}
       </a>
-      <button
-        type="submit"
-        class="button"
-        name="maintenance"
-        value={on ? "false" : "true"}
-        aria-label={on ? operator.maintenanceOffNamed(region.name) : operator.maintenanceOnNamed(region.name)}
-      >
-        {on ? operator.maintenanceOff : operator.maintenanceOn}
-      </button>
-    </form>
+      {region.maintenance ? (
+        <form method="post" action={action}>
+          {seal}
+          <button
+            type="submit"
+            class="button"
+            name="maintenance"
+            value="false"
+            aria-label={operator.maintenanceOffNamed(region.name)}
+          >
+            {operator.maintenanceOff}
+          </button>
+        </form>
+      ) : (
+        <details class="confirm" id={`maintenance-${region.slug}`}>
+          <summary class="button" aria-label={operator.maintenanceOnNamed(region.name)}>
+            {operator.maintenanceOn}
+          </summary>
+          <form method="post" action={action}>
+            {seal}
+            <p>
+              <strong>{operator.maintenanceQuestion(region.name)}</strong>
+            </p>
+            <ul class="hint">
+              {operator
+                .maintenanceMeans(format.number(region.jobs.running), format.number(region.jobs.queued))
+                .map((line) => (
+                  <li>{line}</li>
+                ))}
+            </ul>
+            <button type="submit" class="button" data-kind="danger" name="maintenance" value="true">
+              {operator.maintenanceOn}
+            </button>
+          </form>
+        </details>
+      )}
+    </div>
   );
 }

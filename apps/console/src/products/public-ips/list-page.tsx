@@ -68,11 +68,7 @@ export function PublicIpsPage(props: PublicIpsPageProps) {
         <PublicIpTable {...props} />
       </NarrowedList>
       <SelectionBar view={view} kind={selectedPublicIps} items={ips.items} />
-      {mayTake ? (
-        <TakePublicIp {...props} />
-      ) : (
-        <p class="hint">{messages.common.notAllowed("public_ip:create")}</p>
-      )}
+      {mayTake ? <TakePublicIp {...props} /> : null}
       <ApiCalls view={view} calls={[{ operation: "listPublicIps" }]} />
     </Shell>
   );

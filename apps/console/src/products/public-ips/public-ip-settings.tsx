@@ -57,7 +57,7 @@ export function PublicIpSettings(props: PublicIpPageProps) {
           <>
             {/* A browser leaves out what is disabled, which would read as taken off. */}
             <input type="hidden" name="protect" value="on" />
-            <p class="hint">{messages.common.notAllowed("public_ip:unprotect")}</p>
+            <p class="hint">{messages.common.notAllowed}</p>
           </>
         ) : null}
         <ActButton why={whyNot(props, null)}>{text.save}</ActButton>

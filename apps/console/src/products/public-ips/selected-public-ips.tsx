@@ -24,6 +24,7 @@ export const selectedPublicIps: SelectedKind<Schemas["PublicIp"], "detach" | "re
     release: {
       permission: "public_ip:delete",
       isDanger: true,
+      isTyped: true,
       why: (view, ip) => whyNot({ view, ip }, "delete"),
       called: (id) => ({ operation: "deletePublicIp", path: { public_ip_id: id } }),
       ask: (api, id, key) => attempt(api.DELETE("/public-ips/{public_ip_id}", optionsOf(id, key))),

@@ -13,6 +13,8 @@ export type SelectedAct<Item> = {
   readonly permission: string;
   /** It takes something away. */
   readonly isDanger?: true;
+  /** What it takes away does not come back: the name of the one, or the number of several, is typed to confirm it. */
+  readonly isTyped?: true;
   /** Why this one cannot be asked for it now, in the page's language; null when it can. */
   why(view: View, item: Item): string | null;
   /** The call for one of them, as the page shows it. */
@@ -61,6 +63,17 @@ export function actNamed<Item, Act extends string>(
   name: string | null,
 ): Act | undefined {
   return actNames(kind).find((act) => act === name);
+}
+
+/** What is typed to confirm an act that takes something away: the name of the one, or the number of several. */
+export function confirmationOf<Item, Act extends string>(
+  kind: SelectedKind<Item, Act>,
+  act: Act,
+  items: readonly Item[],
+): string | null {
+  const [only] = items;
+  if (kind.acts[act].isTyped !== true || only === undefined) return null;
+  return items.length === 1 ? kind.nameOf(only).name : String(items.length);
 }
 
 const actNames = <Item, Act extends string>({ acts }: SelectedKind<Item, Act>) => Object.keys(acts) as Act[];

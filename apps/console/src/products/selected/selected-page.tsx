@@ -1,12 +1,13 @@
 import type { Child } from "hono/jsx";
 import { ApiCall } from "../../layout/api-call-part.tsx";
+import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { RemedyLink } from "../../layout/page-notice.tsx";
 import { Banner, EmptyState, FormSeal, PageHead, Status } from "../../layout/parts.tsx";
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { problemText } from "../../problem-messages.ts";
 import { remedyOf } from "../../remedy.ts";
-import type { SelectedEnd, SelectedKind } from "./selected-kind.ts";
+import { confirmationOf, type SelectedEnd, type SelectedKind } from "./selected-kind.ts";
 
 type Props<Item, Act extends string> = {
   readonly view: View;
@@ -17,9 +18,13 @@ type Props<Item, Act extends string> = {
 
 /** What would happen to each of those that are chosen, before anything does. */
 export function SelectedPage<Item, Act extends string>(
-  props: Props<Item, Act> & { readonly items: readonly Item[] },
+  props: Props<Item, Act> & {
+    readonly items: readonly Item[];
+    /** What was typed to confirm and is not what was asked for; null on a fresh page. */
+    readonly mistyped?: string | null;
+  },
 ) {
-  const { view, kind, act, items, idempotencyKey } = props;
+  const { view, kind, act, items, idempotencyKey, mistyped = null } = props;
   const { messages } = view;
   const text = messages.selection;
   const own = kind.texts(messages);
@@ -27,6 +32,7 @@ export function SelectedPage<Item, Act extends string>(
   const possible = looked.filter(({ why }) => why === null).map(({ item }) => item);
   const impossible = looked.filter(({ why }) => why !== null);
   const title = own.titles[act](own.count(possible.length));
+  const confirmation = confirmationOf(kind, act, possible);
   return (
     <Shell view={view} title={title} section={kind.section}>
       <PageHead title={title} lead={own.leads[act]} />
@@ -45,6 +51,16 @@ export function SelectedPage<Item, Act extends string>(
               </Line>
             ))}
           </Lines>
+          {confirmation === null ? null : (
+            <ConfirmName
+              view={view}
+              id="confirm-selected"
+              name={confirmation}
+              label={possible.length === 1 ? undefined : text.typeCount(confirmation)}
+              typed={mistyped ?? ""}
+              problems={mistyped === null ? undefined : [text.mistyped(confirmation)]}
+            />
+          )}
           <div class="selected-acts">
             <button type="submit" class="button" data-kind={kind.acts[act].isDanger ? "danger" : "primary"}>
               {own.acts[act]}
@@ -114,6 +130,17 @@ export function SelectedEndPage<Item, Act extends string>(
           {away.map(({ item }) => (
             <input type="hidden" name="ids" value={kind.nameOf(item).id} />
           ))}
+          <input
+            type="hidden"
+            name="confirm_name"
+            value={
+              confirmationOf(
+                kind,
+                act,
+                away.map(({ item }) => item),
+              ) ?? ""
+            }
+          />
           <p>{text.unknownHint}</p>
           <button type="submit" class="button" data-kind="primary">
             {text.askAgain}

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { mostRows } from "../../layout/list-choices.ts";
-import { actNamed, type SelectedEnd, type SelectedKind } from "./selected-kind.ts";
+import { actNamed, confirmationOf, type SelectedEnd, type SelectedKind } from "./selected-kind.ts";
 import { NothingSelectedPage, SelectedEndPage, SelectedPage } from "./selected-page.tsx";
 
 /** So many calls at once, so that a whole page of resources is no burst against the rate limit's small print. */
@@ -34,6 +34,14 @@ export function selectedRoutes<Item, Act extends string>(kind: SelectedKind<Item
     if (act === undefined || items.length === 0)
       return context.html(renderPage(<NothingSelectedPage view={view} kind={kind} />), 422);
     const key = form.get("idempotency_key") ?? crypto.randomUUID();
+    const confirmation = confirmationOf(kind, act, items);
+    const typed = (form.get("confirm_name") ?? "").trim();
+    if (confirmation !== null && typed !== confirmation) {
+      const page = (
+        <SelectedPage view={view} kind={kind} act={act} items={items} idempotencyKey={key} mistyped={typed} />
+      );
+      return context.html(renderPage(page), 422);
+    }
     // The same key for the same resource and act, however often and with whichever others the form comes.
     const ends = await inTurns(items, async (item): Promise<SelectedEnd<Item>> => {
       const { id } = kind.nameOf(item);

@@ -52,11 +52,24 @@ test("one that was refused meanwhile is named with its reason, the others are do
       delete: { allowed: false, code: "protected", reason: "It is protected" },
     } as never,
   });
-  const end = await ada.submit(path, "/servers/selected", { act: "delete", ids });
+  const end = await ada.submit(path, "/servers/selected", { act: "delete", ids, confirm_name: "2" });
   expect(end.status).toBe(409);
   const text = await end.text();
   expect(text.match(/accepted/g)).toHaveLength(1);
   expect(text.match(/refused/g)).toHaveLength(1);
+});
+
+test("one that is deleted from its list wants its name, and what takes nothing away wants nothing typed", async () => {
+  const [id = ""] = idsOf("app-1");
+  const path = reviewPath("delete", [id]);
+  expect(await ada.page(path)).toContain('data-confirm="app-1"');
+  const refused = await ada.submit(path, "/servers/selected", { act: "delete", ids: id, confirm_name: "1" });
+  expect(refused.status).toBe(422);
+  expect(world.api.state.server(id)?.deletion).toBe(null);
+  const end = await ada.submit(path, "/servers/selected", { act: "delete", ids: id, confirm_name: "app-1" });
+  expect(end.status).toBe(200);
+  expect(world.api.state.server(id)?.deletion).not.toBe(null);
+  expect(await ada.page(reviewPath("reboot", idsOf("app-2")))).not.toContain("confirm_name");
 });
 
 test("a form that is sent twice does it once", async () => {
@@ -140,7 +153,13 @@ describe("of every product with a list", () => {
       expect(review).toContain(why);
       for (const id of cannot) expect(review).not.toContain(`name="ids" value="${id}"`);
       const before = world.api.calls.length;
-      const end = await ada.submit(path, `${page}/selected`, { act, ids: can });
+      for (const confirm_name of ["", "1", "two"]) {
+        const refused = await ada.submit(path, `${page}/selected`, { act, ids: can, confirm_name });
+        expect(refused.status).toBe(422);
+        expect(await refused.text()).toContain("Type 2 to confirm.");
+      }
+      expect(world.api.calls.slice(before).filter((call) => call.startsWith(method))).toEqual([]);
+      const end = await ada.submit(path, `${page}/selected`, { act, ids: can, confirm_name: "2" });
       expect(end.status).toBe(200);
       const asked = world.api.calls.slice(before).filter((call) => call.startsWith(method));
       expect(asked).toEqual(can.map((id) => `${method} ${page}/${id}`));

@@ -18,6 +18,7 @@ export function NameChoice({ view, form, problems }: CreatePageProps) {
       hint={messages.create.nameHint}
       problems={problems}
       required
+      autofocus
       maxlength={63}
       mono
       attributes={{ "data-rules": "name-rules", placeholder: "web-1" }}

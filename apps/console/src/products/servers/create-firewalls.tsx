@@ -12,7 +12,7 @@ export function FirewallChoice({ view, form, firewalls, problems }: CreatePagePr
     <fieldset class="choice" id="firewalls">
       <legend>{messages.firewalls.title}</legend>
       <p class="hint">{text.hint}</p>
-      {mayAttach ? null : <p class="hint">{messages.common.notAllowed("firewall:update")}</p>}
+      {mayAttach ? null : <p class="hint">{messages.common.notAllowed}</p>}
       <Problem name="firewall_ids" problems={problems.firewall_ids} />
       {here.length === 0 ? (
         <p class="hint">

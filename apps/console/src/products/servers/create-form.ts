@@ -114,13 +114,18 @@ export type PackageOffer = {
   readonly package: Schemas["Package"];
   /** The image that needs more than this package has; null when the package can be chosen. */
   readonly tooSmallFor: Image | null;
+  /** The smallest package that the image is offered with; null without one. */
+  readonly smallest: string | null;
 };
 
 /** Every package, and whether the chosen image runs on it. */
 export function packageOffers(catalog: Catalog, form: CreateForm): readonly PackageOffer[] {
   const image = catalog.images.find(({ slug }) => slug === form.image);
+  const smallest =
+    catalog.packages.find(({ slug }) => image?.packages_allowed.includes(slug) === true)?.slug ?? null;
   return catalog.packages.map((offered) => ({
     package: offered,
+    smallest,
     tooSmallFor: image === undefined || image.packages_allowed.includes(offered.slug) ? null : image,
   }));
 }

@@ -109,7 +109,7 @@ export function PackageChoice({ view, catalog, form, problems }: CreatePageProps
   return (
     <Choices name="package" legend={messages.create.package} problems={problems.package}>
       <div class="cards" data-size="small">
-        {packageOffers(catalog, form).map(({ package: offered, tooSmallFor }) => (
+        {packageOffers(catalog, form).map(({ package: offered, tooSmallFor, smallest }) => (
           <Card
             name="package"
             value={offered.slug}
@@ -126,7 +126,7 @@ export function PackageChoice({ view, catalog, form, problems }: CreatePageProps
             </span>
             {tooSmallFor === null ? null : (
               <span class="why">
-                {messages.create.tooSmall(tooSmallFor.name, format.number(tooSmallFor.min_memory_mb / 1024))}
+                {messages.create.tooSmall(tooSmallFor.name, smallest?.toUpperCase() ?? "–")}
               </span>
             )}
           </Card>

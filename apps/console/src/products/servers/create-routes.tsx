@@ -4,6 +4,7 @@ import type { Schemas } from "@kule/contract/schemas";
 import { Hono } from "hono";
 import { attempt, conflictOf, type Outcome, type Problem, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv, ConsoleServices } from "../../console-context.ts";
+import { forbidden } from "../../failures.tsx";
 import { withLabelProblem } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
@@ -11,6 +12,7 @@ import type { View } from "../../layout/view.ts";
 import type { Messages } from "../../messages/messages.ts";
 import { fieldProblems, problemText } from "../../problem-messages.ts";
 import { remedyOf } from "../../remedy.ts";
+import { may } from "../../session.ts";
 import { keyFieldOf } from "../ssh-keys/routes.tsx";
 import type { Check } from "./check-outcome.tsx";
 import {
@@ -35,6 +37,8 @@ export function createServerRoutes({ cookies }: ConsoleServices): Hono<ConsoleEn
   const underWay = new Map<string, Promise<Outcome<Schemas["ServerCreated"]>>>();
 
   routes.get("/", async (context) => {
+    const { session } = context.get("view");
+    if (session !== null && !may(session, "server:create")) return forbidden(context, []);
     const choices = await loadChoices(context.get("api"));
     const query = new URL(context.req.url).searchParams;
     const fresh = freshCreateForm(choices.catalog, crypto.randomUUID());

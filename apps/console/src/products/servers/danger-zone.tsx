@@ -1,4 +1,4 @@
-import { ActButton } from "../../layout/act-button.tsx";
+import { ActButton, notAllowed } from "../../layout/act-button.tsx";
 import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
@@ -13,6 +13,9 @@ export function DangerZone(props: ShowPageProps) {
   const { view, server, refused, idempotencyKey } = props;
   const { messages, format } = view;
   if (server.deletion !== null) return null;
+  // Of a role that may do none of it nothing is shown.
+  if (["server:update", "server:delete"].every((permission) => notAllowed(view, permission) !== null))
+    return null;
   const notDeletable = whyNot(view, server, "delete", "server:delete");
   return (
     <section class="panel danger" id="danger" aria-labelledby="danger-title">

@@ -45,8 +45,7 @@ export function ServerListPage(props: Props) {
 
 function CreateLink({ view }: { readonly view: View }) {
   const { messages, session } = view;
-  if (session !== null && !may(session, "server:create"))
-    return <p class="hint">{messages.common.notAllowed("server:create")}</p>;
+  if (session !== null && !may(session, "server:create")) return null;
   return (
     <a class="button" data-kind="primary" href="/servers/new">
       <Icon name="plus" />

@@ -1,5 +1,5 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
-import { CheckOutcome } from "./check-outcome.tsx";
+import { CheckOutcome, isBlocked } from "./check-outcome.tsx";
 import { toResizeBody } from "./resize-form.ts";
 import type { ResizePageProps } from "./resize-page.tsx";
 import { QuotaLeft } from "./resize-quota.tsx";
@@ -66,8 +66,8 @@ export function ResizeSummary(props: ResizePageProps) {
         class="button"
         data-kind="primary"
         data-size="wide"
-        disabled={why !== null}
-        aria-describedby={why === null ? undefined : "resize-why"}
+        disabled={why !== null || isBlocked(check)}
+        aria-describedby={why === null ? "check-result" : "resize-why"}
       >
         {plan?.needsRestart === true ? messages.operations.resizeAndRestart : messages.operations.resize}
       </button>

@@ -67,10 +67,9 @@ test("a server that is on its way out has its way back and nothing else", async 
   });
 });
 
-test("who may only look finds every act grey with the permission that is missing", async () => {
+test("who may only look has no menu", async () => {
   const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
-  const { links, off } = menuIn(await vera.page("/servers"), serverNamed("db-1").id);
-  expect(links).toEqual([]);
-  expect(off.map(({ why }) => why).every((why) => why?.includes("does not include"))).toBe(true);
-  expect(off).toHaveLength(7);
+  const page = await vera.page("/servers");
+  expect(page).toContain("db-1");
+  expect(page).not.toContain("row-menu");
 });

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { notAllowed } from "../../layout/act-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import type { View } from "../../layout/view.ts";
 import { type SelectedServerAct, selectedServerActs } from "./selected-servers.tsx";
@@ -19,7 +20,9 @@ const powerActs = ["start", "shutdown", "reboot", "stop"] as const;
 /** What is wanted most of one server, in its row. Each leads to the page where it is asked for. */
 export function RowMenu({ view, server }: { readonly view: View; readonly server: Server }) {
   const { rowMenu: text } = view.messages;
-  const acts = actsOf(view, server).map((act) => ({
+  const offered = actsOf(view, server).filter(({ permission }) => notAllowed(view, permission) === null);
+  if (offered.length === 0) return null;
+  const acts = offered.map((act) => ({
     ...act,
     why: whyNot(view, server, act.action, act.permission),
   }));

@@ -38,6 +38,7 @@ export const selectedServerActs = {
   delete: {
     ...asked("delete", "server:delete"),
     isDanger: true,
+    isTyped: true,
     called: (id) => ({ operation: "deleteServer", path: { server_id: id } }),
     ask: (api, id, key) => attempt(api.DELETE("/servers/{server_id}", optionsOf(id, key))),
   },

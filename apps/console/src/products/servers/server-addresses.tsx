@@ -32,7 +32,7 @@ function AttachedAddress(props: ShowPageProps & { readonly ip: Schemas["Server"]
   const known = props.publicIps.find(({ id }) => id === ip.id);
   const why =
     session !== null && !may(session, "public_ip:update")
-      ? messages.common.notAllowed("public_ip:update")
+      ? messages.common.notAllowed
       : known === undefined
         ? null
         : reasonOf(view, known.actions.detach);
@@ -113,8 +113,7 @@ function AttachAddress(props: ShowPageProps) {
 /** What is known before anybody asks; everything else the API says when it is asked. */
 function whyNoAddress({ view, server, networks }: ShowPageProps): string | null {
   const { messages, session } = view;
-  if (session !== null && !may(session, "public_ip:update"))
-    return messages.common.notAllowed("public_ip:update");
+  if (session !== null && !may(session, "public_ip:update")) return messages.common.notAllowed;
   if (server.locked !== null) return messages.operations.locked(server.locked.reason);
   const isInDataTier = server.interfaces.some(({ primary, network_id, subnet_id }) => {
     const subnets = networks.find(({ id }) => id === network_id)?.subnets ?? [];

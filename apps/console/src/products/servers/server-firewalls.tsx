@@ -19,10 +19,7 @@ export function ServerFirewalls(props: ShowPageProps) {
       .filter((attachment) => isMeant(attachment, server))
       .map((attachment) => ({ firewall, attachment })),
   );
-  const why =
-    session !== null && !may(session, "firewall:update")
-      ? messages.common.notAllowed("firewall:update")
-      : null;
+  const why = session !== null && !may(session, "firewall:update") ? messages.common.notAllowed : null;
   return (
     <section class="panel" id="firewalls" aria-labelledby="firewalls-title">
       <div class="panel-head">

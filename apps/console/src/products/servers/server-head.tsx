@@ -1,4 +1,4 @@
-import { ActButton } from "../../layout/act-button.tsx";
+import { ActButton, notAllowed } from "../../layout/act-button.tsx";
 import { TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
@@ -13,6 +13,7 @@ import { whyNot } from "./why-not.ts";
 export function ServerHead(props: ShowPageProps) {
   const { view, server } = props;
   const { messages } = view;
+  const mayUpdate = server.deletion === null && notAllowed(view, "server:update") === null;
   const region = props.catalog.regions.find(({ slug }) => slug === server.region);
   return (
     <div class="page-head server-head">
@@ -32,14 +33,14 @@ export function ServerHead(props: ShowPageProps) {
             {messages.serverLock.link}
           </a>
         ) : null}
-        {server.deletion === null ? (
+        {mayUpdate ? (
           <a class="button" href={`/servers/${server.id}/resize`}>
             {messages.operations.resize}
           </a>
         ) : null}
-        {server.deletion === null ? <PowerMenu {...props} /> : null}
+        {mayUpdate ? <PowerMenu {...props} /> : null}
       </div>
-      {server.deletion === null ? <Rename {...props} /> : null}
+      {mayUpdate ? <Rename {...props} /> : null}
     </div>
   );
 }

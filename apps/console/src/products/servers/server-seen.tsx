@@ -108,7 +108,13 @@ export function ServerSeen({ view, server }: ShowPageProps) {
           <>
             <div>
               <dt>{inventory.agent}</dt>
-              <dd>{guest.agent ? inventory.answers : inventory.silent}</dd>
+              <dd>
+                {server.power_state === "off"
+                  ? inventory.agentOff
+                  : guest.agent
+                    ? inventory.answers
+                    : inventory.silent}
+              </dd>
             </div>
             <div>
               <dt>{inventory.cloudInit}</dt>

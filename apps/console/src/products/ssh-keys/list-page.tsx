@@ -65,7 +65,7 @@ export function SshKeysPage(props: Props) {
         <KeyTable {...props} />
       </NarrowedList>
       <SelectionBar view={view} kind={selectedSshKeys} items={keys.items} />
-      {mayAdd ? <AddKey {...props} /> : <p class="hint">{messages.common.notAllowed("ssh_key:create")}</p>}
+      {mayAdd ? <AddKey {...props} /> : null}
       <KeyCalls {...props} />
     </Shell>
   );
@@ -134,7 +134,7 @@ function KeyTable(props: Props) {
                 of={`labels-${id}`}
                 name={name}
                 labels={labels}
-                why={renamable ? null : messages.common.notAllowed("ssh_key:update")}
+                why={renamable ? null : messages.common.notAllowed}
                 form={props.refused}
                 idempotencyKey={props.idempotencyKey}
               />

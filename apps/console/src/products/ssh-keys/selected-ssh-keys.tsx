@@ -11,6 +11,7 @@ export const selectedSshKeys: SelectedKind<Schemas["SshKey"], "delete"> = {
     delete: {
       permission: "ssh_key:delete",
       isDanger: true,
+      isTyped: true,
       why: (view) => notAllowed(view, "ssh_key:delete"),
       called: (id) => ({ operation: "deleteSshKey", path: { ssh_key_id: id } }),
       ask: (api, id, key) =>
