@@ -33,6 +33,7 @@ export function remedyOf(precondition: Precondition | undefined, view: Asked): R
   if (code === "no_public_ip_available") return isOperator ? { href: "/ip-pools", text: text.pools } : null;
   if (code === "subnet_exhausted" || code === "network_full")
     return { href: "/networks", text: text.networks };
+  if (code === "proof_required") return { href: "/account/proof", text: text.proof };
   if (code === "last_owner") return { href: "/members", text: text.members };
   const address = resource === null ? null : resourceAddress(resource);
   if (address === null) return null;

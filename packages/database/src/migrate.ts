@@ -33,6 +33,7 @@ import { auditFilters } from "./migrations/0039-audit-filters.ts";
 import { stuckJobs } from "./migrations/0040-stuck-jobs.ts";
 import { identities } from "./migrations/0041-identities.ts";
 import { memberQuota } from "./migrations/0042-member-quota.ts";
+import { operatorsEntry } from "./migrations/0045-operators-entry.ts";
 import { agentKey } from "./migrations/0050-agent-key.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
@@ -67,6 +68,7 @@ const migrations: Record<string, Migration> = {
   "0040-stuck-jobs": step(stuckJobs),
   "0041-identities": step(identities),
   "0042-member-quota": step(memberQuota),
+  "0045-operators-entry": step(operatorsEntry),
   "0050-agent-key": step(agentKey),
 };
 

@@ -31,7 +31,11 @@ export async function registerOrganisation(
 ): Promise<BenchOrganisation> {
   const { id } = await made<{ id: string }>(operator, "/organisations", { slug, name: slug });
   const onBehalf = clientsFor({ authorization: `Bearer ${operatorToken}`, "kule-organisation": id });
-  const { secret } = await made<{ secret: string }>(onBehalf, "/tokens", { name: "bench", role: "admin" });
+  const { secret } = await made<{ secret: string }>(onBehalf, "/tokens", {
+    name: "bench",
+    role: "admin",
+    reason: "the bench",
+  });
   const { network } = await made<{ network: { id: string } }>(onBehalf, "/networks", {
     name: "bench",
     region,

@@ -18,6 +18,8 @@ export type Caller = {
   readonly tokenName: string;
   readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
+  /** Of a token by which an operator has entered the organisation. */
+  readonly operatorReason: string | null;
   readonly actor: Schemas["Actor"] & { readonly id: string };
   /** The user of a session, or the one an operator token is for. */
   readonly user: Schemas["UserRef"] | null;
@@ -63,6 +65,7 @@ export async function findCaller(db: Database, token: ParsedToken): Promise<Stor
       "token.name",
       "token.role",
       "token.scopes",
+      "token.operator_reason",
       "token.region",
       "token.secret_hash",
       "token.expires_at",
@@ -122,6 +125,7 @@ export async function findCaller(db: Database, token: ParsedToken): Promise<Stor
       tokenName: row.name,
       scopes: row.scopes,
       expiresAt: row.expires_at,
+      operatorReason: row.operator_reason,
       actor: actorOf(token, row.name, user, isOperator),
       user,
       role,

@@ -37,6 +37,9 @@ export const accountEn = {
       "At least 12 characters. Several words that have nothing to do with each other are easy to remember.",
     repeatPassword: "New password again",
     repeatDiffers: "is not the same",
+    endTokens: "End my API tokens as well",
+    endTokensHint:
+      "All that you have made, in every organisation. Otherwise they go on working: choose this if somebody else may have used your account.",
     changePassword: "Change password",
     sessions: "Sessions",
     sessionsHint: "Browsers and programs that are signed in as you. End those that you do not know.",

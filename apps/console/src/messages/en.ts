@@ -761,6 +761,7 @@ export const en = {
     pools: "Go to the IP pools",
     networks: "Make room in the networks",
     members: "Go to the members",
+    proof: "Show who you are",
     protection: "Go to the protection",
     resource: "Go to what stands in the way",
   },

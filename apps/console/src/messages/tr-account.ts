@@ -38,6 +38,9 @@ export const accountTr: typeof accountEn = {
     newPasswordHint: "En az 12 karakter. Birbiriyle ilgisiz birkaç sözcük kolay akılda kalır.",
     repeatPassword: "Yeni parola, bir daha",
     repeatDiffers: "aynı değil",
+    endTokens: "API anahtarlarımı da sonlandır",
+    endTokensHint:
+      "Bütün kuruluşlarda oluşturduklarınızın hepsi. Yoksa çalışmayı sürdürürler: hesabınızı başkası kullanmış olabilirse bunu seçin.",
     changePassword: "Parolayı değiştir",
     sessions: "Oturumlar",
     sessionsHint: "Sizin adınıza oturum açmış tarayıcılar ve programlar. Tanımadıklarınızı kapatın.",

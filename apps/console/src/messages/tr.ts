@@ -763,6 +763,7 @@ export const tr = {
     pools: "IP havuzlarına git",
     networks: "Ağlarda yer aç",
     members: "Üyelere git",
+    proof: "Kimliğinizi doğrulayın",
     protection: "Korumaya git",
     resource: "Engelleyene git",
   },

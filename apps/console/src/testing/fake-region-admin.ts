@@ -97,6 +97,7 @@ function mint(state: FakeState, region: string, name: string) {
     expires_at: null,
     last_used_at: null,
     revoked_at: null,
+    operator_reason: null,
   };
   state.agentTokens.push(token);
   const body: Schemas["TokenWithSecret"] = { token, secret: `${prefix}_Boğaz-7c1e` };

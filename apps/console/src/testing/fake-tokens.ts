@@ -21,6 +21,7 @@ export function fakeToken(fields: Partial<Token> & { readonly name: string }): T
     expires_at: new Date(Date.now() + 90 * 86_400_000).toISOString(),
     last_used_at: null,
     revoked_at: null,
+    operator_reason: null,
     ...fields,
   };
 }

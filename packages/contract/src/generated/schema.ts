@@ -498,6 +498,9 @@ export interface paths {
          *     person. A wrong current password is 422
          *     `incorrect` at `/current_password` and counts as a failed login. The new one has at least 12 characters and is
          *     not the e-mail or the name with something around it.
+         *
+         *     Tokens that the person has minted go on working unless `end_tokens` is true, which ends those of all
+         *     organisations and the operators' ones. Memberships and invitations stay in any case.
          */
         put: operations["changePassword"];
         post?: never;
@@ -967,7 +970,11 @@ export interface paths {
          * Mint a token
          * @description The secret is in this answer and nowhere else: the database holds only its SHA-256. A token never may more
          *     than the role it carries, and no more than its `scopes` (permissions such as `server:create`, or
-         *     `server:*`, or `*:read`); it cannot carry a role above the caller's.
+         *     `server:*`, or `*:read`); it cannot carry a role above the caller's. A session needs a fresh proof
+         *     (409 `proof_required`, `POST /me/proof`).
+         *
+         *     An operator who acts in an organisation says why (`reason`) and gets a token of one day at most. It is in the
+         *     organisation's own audit trail and list of tokens, and whatever it mints ends with it.
          */
         post: operations["createToken"];
         delete?: never;
@@ -1019,7 +1026,8 @@ export interface paths {
         /**
          * Replace a token's secret
          * @description Answers a new token with the same name, role, scopes and lifetime. The old one goes on working for
-         *     `overlap_seconds` (default 0: it ends at once).
+         *     `overlap_seconds` (default 0: it ends at once). A session needs a fresh proof, and an operator who acts in an
+         *     organisation a `reason`, as in `POST /tokens`.
          */
         post: operations["rotateToken"];
         delete?: never;
@@ -1169,7 +1177,8 @@ export interface paths {
         put?: never;
         /**
          * Mint an agent token bound to this region (operators)
-         * @description Give it to the agent as `KULE_AGENT_TOKEN`. It opens the agent's three calls for this region only.
+         * @description Give it to the agent as `KULE_AGENT_TOKEN`. It opens the agent's three calls for this region only. A session needs
+         *     a fresh proof (409 `proof_required`).
          */
         post: operations["createAgentToken"];
         delete?: never;
@@ -3201,6 +3210,11 @@ export interface components {
             /** @description Needed by who has a password; the first one of who signs in with a provider needs a fresh proof instead */
             current_password?: string;
             new_password: string;
+            /**
+             * @description True: every token that the person has minted ends as well, in all organisations
+             * @default false
+             */
+            end_tokens?: boolean;
         };
         SecondFactorNeeded: {
             /**
@@ -3584,6 +3598,8 @@ export interface components {
             expires_at: components["schemas"]["Time"] | null;
             /** @description To the minute */
             last_used_at: components["schemas"]["Time"] | null;
+            /** @description Why an operator entered the organisation by it, or by the token that minted it; null for all others */
+            operator_reason: string | null;
             revoked_at: components["schemas"]["Time"] | null;
         };
         TokenList: {
@@ -3596,8 +3612,9 @@ export interface components {
             role?: components["schemas"]["Role"];
             /** @description Default: everything the role may */
             scopes?: components["schemas"]["Scope"][];
-            /** @default 90 */
+            /** @description Default: 90. An operator's token for an organisation lasts for one day */
             expires_in_days?: number;
+            reason?: components["schemas"]["EntryReason"];
         };
         TokenWithSecret: {
             token: components["schemas"]["Token"];
@@ -3610,6 +3627,15 @@ export interface components {
             secret_withheld?: boolean;
         };
         TokenRotate: {
+            overlap_seconds?: number;
+            reason?: components["schemas"]["EntryReason"];
+        };
+        /**
+         * @description Needed by an operator who mints or rotates a token of an organisation: why they enter it. The organisation reads it
+         *     in its list of tokens and in its audit trail.
+         */
+        EntryReason: string;
+        AgentTokenRotate: {
             overlap_seconds?: number;
         };
         AgentTokenCreate: {
@@ -8499,7 +8525,7 @@ export interface operations {
                  *       "overlap_seconds": 600
                  *     }
                  */
-                "application/json": components["schemas"]["TokenRotate"];
+                "application/json": components["schemas"]["AgentTokenRotate"];
             };
         };
         responses: {

@@ -692,6 +692,7 @@ export interface Token {
   lifetime_seconds: number | null;
   name: string;
   opened_by: string | null;
+  operator_reason: string | null;
   organisation_id: string | null;
   proven_at: Timestamp | null;
   region: string | null;

@@ -13,6 +13,7 @@ import { findUser, personOf } from "./person.ts";
 import { requireProof } from "./proof.ts";
 import { revokeSessionsOfUser } from "./session-store.ts";
 import { endSignInsOfUser } from "./sign-in-store.ts";
+import { revokeTokensMintedBy } from "./token-store.ts";
 
 export async function checkChangePassword(
   request: ApiRequest<"changePassword">,
@@ -32,7 +33,8 @@ function currentNeeded(): FieldError {
 
 /**
  * Whoever found a browser open must not get away with the account: the current password is asked for, with the limit
- * of logins. Every other session ends, since a change is what people do when they fear that somebody else is in.
+ * of logins. Every other session ends, since a change is what people do when they fear that somebody else is in; tokens
+ * end if they say so, as somebody's scripts may lean on them.
  */
 export async function changePassword(request: ApiRequest<"changePassword">): Promise<Reply> {
   const { id } = personOf(request);
@@ -73,15 +75,21 @@ async function writePassword(tx: Tx, id: string, was: string | null, hash: strin
   return changed.length === 1;
 }
 
-async function change(request: ApiRequest, write: (tx: Tx) => Promise<void>): Promise<Reply> {
+async function change(
+  request: ApiRequest<"changePassword">,
+  write: (tx: Tx) => Promise<void>,
+): Promise<Reply> {
   const { id, sessionId } = personOf(request);
+  const endTokens = request.body.end_tokens === true;
   const answer = await mutation(
     request,
     async (tx) => {
       await write(tx);
       await endSignInsOfUser(tx, id);
       const revoked = await revokeSessionsOfUser(tx, id, sessionId);
-      return { reply: noContent(), resource: id, details: { sessions_revoked: revoked } };
+      const tokens = endTokens ? await revokeTokensMintedBy(tx, id) : 0;
+      const details = { sessions_revoked: revoked, tokens_revoked: tokens };
+      return { reply: noContent(), resource: id, details };
     },
     { evenIfSuspended: true },
   );

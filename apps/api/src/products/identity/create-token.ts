@@ -6,7 +6,9 @@ import type { Tx } from "../../platform/database.ts";
 import { fieldError } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { entryErrors, entryOf } from "./operators-entry.ts";
 import { ceilingOf, requireGrantable } from "./privilege.ts";
+import { requireProofOfSession } from "./proof.ts";
 import { issueToken } from "./token-store.ts";
 import { viewToken } from "./view.ts";
 
@@ -31,7 +33,7 @@ export function checkCreateToken(
         `covers nothing that the role ${role} may do`,
       ),
     );
-  return errors;
+  return [...errors, ...entryErrors(request, body)];
 }
 
 /** Mints a token for the organisation, or for the installation's operators when none is named. */
@@ -40,6 +42,8 @@ export async function createToken(request: ApiRequest<"createToken">, tx: Tx): P
   const role = roleFor(request, body.role);
   const scopes = body.scopes ?? [];
   requireGrantable(request, { role, scopes: scopes.length === 0 ? null : scopes });
+  await requireProofOfSession(request, tx);
+  const entry = organisation === null ? null : entryOf(request, body);
   const isOwnUser = organisation === null || caller.role !== null;
   const { row, secret } = await issueToken(tx, {
     kind: organisation === null ? "operator" : "organisation",
@@ -51,10 +55,12 @@ export async function createToken(request: ApiRequest<"createToken">, tx: Tx): P
     scopes,
     lifetimeSeconds: (body.expires_in_days ?? 90) * secondsPerDay,
     createdBy: caller.actor.id,
+    entry,
   });
   return {
     reply: reply(201, { token: viewToken(row), secret }, { Location: `/api/v1/tokens/${row.id}` }),
     resource: row.id,
+    ...(entry === null ? {} : { details: { operator_reason: entry.reason } }),
     secretFields: ["secret"],
   };
 }

@@ -6,8 +6,10 @@ import { Conflict, NotFound } from "../../platform/errors.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { noContent, type Reply, reply } from "../../platform/reply.ts";
 import { revokeInvitationsOfToken, withdrawnNote } from "./invitation-store.ts";
+import { type Entry, entryOf } from "./operators-entry.ts";
 import { lockOrganisation } from "./organisation-store.ts";
 import { requireGrantable, requireRoleWithinReach } from "./privilege.ts";
+import { requireProofOfSession } from "./proof.ts";
 import { expireTokenRow, issueToken, lockToken, revokeTokenRow, type TokenOwner } from "./token-store.ts";
 import { viewToken } from "./view.ts";
 
@@ -37,12 +39,14 @@ export async function endToken(request: ApiRequest, owner: TokenOwner, id: strin
  * Replaces a token by a successor with the same name, rights and lifetime.
  *
  * @param overlapSeconds how long the old one goes on working; 0 ends it at once
+ * @param more why an operator enters the organisation by it
  */
 export async function replaceToken(
   request: ApiRequest,
   owner: TokenOwner,
   id: string,
   overlapSeconds: number,
+  more: { readonly reason?: string | undefined } = {},
 ): Promise<Reply> {
   const answer = await mutation(request, async (tx): Promise<Outcome> => {
     const token = await lockedToken(tx, owner, id);
@@ -52,6 +56,8 @@ export async function replaceToken(
         scopes: token.scopes.length === 0 ? null : token.scopes,
       });
     requireLive(token);
+    await requireProofOfSession(request, tx);
+    const entry = token.kind === "organisation" ? entryOf(request, more) : null;
     const { row, secret } = await issueToken(tx, {
       kind: owner.kind,
       name: token.name,
@@ -64,13 +70,14 @@ export async function replaceToken(
       scopes: token.scopes,
       lifetimeSeconds: token.lifetime_seconds,
       createdBy: request.caller.actor.id,
+      entry: entry ?? keptEntry(token),
     });
     if (overlapSeconds === 0) await revokeTokenRow(tx, id);
     else await expireTokenRow(tx, id, overlapSeconds);
     return {
       reply: reply(201, { token: viewToken(row), secret }),
       resource: id,
-      details: { successor: row.id },
+      details: { successor: row.id, ...(entry === null ? {} : { operator_reason: entry.reason }) },
       secretFields: ["secret"],
     };
   });
@@ -82,6 +89,11 @@ async function lockedToken(tx: Tx, owner: TokenOwner, id: string): Promise<Locke
   const token = await lockToken(tx, owner, id);
   if (token === null) throw new NotFound();
   return token;
+}
+
+/** What an operator entered by stays bounded by its own end, whoever rotates it. */
+function keptEntry({ operator_reason: reason, expires_at: notAfter }: LockedToken): Entry | null {
+  return reason === null ? null : { reason, maxSeconds: 86_400, notAfter };
 }
 
 function requireLive(token: LockedToken): void {

@@ -366,6 +366,60 @@ describe("tokens", () => {
     expect((await kept.get("/me")).status).toBe(401);
   });
 
+  test("a session mints and rotates them with a fresh proof only", async () => {
+    const { password } = await addPerson("prover@example.org", "admin");
+    const session = await signIn("prover@example.org", password);
+    const { token } = (await session.post("/tokens", { name: "fresh" })).body;
+    await database.query(
+      "update token set proven_at = clock_timestamp() - interval '11 minutes' where kind = 'session'",
+    );
+    const minted = await session.post("/tokens", { name: "late" });
+    const rotated = await session.post(`/tokens/${token.id}/rotate`);
+    for (const refused of [minted, rotated])
+      expect(refused).toMatchObject({
+        status: 409,
+        body: { code: "proof_required", precondition: { fix: "POST /me/proof" } },
+      });
+    expect((await session.post("/me/proof", { password })).status).toBe(204);
+    expect((await session.post("/tokens", { name: "proven" })).status).toBe(201);
+    expect((await session.post(`/tokens/${token.id}/rotate`)).status).toBe(201);
+  });
+
+  test("an operator enters an organisation for a day, with a reason that the organisation reads", async () => {
+    const acting = world.operator.with({ "Kule-Organisation": acme.id });
+    const silent = await acting.post("/tokens", { name: "look", role: "owner", expires_in_days: 2 });
+    expect([silent.status, silent.body.errors.map(({ field }: { field: string }) => field)]).toEqual([
+      422,
+      ["reason", "expires_in_days"],
+    ]);
+    const reason = "ticket 4711: the owner has left";
+    const entered = await acting.post("/tokens", { name: "look", role: "owner", reason });
+    expect(entered.status).toBe(201);
+    const lastsHours = (token: { expires_at: string }) =>
+      (Date.parse(token.expires_at) - Date.now()) / 3_600_000;
+    expect(lastsHours(entered.body.token)).toBeLessThan(24.1);
+    const { items } = (await acme.owner.get(`/audit?resource=${entered.body.token.id}`)).body;
+    expect(items).toMatchObject([
+      { action: "token.create", actor: { type: "operator" }, details: { operator_reason: reason } },
+    ]);
+    expect((await acme.owner.get(`/tokens/${entered.body.token.id}`)).body.operator_reason).toBe(reason);
+
+    // Nothing that is made by it lasts longer.
+    const inside = new ApiCaller(world.app, entered.body.secret);
+    const kept = (await inside.post("/tokens", { name: "kept", role: "owner", expires_in_days: 90 })).body;
+    const own = (await acme.owner.post("/tokens", { name: "theirs", expires_in_days: 90 })).body;
+    const taken = (await inside.post(`/tokens/${own.token.id}/rotate`)).body;
+    const again = (await acme.owner.post(`/tokens/${kept.token.id}/rotate`)).body;
+    for (const { token } of [kept, taken, again]) {
+      expect(lastsHours(token)).toBeLessThan(24.1);
+      expect(token.operator_reason).toBe(reason);
+    }
+    const other = (await acme.owner.post("/tokens", { name: "another", expires_in_days: 90 })).body;
+    const path = `/tokens/${other.token.id}/rotate`;
+    expect((await acting.post(path, {})).body.errors).toMatchObject([{ field: "reason", code: "required" }]);
+    expect(lastsHours((await acting.post(path, { reason })).body.token)).toBeLessThan(24.1);
+  });
+
   test("tokens of an organisation and of the operators are lists of their own", async () => {
     const minted = await world.operator.post("/tokens", { name: "second operator" });
     expect(minted.body.secret).toMatch(/^kule_ops_/);

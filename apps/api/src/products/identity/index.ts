@@ -11,5 +11,6 @@ export {
   unknownOrganisations,
   updateOrganisationRow,
 } from "./organisation-store.ts";
+export { requireProofOfSession } from "./proof.ts";
 export { findToken, issueToken, listTokens } from "./token-store.ts";
 export { viewToken } from "./view.ts";

@@ -33,6 +33,11 @@ export async function requireProof(request: ApiRequest, tx: Tx): Promise<void> {
   throw needed(request);
 }
 
+/** For what tokens do as well: a browser that was left open must not leave a key behind. Tokens have nobody to ask. */
+export async function requireProofOfSession(request: ApiRequest, tx: Tx): Promise<void> {
+  if (request.caller.kind === "session") await requireProof(request, tx);
+}
+
 /** The same before anything is written. */
 export async function requireProofNow(request: ApiRequest): Promise<void> {
   if ((await provenUntil(request.db, personOf(request).sessionId)) === null) throw needed(request);

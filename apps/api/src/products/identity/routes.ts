@@ -22,6 +22,7 @@ import { loginWithOidc } from "./login-with-oidc.ts";
 import { loginWithPasskey } from "./login-with-passkey.ts";
 import { logout } from "./logout.ts";
 import { findMember, listMembers } from "./member-store.ts";
+import { entryErrors } from "./operators-entry.ts";
 import { findOrganisation, listOrganisations } from "./organisation-store.ts";
 import { beginPasskeyLogin } from "./passkey-ceremonies.ts";
 import { removeMember } from "./remove-member.ts";
@@ -176,8 +177,9 @@ function mountTokens(api: Api): void {
   operation(api, "rotateToken", {
     organisation,
     find,
+    check: entryErrors,
     handle: (request, token) =>
-      replaceToken(request, ownerOf(request), token.id, request.body.overlap_seconds ?? 0),
+      replaceToken(request, ownerOf(request), token.id, request.body.overlap_seconds ?? 0, request.body),
   });
 }
 

@@ -104,6 +104,33 @@ describe("somebody of several organisations", () => {
   });
 });
 
+describe("a changed password", () => {
+  test("leaves the person's tokens alone, or ends all of them in every organisation, as they say", async () => {
+    const ada = await addPerson();
+    const other = await world.addOrganisation(`tokens-${people}`);
+    await addMember(other.owner, { email: ada.email, password: ada.password, role: "admin" });
+    const at = async (organisation_id: string, password: string) => {
+      const login = await nobody().post("/auth/login", { email: ada.email, password, organisation_id });
+      return new ApiCaller(world.app, login.body.token as string);
+    };
+    await acme.owner.patch(`/members/${ada.memberId}`, { role: "admin" });
+    const here = await at(acme.id, ada.password);
+    const tokens: ApiCaller[] = [];
+    for (const session of [here, await at(other.id, ada.password)])
+      tokens.push(new ApiCaller(world.app, (await session.post("/tokens", { name: "ci" })).body.secret));
+    const statuses = () => Promise.all(tokens.map(async (token) => (await token.get("/me")).status));
+    const change = (current_password: string, new_password: string, more: object = {}) =>
+      here.put("/me/password", { current_password, new_password, ...more });
+    expect((await change(ada.password, "seven brave otters swam")).status).toBe(204);
+    expect(await statuses()).toEqual([200, 200]);
+    const ended = await change("seven brave otters swam", "eight brave otters swam", { end_tokens: true });
+    expect(ended.status).toBe(204);
+    expect(await statuses()).toEqual([401, 401]);
+    const { items } = (await acme.owner.get("/audit?action=password.change")).body;
+    expect(items[0]).toMatchObject({ details: { tokens_revoked: 2 } });
+  });
+});
+
 describe("sessions", () => {
   test("are listed with where they were opened, this one marked, and nobody else's", async () => {
     const ada = await addPerson();

@@ -3,6 +3,7 @@ import { type Insertable, type Selectable, sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import { mintToken, type TokenKind } from "../../platform/tokens.ts";
+import type { Entry } from "./operators-entry.ts";
 
 export type TokenRow = Omit<
   Selectable<Token>,
@@ -24,6 +25,7 @@ export const tokenColumns = [
   "token.expires_at",
   "token.last_used_at",
   "token.revoked_at",
+  "token.operator_reason",
 ] as const;
 
 export type NewToken = {
@@ -37,6 +39,8 @@ export type NewToken = {
   /** Null: it does not expire. */
   readonly lifetimeSeconds: number | null;
   readonly createdBy?: string | null;
+  /** Of an operator who enters an organisation by it. */
+  readonly entry?: Entry | null;
   /** For sessions: how and where they were opened, and how long one may be left alone. */
   readonly session?: {
     readonly openedBy: string;
@@ -55,10 +59,15 @@ export type IssuedToken = { readonly row: TokenRow; readonly secret: string };
 /** Mints a token and stores all of it but the secret. Expiry is by Postgres' clock. */
 export async function issueToken(connection: Database | Tx, token: NewToken): Promise<IssuedToken> {
   const minted = mintToken(token.kind);
+  const { entry = null } = token;
+  const lifetimeSeconds =
+    entry === null
+      ? token.lifetimeSeconds
+      : Math.min(token.lifetimeSeconds ?? entry.maxSeconds, entry.maxSeconds);
   const expiresAt =
-    token.lifetimeSeconds === null
+    lifetimeSeconds === null
       ? null
-      : sql<Date>`clock_timestamp() + make_interval(secs => ${token.lifetimeSeconds})`;
+      : sql<Date>`least(clock_timestamp() + make_interval(secs => ${lifetimeSeconds}), ${entry?.notAfter ?? null}::timestamptz)`;
   const values: Insertable<Token> = {
     id: minted.id,
     kind: token.kind,
@@ -69,8 +78,9 @@ export async function issueToken(connection: Database | Tx, token: NewToken): Pr
     role: token.role ?? null,
     scopes: [...(token.scopes ?? [])],
     secret_hash: minted.hash,
-    lifetime_seconds: token.lifetimeSeconds,
+    lifetime_seconds: lifetimeSeconds,
     created_by: token.createdBy ?? null,
+    operator_reason: entry?.reason ?? null,
     opened_by: token.session?.openedBy ?? null,
     identity_id: token.session?.identityId ?? null,
     user_agent: token.session?.userAgent ?? null,
@@ -208,6 +218,19 @@ export async function revokeTokensOfUser(tx: Tx, organisationId: string, userId:
     .set({ revoked_at: sql<Date>`clock_timestamp()` })
     .where("organisation_id", "=", organisationId)
     .where("user_id", "=", userId)
+    .where("revoked_at", "is", null)
+    .returning("id")
+    .execute();
+  return rows.length;
+}
+
+/** Ends what a person has minted, in all of their organisations and for operators. Returns how many. */
+export async function revokeTokensMintedBy(tx: Tx, userId: string): Promise<number> {
+  const rows = await systemQuery(tx, "a person's tokens are of all of their organisations")
+    .updateTable("token")
+    .set({ revoked_at: sql<Date>`clock_timestamp()` })
+    .where("user_id", "=", userId)
+    .where("kind", "in", ["organisation", "operator"])
     .where("revoked_at", "is", null)
     .returning("id")
     .execute();

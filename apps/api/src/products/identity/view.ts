@@ -89,6 +89,7 @@ export function viewToken(row: TokenRow): Schemas["Token"] {
     expires_at: row.expires_at?.toISOString() ?? null,
     last_used_at: row.last_used_at?.toISOString() ?? null,
     revoked_at: row.revoked_at?.toISOString() ?? null,
+    operator_reason: row.operator_reason,
   };
 }
 

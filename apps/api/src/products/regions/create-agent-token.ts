@@ -4,12 +4,12 @@ import type { Tx } from "../../platform/database.ts";
 import { Conflict } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
-import { issueToken, viewToken } from "../identity/index.ts";
+import { issueToken, requireProofOfSession, viewToken } from "../identity/index.ts";
 import type { RegionDetails } from "./store.ts";
 
 /** Does not expire by itself: an agent that is forgotten must not take its region down. Rotate or revoke it. */
 export async function createAgentToken(
-  { body, caller }: ApiRequest<"createAgentToken">,
+  request: ApiRequest<"createAgentToken">,
   tx: Tx,
   region: RegionDetails,
 ): Promise<Outcome> {
@@ -21,6 +21,8 @@ export async function createAgentToken(
         { resource: region.slug, fix: "Name its region file in KULE_DIRECT_REGIONS of the worker" },
       ),
     );
+  const { body, caller } = request;
+  await requireProofOfSession(request, tx);
   const { row, secret } = await issueToken(tx, {
     kind: "agent",
     name: body.name,

@@ -59,7 +59,7 @@ export function mountRegions(api: Api): void {
         request,
         { kind: "agent", region: token.region },
         token.id,
-        (request.body as Schemas["TokenRotate"]).overlap_seconds ?? defaultOverlapSeconds,
+        (request.body as Schemas["AgentTokenRotate"]).overlap_seconds ?? defaultOverlapSeconds,
       ),
   });
 }

@@ -11,4 +11,4 @@ test("nobody hands on what they may not do themselves, by whichever operation, r
   } finally {
     await world.close();
   }
-}, 60_000);
+}, 240_000);

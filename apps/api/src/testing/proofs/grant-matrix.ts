@@ -50,15 +50,18 @@ const granting: readonly GrantingOperation[] = [
     operation: "createToken",
     hasScopes: true,
     call: (_grants, caller, { role, scopes }) =>
-      caller.post("/tokens", { name: "token", role, ...(scopes.length === 0 ? {} : { scopes }) }),
+      caller.post("/tokens", { name: "token", role, reason, ...(scopes.length === 0 ? {} : { scopes }) }),
   },
   {
     operation: "rotateToken",
     hasScopes: true,
     call: async ({ world, organisation }, caller, { role, scopes }) =>
-      caller.post(`/tokens/${(await mint(world, organisation, role, scopes)).id}/rotate`),
+      caller.post(`/tokens/${(await mint(world, organisation, role, scopes)).id}/rotate`, { reason }),
   },
 ];
+
+/** Operators have to say one. */
+const reason = "the matrix of grants";
 
 /** Of the same permissions; they end what somebody has and give nobody anything. */
 const givingNothing: ReadonlySet<OperationId> = new Set(["revokeInvitation", "revokeToken"]);

@@ -156,7 +156,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   getInvitation: { path: standing("invitation") },
   revokeInvitation: { path: async ({ tenant }) => ({ invitation_id: (await tenant.addInvitation()).id }) },
   listTokens: {},
-  createToken: { body: ({ tenant }) => ({ name: tenant.name(), role: "viewer" }) },
+  createToken: { body: ({ tenant }) => ({ name: tenant.name(), role: "viewer", reason: "a proof" }) },
   getToken: { path: standing("token") },
   revokeToken: { path: async ({ tenant }) => ({ token_id: (await tenant.addToken()).id }) },
   rotateToken: {

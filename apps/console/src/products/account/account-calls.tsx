@@ -19,6 +19,7 @@ export function AccountCalls({ view, sessions, security, providers }: AccountPag
       body: {
         current_password: "correct horse battery staple",
         new_password: "seven brave otters swam home",
+        end_tokens: false,
       },
     },
     { operation: "beginTotp" },

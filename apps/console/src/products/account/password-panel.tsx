@@ -59,6 +59,12 @@ export function PasswordPanel({ view, security, form, idempotencyKey }: AccountP
           required
           maxlength={1000}
         />
+        <label class="check">
+          <input type="checkbox" name="end_tokens" value="on" />
+          <span>
+            {text.endTokens} <span class="hint">{text.endTokensHint}</span>
+          </span>
+        </label>
         <button type="submit" class="button" data-kind="primary">
           {security.has_password ? text.changePassword : view.messages.identities.setPassword}
         </button>

@@ -48,6 +48,7 @@ export function accountRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
         params: { header: { "Idempotency-Key": postedKey(context) } },
         body: {
           new_password: wanted,
+          end_tokens: form.has("end_tokens"),
           // Who signs in with a provider has none.
           ...(form.has("current_password") ? { current_password: form.get("current_password") ?? "" } : {}),
         },

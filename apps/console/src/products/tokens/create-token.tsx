@@ -35,9 +35,24 @@ export function CreateToken(props: TokensPageProps) {
           name="expires_in_days"
           label={text.expires}
           value={draft.expiresInDays}
-          options={lifetimesDays.map((days) => ({ value: String(days), label: text.days(days) }))}
+          options={(view.session?.operator === true ? [1] : lifetimesDays).map((days) => ({
+            value: String(days),
+            label: text.days(days),
+          }))}
           problems={problems}
         />
+        {view.session?.operator === true ? (
+          <TextField
+            view={view}
+            name="reason"
+            label={text.reason}
+            value={draft.reason}
+            hint={text.reasonHint}
+            problems={problems}
+            required
+            maxlength={300}
+          />
+        ) : null}
         <Access {...props} />
         <button type="submit" class="button" data-kind="primary">
           {text.create}
@@ -52,6 +67,7 @@ export function CreateToken(props: TokensPageProps) {
           role: draft.role,
           ...(draft.scopes === null || draft.scopes.length === 0 ? {} : { scopes: draft.scopes }),
           expires_in_days: Number(draft.expiresInDays),
+          ...(view.session?.operator === true ? { reason: draft.reason || "…" } : {}),
         }}
       />
     </section>

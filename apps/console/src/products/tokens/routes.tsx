@@ -21,6 +21,7 @@ const emptyDraft: TokenDraft = {
   expiresInDays: "90",
   access: "all",
   scopes: null,
+  reason: "",
 };
 
 /** The organisation's API tokens. */
@@ -38,7 +39,7 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
 
   routes.post("/tokens", async (context) => {
     const form = context.get("form");
-    const values = postedValues(context, ["name", "role", "expires_in_days"]);
+    const values = postedValues(context, ["name", "role", "expires_in_days", "reason"]);
     const scopes = typedScopes(form);
     const draft: TokenDraft = {
       name: values.name,
@@ -46,6 +47,7 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
       expiresInDays: values.expires_in_days,
       access: accessOf(form.get("access")),
       scopes,
+      reason: values.reason,
     };
     if (scopes?.length === 0) {
       const { noneChosen } = context.get("view").messages.tokens;
@@ -60,18 +62,19 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
           role: values.role as Role,
           expires_in_days: typedNumber(values.expires_in_days),
           ...(scopes === null ? {} : { scopes: [...scopes] }),
+          ...reasonOf(values.reason),
         },
       }),
     );
     if (outcome.kind === "done") return passOn(context, outcome.data.secret, "created");
     const refused = refuseForm(context, outcome, "create", values, {
-      fields: ["name", "role", "scopes", "expires_in_days"],
+      fields: ["name", "role", "scopes", "expires_in_days", "reason"],
     });
     return showTokens(context, { ...refused, draft, secret: null });
   });
 
   routes.post("/tokens/:id/rotate", async (context) => {
-    const { overlap } = postedValues(context, ["overlap"]);
+    const { overlap, reason } = postedValues(context, ["overlap", "reason"]);
     const known = Object.entries(overlapSeconds).find(([name]) => name === overlap);
     const outcome = await attempt(
       context.get("api").POST("/tokens/{token_id}/rotate", {
@@ -79,7 +82,7 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
           path: { token_id: context.req.param("id") },
           header: { "Idempotency-Key": postedKey(context) },
         },
-        body: { overlap_seconds: known?.[1] ?? 0 },
+        body: { overlap_seconds: known?.[1] ?? 0, ...reasonOf(reason) },
       }),
     );
     if (outcome.kind === "done") return passOn(context, outcome.data.secret, "rotated");
@@ -108,6 +111,11 @@ export function tokenRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
   }
 
   return routes;
+}
+
+/** Of operators alone, whose forms have the field. */
+function reasonOf(reason: string): { reason?: string } {
+  return reason === "" ? {} : { reason };
 }
 
 function refused(

@@ -1,6 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { ApiCall } from "../../layout/api-call-part.tsx";
-import { noProblems, SelectField } from "../../layout/fields.tsx";
+import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { type Columns, ListTable } from "../../layout/list-table.tsx";
 import { FormSeal, Status, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
@@ -63,10 +63,11 @@ export function TokenTable(props: TokensPageProps) {
       items={tokens.items}
       name={{
         label: text.name,
-        cell: ({ name, prefix }) => (
+        cell: ({ name, prefix, operator_reason: reason }) => (
           <>
             {name}
             <div class="hint mono breakable">{prefix}…</div>
+            {reason === null ? null : <div class="hint">{text.enteredBy(reason)}</div>}
           </>
         ),
       }}
@@ -112,6 +113,18 @@ function Acts({ view, token, idempotencyKey }: TokensPageProps & { readonly toke
             options={overlapNames.map((value) => ({ value, label: text.overlaps[value] }))}
             problems={noProblems}
           />
+          {view.session?.operator === true ? (
+            <TextField
+              view={view}
+              id={`reason-${token.id}`}
+              name="reason"
+              label={text.reason}
+              hint={text.reasonHint}
+              problems={noProblems}
+              required
+              maxlength={300}
+            />
+          ) : null}
           <button type="submit" class="button" data-kind="primary">
             {text.rotate}
           </button>

@@ -22,6 +22,8 @@ export type TokenDraft = {
   readonly expiresInDays: string;
   readonly access: Access;
   readonly scopes: readonly string[] | null;
+  /** Why an operator enters the organisation. */
+  readonly reason: string;
 };
 
 export type TokensPageProps = {
