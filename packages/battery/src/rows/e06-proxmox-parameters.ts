@@ -1,11 +1,13 @@
 import { configViolations, type PlainKeys } from "../guest-input/config-check.ts";
 import type { Trial } from "../guest-input/guest-world.ts";
 import { tryCorpus } from "../guest-input/trials.ts";
+import { compareParameters } from "../parameters/compare-parameters.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
 export const row: Row = {
   id: "E6",
-  title: "Whatever an owner writes, a VM has no parameter that another has not, and its marks read back",
+  title:
+    "Whatever an owner writes, a VM has no parameter that another has not, its marks read back, and the hypervisor takes what the API took",
   minutes: 0.7,
   mutants: [
     {
@@ -34,6 +36,42 @@ export const row: Row = {
       ],
       expects: /the description is/,
     },
+    {
+      name: "everybody-in-a-set",
+      removes: "that everybody of one IP version has a rule of its own",
+      patches: [
+        {
+          file: "packages/rules/src/firewalls/peer-lists.ts",
+          find: "  if (open.length === 2) return [null];",
+          replace: "  if (open.length > 0) return [meant];",
+        },
+      ],
+      expects: /rules that the API took are refused by the region: .*zero prefix/,
+    },
+    {
+      name: "peers-of-both-versions",
+      removes: "that icmp and icmpv6 take the peers of their own IP version",
+      patches: [
+        {
+          file: "packages/rules/src/firewalls/peer-lists.ts",
+          find: "const only = versionOfProtocol[protocol];",
+          replace: 'const only = versionOfProtocol[""];',
+        },
+      ],
+      expects: /rules that the API took are refused by the region: .*mixed/,
+    },
+    {
+      name: "ports-by-the-entry",
+      removes: "that a range of ports counts as two",
+      patches: [
+        {
+          file: "packages/rules/src/firewalls/ports.ts",
+          find: "first === last ? 1 : 2",
+          replace: "first === last ? 1 : 1",
+        },
+      ],
+      expects: /rules that the API took are refused by the region: .*too many entries in port list/,
+    },
   ],
   run,
 };
@@ -52,12 +90,15 @@ async function run(run: RowRun): Promise<RowResult> {
     for (const keys of [plain.withKeys, plain.withPassword])
       if (keys.has(forbidden)) violations.push(`a plain VM has ${forbidden}`);
   if (accepted === 0) violations.push("no text was accepted anywhere: nothing reached a VM");
+  const comparison = await compareParameters(run);
   return {
-    cases,
-    violations,
+    cases: cases + comparison.cases,
+    violations: [...violations, ...comparison.violations],
     figures: {
       texts: trials.length,
       "accepted somewhere": accepted,
+      "fields that reach the hypervisor": comparison.reachingFields,
+      "values and rules of these": comparison.cases,
       "configuration keys of a VM": plain.withKeys.size,
       VMs: all.filter(({ guest }) => guest !== null).length,
     },

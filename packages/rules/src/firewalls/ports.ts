@@ -12,6 +12,14 @@ export function parsePorts(text: string): PortRange | null {
   return first === null || last === null || last < first ? null : { first, last };
 }
 
+/** How many numbers a rule may hold: no hypervisor's rule takes more. */
+export const maxPortNumbers = 15;
+
+/** A range counts as two. */
+export function portNumbers(ranges: readonly PortRange[]): number {
+  return ranges.reduce((sum, { first, last }) => sum + (first === last ? 1 : 2), 0);
+}
+
 export function formatPorts({ first, last }: PortRange): string {
   return first === last ? String(first) : `${first}-${last}`;
 }

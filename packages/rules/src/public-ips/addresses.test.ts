@@ -104,8 +104,8 @@ it("what is reserved is in the network, for every gateway and prefix", () => {
 });
 
 it("a gateway alone in its network is refused", () => {
-  expect(networkProblem({ gateway: ip("203.0.113.1"), prefixLength: 32 })).toMatch("from 1 to 31");
-  expect(networkProblem({ gateway: ip("2001:db8::1"), prefixLength: 128 })).toMatch("from 1 to 127");
+  expect(networkProblem({ gateway: ip("203.0.113.1"), prefixLength: 32 })).toMatch("from 8 to 31");
+  expect(networkProblem({ gateway: ip("2001:db8::1"), prefixLength: 128 })).toMatch("from 8 to 127");
 });
 
 it.each([

@@ -113,11 +113,14 @@ export function reservedAddresses(network: IpNetwork): bigint[] {
   return network.prefixLength >= 31 ? [gateway] : [...new Set([first, gateway, last])];
 }
 
+/** No hypervisor gives a guest a larger network. */
+const shortestPrefix = 8;
+
 /** Why the gateway and the prefix cannot be a guest's, or null when they can. */
 export function networkProblem({ gateway, prefixLength }: IpNetwork): string | null {
   const longest = gateway.version === 4 ? 31 : 127;
-  if (prefixLength < 1 || prefixLength > longest)
-    return `must be from 1 to ${longest} with an IPv${gateway.version} gateway: guests reach it in their own network`;
+  if (prefixLength < shortestPrefix || prefixLength > longest)
+    return `must be from ${shortestPrefix} to ${longest} with an IPv${gateway.version} gateway: guests reach it in their own network`;
   return null;
 }
 

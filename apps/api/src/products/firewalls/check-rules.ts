@@ -1,5 +1,5 @@
 import type { FieldError } from "@kule/contract/field-errors";
-import { parsePorts } from "@kule/rules/firewalls/ports";
+import { maxPortNumbers, parsePorts, portNumbers } from "@kule/rules/firewalls/ports";
 import { parseLabelSelector } from "@kule/rules/labels/selector";
 import { parseIpBlock } from "@kule/rules/public-ips/addresses";
 import { sql } from "kysely";
@@ -34,6 +34,15 @@ export const ruleTextErrors = (at: string, rule: Partial<RuleInput>): FieldError
 function portErrors(at: string, { protocol, ports = [] }: Partial<RuleInput>): FieldError[] {
   if (ports.length > 0 && protocol !== undefined && protocol !== "tcp" && protocol !== "udp")
     return [fieldError(`${at}/ports`, "conflicts_with", `${protocol} has no ports`)];
+  const ranges = ports.flatMap((text) => parsePorts(text) ?? []);
+  if (ranges.length === ports.length && portNumbers(ranges) > maxPortNumbers)
+    return [
+      fieldError(
+        `${at}/ports`,
+        "too_long",
+        `must hold at most ${maxPortNumbers} numbers, and a range counts as two: write another rule for the others`,
+      ),
+    ];
   return ports.flatMap((text, index) =>
     parsePorts(text) === null
       ? [

@@ -145,6 +145,18 @@ describe("a firewall", () => {
     }
   });
 
+  it("has at most fifteen numbers of ports in a rule, and a range is two of them", async () => {
+    const { id } = await make([]);
+    const ranges = (many: number) =>
+      Array.from({ length: many }, (_, index) => `${100 + 9 * index}-${105 + 9 * index}`);
+    const add = (ports: string[]) =>
+      servers.owned.post(`/firewalls/${id}/rules`, { protocol: "tcp", ports, peers: [{ any: true }] });
+    expect((await add([...ranges(7), "9"])).status).toBeLessThan(300);
+    const refused = await add(ranges(8));
+    expect(refused.status).toBe(422);
+    expect(refused.body.errors).toMatchObject([{ pointer: "/ports", code: "too_long" }]);
+  });
+
   it("counts towards its organisation's quotas, and its rules do", async () => {
     const { operator } = servers.world;
     const limit = (limits: object) =>

@@ -1,0 +1,21 @@
+/**
+ * What no hypervisor is told: a whole place, or a word of it. A field that is neither here nor among those that reach it is one
+ * of which nobody has said so: the row fails until somebody does.
+ *
+ * An address that is chosen from a pool or a subnet is kept as an address, so no text of it goes any further; what a pool's
+ * network and a subnet may be is tried with every prefix.
+ */
+export const staying: ReadonlySet<string> = new Set(
+  `
+  addIpPoolRange/cidr addIpPoolRange/start addIpPoolRange/end createPublicIp/address createGateway/address
+  createReservation/address explainNetwork/from/address explainNetwork/to/address testFirewall/from/address
+  testFirewall/to/address
+  action addresses ceremony code confirm_name count country current_password description direction email
+  expires_in_days firewall_id firewall_ids flow id image invitation label_selector labels limits listen_port mode name
+  network_id new_password organisation_id overlap_seconds package password port position priority protocol provider
+  ptr public_ip purpose reason recovery_code region response restricted_to role scopes secret server_id sign_in slug
+  ssh_key_ids status subnet_id subnet_ids target_port tier type version when
+  `
+    .trim()
+    .split(/\s+/),
+);
