@@ -201,8 +201,15 @@ describe("ServerDestroy", { timeout: 60_000 }, () => {
 
   it("tells an operator of volumes that could not be freed", async () => {
     const vmid = await buffered();
-    for (const volume of region.lab.control.volumes(vmid)) region.lab.faults.tasks.stuckVolumes.add(volume);
-    expect(await codeOf(run("ServerDestroy", vmid))).toBe("volumes_left");
+    const volumes = region.lab.control.volumes(vmid);
+    for (const volume of volumes) region.lab.faults.tasks.stuckVolumes.add(volume);
+    const failed = await run("ServerDestroy", vmid).catch((error: unknown) => error);
+    expect((failed as Failed).facts.code).toBe("volumes_left");
+    expect(volumes.length).toBeGreaterThan(1);
+    for (const volume of volumes)
+      expect((failed as Failed).facts.internal).toMatch(
+        new RegExp(`^on node pve\\d: pvesm free ${volume} `, "m"),
+      );
   });
 
   it("does not send the deletion again when its answer was lost", async () => {

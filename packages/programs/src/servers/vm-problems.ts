@@ -71,15 +71,21 @@ export function vmMissing(vmid: number): Failed {
   });
 }
 
-/** The token may not free what the deletion of a VM has left. */
+/** The token may not free what the deletion of a VM has left: it would need the right to change the storage itself. */
 export function volumesLeft(volumes: readonly LeftoverVolume[], cause: Error): Failed {
-  const list = volumes.map((each) => `${each.volume} on ${each.node}, ${each.bytes} bytes`).join("\n");
+  const commands = volumes.map(
+    ({ node, volume, bytes }) => `on node ${node}: pvesm free ${volume}   (${bytes} bytes)`,
+  );
   return new Failed(
     {
       code: "volumes_left",
       message:
         "The server is gone, but the region could not free all of its disks. An operator has to look at it.",
-      internal: `the token may not free these (Datastore.Allocate); pvesm free <volume>:\n${list}\n${cause.message}`,
+      internal: [
+        "The agent's token may not free these disks, for it has no Datastore.Allocate. Free them by hand, then retry the job:",
+        ...commands,
+        cause.message,
+      ].join("\n"),
     },
     { cause },
   );
