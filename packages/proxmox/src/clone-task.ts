@@ -8,8 +8,8 @@ import { parseUpid } from "./upid.ts";
 
 /** Looking at a console is no work on the VM. */
 const HARMLESS_TASKS = new Set(["vncproxy", "termproxy", "spiceproxy", "vncshell"]);
-/** A clone writes its config about a second after the task has begun; until then nothing names the new VMID. */
-const UNNAMED_CLONE_SECONDS = 15;
+/** A clone writes its config about a second after the task has begun. */
+const CONFIG_WITHIN_SECONDS = 15;
 
 type TaskRow = { upid: string; type: string; id: string; status?: string; starttime: number | string };
 
@@ -29,14 +29,46 @@ export function isOf(tokenId: string, task: Pick<TaskRow, "upid">): boolean {
 }
 
 /** Where a clone runs: on its template's node. Without the template, any on the node. */
-export type CloneSource = { readonly node: string; readonly vmid?: number };
+export type CloneSource = {
+  readonly node: string;
+  readonly vmid?: number;
+  /** Whether the VM that is made has a config already. */
+  readonly hasConfig: boolean;
+};
+
+/** The clones that this process has begun, by their tasks, and the VMIDs that they make. */
+export class StartedClones {
+  readonly #vmids = new Map<string, number>();
+
+  begun(upid: string, vmid: number): void {
+    this.#vmids.set(upid, vmid);
+    const [oldest] = this.#vmids.keys();
+    if (this.#vmids.size > STARTED_CLONES_KEPT && oldest !== undefined) this.#vmids.delete(oldest);
+  }
+
+  /** Null for a task that this process knows nothing of. */
+  vmidOf(upid: string): number | null {
+    return this.#vmids.get(upid) ?? null;
+  }
+}
+
+const STARTED_CLONES_KEPT = 1_000;
+
+type CloneSearch = {
+  readonly client: ProxmoxClient;
+  readonly runtime: Runtime;
+  readonly startedClones?: StartedClones;
+};
 
 /**
- * The running clone that makes this VMID, if any. A clone's task bears the template's VMID, so the log is what
- * names the new one; a task too young to have named any is taken for ours.
+ * The running clone that makes this VMID, if any. A clone's task bears the template's VMID. Which one it makes is known
+ * when this process has begun it, or when its log names it, which it does at the earliest about a second after it began,
+ * and with Proxmox VE 8.4 on some storages never. A task of ours from that template of which neither is known may be
+ * the one and is waited for, for its end shows what it has made: however old it is when the VM has a config, and while
+ * it is too young to have written one when the VM has none.
  */
 export async function findClone(
-  { client, runtime }: { client: ProxmoxClient; runtime: Runtime },
+  { client, runtime, startedClones }: CloneSearch,
   vmid: number,
   source: CloneSource,
   signal: AbortSignal | undefined,
@@ -51,20 +83,30 @@ export async function findClone(
     },
     { signal },
   );
+  let possible: RunningTask | null = null;
   for (const task of tasks) {
     if (!isRunning(task) || !isOf(client.tokenId, task)) continue;
-    const lines = await client.call(
-      "GET /nodes/{node}/tasks/{upid}/log",
-      { node: source.node, upid: task.upid },
-      { signal },
-    );
-    const log = lines.map((line) => String(line.t)).join("\n");
-    const named =
-      /with ID (\d+)/.exec(log)?.[1] ??
-      /\bvm-(\d+)-(?:disk|cloudinit)/.exec(log.replaceAll(`vm-${task.id}-`, ""))?.[1];
+    const found = { upid: task.upid, type: task.type };
+    const known = startedClones?.vmidOf(task.upid) ?? null;
+    if (known !== null && known !== vmid) continue;
+    const named = await namedInLog(client, source.node, task, signal);
+    if (named === vmid || (known === vmid && source.hasConfig)) return found;
     const ageSeconds = runtime.now() / 1000 - (readNumber(task.starttime) ?? 0);
-    if (named === undefined ? ageSeconds <= UNNAMED_CLONE_SECONDS : Number(named) === vmid)
-      return { upid: task.upid, type: task.type };
+    if (named === null && (source.hasConfig || ageSeconds <= CONFIG_WITHIN_SECONDS)) possible ??= found;
   }
-  return null;
+  return possible;
+}
+
+async function namedInLog(
+  client: ProxmoxClient,
+  node: string,
+  { upid, id }: TaskRow,
+  signal: AbortSignal | undefined,
+): Promise<number | null> {
+  const lines = await client.call("GET /nodes/{node}/tasks/{upid}/log", { node, upid }, { signal });
+  const log = lines.map((line) => String(line.t)).join("\n");
+  const named =
+    /with ID (\d+)/.exec(log)?.[1] ??
+    /\bvm-(\d+)-(?:disk|cloudinit)/.exec(log.replaceAll(`vm-${id}-`, ""))?.[1];
+  return named === undefined ? null : Number(named);
 }

@@ -445,6 +445,46 @@ describe("The driver", () => {
     await expect(hypervisor.start(vmid, ownerOf(vmid), effect())).rejects.toBeInstanceOf(ProxmoxLocked);
   });
 
+  it("finds its clone by the task alone where no log names the VMID, however long it takes", async () => {
+    const place = mkdtempSync(join(tmpdir(), "kule-hypervisor-8-"));
+    const older = await startLab({ dataDir: place, version: "8.4" });
+    const endpoint = { endpoints: [older.url], tls: { fingerprints: [older.fingerprint256] } };
+    const own = new ProxmoxClient({ ...endpoint, tokenId: older.tokenId, tokenSecret: older.tokenSecret });
+    const runtime = virtualRuntime();
+    // An hour after the task has begun.
+    const later = { ...runtime, now: () => Date.now() + 3_600_000 };
+    const [beginner, successor] = [new ProxmoxHypervisor(own, later), new ProxmoxHypervisor(own, later)];
+    const upids = new Map<number, string>();
+    const clone = (vmid: number) => {
+      const request = { template, vmid, name: `vm-${vmid}`, pool: "kule-org_1", storage: "ceph-vm" };
+      const description = renderMarker({ ...ownerOf(vmid), organisationId: "org_1", jobId: "job_1" });
+      const taskStarted = async (upid: string) => void upids.set(vmid, upid);
+      return beginner.clone({ ...request, description, full: true }, effect({ taskStarted }));
+    };
+    try {
+      await beginner.ensurePool("kule-org_1", "first", effect());
+      older.faults.tasks.add({ type: "qmclone", action: "held", stage: "unlock" });
+      older.faults.tasks.add({ type: "qmclone", action: "held", stage: "unlock" });
+      const both = [clone(23_000), clone(23_001)];
+      await older.faults.tasks.whenHeld();
+      await expect.poll(() => upids.size).toBe(2);
+      for (const [vmid, upid] of upids) {
+        const busy = { state: "busy", task: { upid } };
+        expect(await beginner.findVm(vmid, ownerOf(vmid), template.vmid)).toMatchObject(busy);
+        // Another process does not know which of the two it is, and waits for one of them.
+        const sighting = await successor.findVm(vmid, ownerOf(vmid), template.vmid);
+        expect(sighting).toMatchObject({ state: "busy", task: { type: "qmclone" } });
+      }
+      older.faults.tasks.release();
+      await Promise.all(both);
+    } finally {
+      older.faults.tasks.release();
+      own.close();
+      await older.stop();
+      rmSync(place, { recursive: true });
+    }
+  });
+
   it("sees a clone that is under way as busy with its task, so that it is waited for", async () => {
     const vmid = nextVmid++;
     lab.faults.tasks.add({ type: "qmclone", action: "held", stage: "unlock" });

@@ -3,6 +3,7 @@
 
 import { type AdoptionSighting, lookForAdoption, requireAdoptable } from "./adoption.ts";
 import type { CallOptions, ProxmoxClient } from "./client.ts";
+import { StartedClones } from "./clone-task.ts";
 import { observeActiveTasks } from "./cluster.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { configDifference, isEmptyDifference } from "./config-difference.ts";
@@ -66,6 +67,7 @@ export class ProxmoxHypervisor implements Hypervisor {
   readonly #client: ProxmoxClient;
   readonly #runtime: Runtime;
   readonly #clones = new ConcurrencyLimit(CLONES_PER_STORAGE);
+  readonly #startedClones = new StartedClones();
 
   constructor(client: ProxmoxClient, runtime: Runtime = systemRuntime) {
     this.#client = client;
@@ -73,7 +75,8 @@ export class ProxmoxHypervisor implements Hypervisor {
   }
 
   findVm(vmid: number, owner: Owner, templateVmid?: number, signal?: AbortSignal): Promise<VmSighting> {
-    return observeVm({ client: this.#client, runtime: this.#runtime }, vmid, owner, templateVmid, signal);
+    const region = { client: this.#client, runtime: this.#runtime, startedClones: this.#startedClones };
+    return observeVm(region, vmid, owner, templateVmid, signal);
   }
 
   async findTemplate(vmid: number, signal?: AbortSignal): Promise<Template | null> {
@@ -134,6 +137,7 @@ export class ProxmoxHypervisor implements Hypervisor {
         },
         callOptions(effect),
       );
+      this.#startedClones.begun(upid, vmid);
       await this.#started(upid, effect, CLONE_TIMEOUT_SECONDS);
     });
   }

@@ -3,7 +3,7 @@
 // moved "does not exist" where it was.
 
 import type { AnswerOf, ProxmoxClient } from "./client.ts";
-import { findClone, firstWorking } from "./clone-task.ts";
+import { findClone, firstWorking, type StartedClones } from "./clone-task.ts";
 import { ProxmoxExists, ProxmoxNotFound } from "./errors.ts";
 import type { Owner, Template, Vm, VmSighting } from "./hypervisor.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
@@ -11,19 +11,24 @@ import { parseMarker } from "./marker.ts";
 import type { Runtime } from "./runtime.ts";
 import { parseTags } from "./tags.ts";
 
-export type Region = { readonly client: ProxmoxClient; readonly runtime: Runtime };
+export type Region = {
+  readonly client: ProxmoxClient;
+  readonly runtime: Runtime;
+  readonly startedClones?: StartedClones;
+};
 
 /** A VM that moves between the look at the cluster and the look at its node is looked for again. */
 export const RESOLVE_ATTEMPTS = 4;
 export const RESOLVE_PAUSE_MILLISECONDS = 500;
 
 export async function observeVm(
-  { client, runtime }: Region,
+  region: Region,
   vmid: number,
   owner: Owner,
   templateVmid?: number,
   signal?: AbortSignal,
 ): Promise<VmSighting> {
+  const { client, runtime } = region;
   for (let attempt = 1; ; attempt++) {
     const rows = await client.call("GET /cluster/resources", { type: "vm" }, { signal });
     const row = rowOf(rows, vmid);
@@ -31,10 +36,14 @@ export async function observeVm(
     const template =
       templateVmid === undefined || !templateNode ? null : { vmid: templateVmid, node: templateNode };
     if (!row) {
-      const clone = template ? await findClone({ client, runtime }, vmid, template, signal) : null;
-      if (clone) return { state: "busy", node: template?.node ?? "", lock: null, task: clone };
+      const clone = async (hasConfig: boolean) =>
+        template === null ? null : await findClone(region, vmid, { ...template, hasConfig }, signal);
+      const young = await clone(false);
+      if (young) return { state: "busy", node: template?.node ?? "", lock: null, task: young };
       // The list shows only what the token may see; the id check sees everything.
       if (await isFree(client, vmid, signal)) return { state: "absent" };
+      const hidden = await clone(true);
+      if (hidden) return { state: "busy", node: template?.node ?? "", lock: null, task: hidden };
       if (attempt < RESOLVE_ATTEMPTS) {
         await runtime.pause(RESOLVE_PAUSE_MILLISECONDS, signal);
         continue;
@@ -47,7 +56,7 @@ export async function observeVm(
     }
     if (row.type !== "qemu") return { state: "foreign", node: row.node, why: `VMID ${vmid} is a container` };
     try {
-      return await observeOnNode({ client, runtime }, vmid, row, owner, template, signal);
+      return await observeOnNode(region, vmid, row, owner, template, signal);
     } catch (error) {
       if (!(error instanceof ProxmoxNotFound) || attempt >= RESOLVE_ATTEMPTS) throw error;
       await runtime.pause(RESOLVE_PAUSE_MILLISECONDS, signal);
@@ -81,13 +90,14 @@ async function isFree(client: ProxmoxClient, vmid: number, signal?: AbortSignal)
 }
 
 async function observeOnNode(
-  { client, runtime }: Region,
+  region: Region,
   vmid: number,
   row: Row,
   owner: Owner,
   template: Template | null,
   signal: AbortSignal | undefined,
 ): Promise<VmSighting> {
+  const { client } = region;
   const path = { node: row.node, vmid };
   // The tasks first: what a task has changed that is not running any more is then in what is read after it. The other
   // way round, a task that ends between the two looks like no task and no change.
@@ -121,7 +131,7 @@ async function observeOnNode(
     // on the node where the clone runs.
     const clone =
       lock === "clone" || temporary
-        ? await findClone({ client, runtime }, vmid, template ?? { node: row.node }, signal)
+        ? await findClone(region, vmid, { ...(template ?? { node: row.node }), hasConfig: true }, signal)
         : null;
     return { state: "busy", node: row.node, lock: lock ?? (temporary ? "clone" : null), task: clone ?? task };
   }

@@ -4096,7 +4096,7 @@ export interface components {
             firewall_id?: string;
             label_selector?: string;
         };
-        /** @description TCP and UDP only; left out or empty, all of them */
+        /** @description TCP and UDP only; left out or empty, all of them. At most 15 numbers, and a range counts as two */
         FirewallPorts: string[];
         FirewallRuleInput: {
             /**
