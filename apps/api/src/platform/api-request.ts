@@ -1,6 +1,4 @@
-import { isIP } from "node:net";
 import type { OperationId, OperationInfo, RequestBody, RequestQuery, Schemas } from "@kule/contract/schemas";
-import { visitorHeader, visitorOf } from "@kule/contract/visitor";
 import type { Context } from "hono";
 import type { Caller, Organisation } from "./caller.ts";
 import type { Database } from "./database.ts";
@@ -8,6 +6,7 @@ import type { Deps } from "./deps.ts";
 import { NotFound, PreconditionFailed } from "./errors.ts";
 import { type IdPrefix, isId } from "./ids.ts";
 import { etagOf } from "./reply.ts";
+import { sourceAddressOf } from "./source-address.ts";
 
 /** What serve() has established about a request; parts are filled in the order of the checks. */
 export type Established = {
@@ -128,17 +127,9 @@ export class ApiRequest<Id extends OperationId = OperationId> {
 
   /** Where the request came from, as far as our consoles and trusted proxies say; null in process. */
   get sourceAddress(): string | null {
-    const visitor = this.context.req.header(visitorHeader);
-    const said = visitor === undefined ? null : visitorOf(this.deps.settings.consoleKeys, visitor);
-    if (said !== null) return said;
     const socket = (this.context.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined)
       ?.incoming?.socket;
-    const direct = socket?.remoteAddress ?? null;
-    const proxies = this.deps.settings.trustedProxies;
-    if (proxies === 0) return direct;
-    const hops = (this.context.req.header("X-Forwarded-For") ?? "").split(",").map((hop) => hop.trim());
-    const claimed = hops.at(-proxies) ?? "";
-    return isIP(claimed) === 0 ? direct : claimed;
+    return sourceAddressOf(this.deps.settings, (name) => this.header(name), socket?.remoteAddress ?? null);
   }
 }
 

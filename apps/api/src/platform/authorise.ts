@@ -9,7 +9,8 @@ import type { Limit } from "./rate-limit.ts";
 const agentFactor = 10;
 
 /**
- * Finds out who calls, and counts the call.
+ * Finds out who calls, and counts the call: for who answers for the token, so that nobody gets more by minting tokens
+ * or signing in again, and for their organisation, so that many people get no more than their share together.
  *
  * @param headers gets the RateLimit headers
  * @throws Unauthorized without a valid token
@@ -20,7 +21,10 @@ export async function authenticate(request: ApiRequest, headers: Record<string, 
   const usual: Limit = { perHour: settings.rateLimitPerHour, burst: settings.rateLimitBurst };
   const take = (key: string, limit: Limit) => {
     const allowance = limiter.take(key, limit);
-    Object.assign(headers, allowance.headers);
+    // Of several buckets the one is told that is nearer to its end.
+    const told = Number(headers["RateLimit-Remaining"] ?? Number.POSITIVE_INFINITY);
+    if (Number(allowance.headers["RateLimit-Remaining"]) < told || !allowance.allowed)
+      Object.assign(headers, allowance.headers);
     if (!allowance.allowed) throw new RateLimited(allowance.retryAfterSeconds);
   };
   const address = request.sourceAddress;
@@ -38,7 +42,13 @@ export async function authenticate(request: ApiRequest, headers: Record<string, 
     throw new Unauthorized(bearer === undefined ? undefined : "the token is unknown, expired or revoked");
   }
   const isAgent = caller.kind === "agent";
-  take(`token ${caller.tokenId}`, isAgent ? scaled(usual, agentFactor) : usual);
+  const who = isAgent ? `token ${caller.tokenId}` : `owner ${caller.owner}`;
+  take(who, isAgent ? scaled(usual, agentFactor) : usual);
+  if (caller.organisation !== null && !caller.isOperator)
+    take(`organisation ${caller.organisation.id}`, {
+      perHour: settings.organisationLimitPerHour,
+      burst: settings.organisationLimitBurst,
+    });
   request.established.caller = caller;
   request.established.organisation = caller.organisation;
 }

@@ -32,6 +32,8 @@ export type Caller = {
   readonly organisation: Organisation | null;
   /** Whose idempotency keys these are: a user has the same ones in the next session. */
   readonly subject: string;
+  /** Who answers for the calls: the person behind the token, without one its organisation, or the token alone. */
+  readonly owner: string;
 };
 
 export type StoredCaller = {
@@ -134,6 +136,7 @@ export async function findCaller(db: Database, token: ParsedToken): Promise<Stor
       region: row.region,
       organisation,
       subject: token.kind === "session" && user !== null ? user.id : token.id,
+      owner: user?.id ?? organisation?.id ?? token.id,
     },
   };
 }

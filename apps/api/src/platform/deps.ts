@@ -4,6 +4,7 @@ import type { Database } from "./database.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Notifications } from "./notifications.ts";
+import type { OpenStreams } from "./open-streams.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 import type { Settings } from "./settings.ts";
 import type { TokenCache } from "./token-cache.ts";
@@ -15,6 +16,7 @@ export type Deps = {
   readonly tokens: TokenCache;
   readonly notifications: Notifications;
   readonly limiter: RateLimiter;
+  readonly streams: OpenStreams;
   readonly metrics: Metrics;
   readonly log: Logger;
   /** Ends when the process is told to stop: long polls answer at once then. */

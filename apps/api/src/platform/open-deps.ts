@@ -4,6 +4,7 @@ import type { Deps } from "./deps.ts";
 import type { Logger } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { Notifications } from "./notifications.ts";
+import { OpenStreams } from "./open-streams.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import type { Settings } from "./settings.ts";
 import { TokenCache } from "./token-cache.ts";
@@ -42,6 +43,7 @@ export async function openDeps(
       tokens,
       notifications,
       limiter: new RateLimiter(),
+      streams: new OpenStreams(),
       metrics: createMetrics(database.poolUse),
       log,
       stopping: stopping.signal,

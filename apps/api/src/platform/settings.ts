@@ -32,6 +32,9 @@ export type Settings = {
   readonly invariantsEveryMinutes: number;
   readonly rateLimitPerHour: number;
   readonly rateLimitBurst: number;
+  /** Of all callers of one organisation together. */
+  readonly organisationLimitPerHour: number;
+  readonly organisationLimitBurst: number;
   /** What one organisation may make, whoever of its members and tokens asks. */
   readonly createLimitPerHour: number;
   readonly createLimitBurst: number;
@@ -147,6 +150,18 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     invariantsEveryMinutes: integer("KULE_INVARIANTS_EVERY_MINUTES", 10, 1, 1440),
     rateLimitPerHour,
     rateLimitBurst,
+    organisationLimitPerHour: integer(
+      "KULE_ORGANISATION_LIMIT_PER_HOUR",
+      Math.min(10 * rateLimitPerHour, 1_000_000_000),
+      1,
+      1_000_000_000,
+    ),
+    organisationLimitBurst: integer(
+      "KULE_ORGANISATION_LIMIT_BURST",
+      Math.min(10 * rateLimitBurst, 1_000_000_000),
+      1,
+      1_000_000_000,
+    ),
     createLimitPerHour: integer(
       "KULE_CREATE_LIMIT_PER_HOUR",
       Math.ceil(rateLimitPerHour / 6),

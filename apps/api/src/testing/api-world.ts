@@ -134,6 +134,8 @@ export function testSettings(databaseUrl: string): Settings {
     poolSize: 10,
     rateLimitPerHour: 100_000_000,
     rateLimitBurst: 1_000_000,
+    organisationLimitPerHour: 100_000_000,
+    organisationLimitBurst: 1_000_000,
     createLimitPerHour: 100_000_000,
     createLimitBurst: 1_000_000,
   };

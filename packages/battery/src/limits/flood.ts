@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { percentile } from "../judgement.ts";
 import { type CallAnswer, HttpCaller } from "../served-api/http-call.ts";
 import type { ServedApi } from "../served-api/served-api.ts";
-import { type Found, freshToken } from "./caller-limits.ts";
+import { type Found, freshOwner } from "./caller-limits.ts";
 
 /** An agent's lease is 90 s and is renewed by such calls: seconds would be far from harm, and far from good. */
 const slowestClaimMs = 2_000;
@@ -37,7 +37,8 @@ export async function claimsUnderFlood(
   await claimsInRow();
   const peaceful = await claimsInRow();
 
-  const tokens = await Promise.all(Array.from({ length: 10 }, () => freshToken(api, users)));
+  const owners = await Promise.all(Array.from({ length: 10 }, () => freshOwner(api, users)));
+  const tokens = owners.flat();
   let isOver = false;
   const flood = { answered: 0, refused: 0 };
   const flooding = Array.from({ length: 40 }, async (_, lane) => {

@@ -3,9 +3,9 @@ import {
   createLimit,
   type Found,
   loginLimit,
+  ownerBucket,
   pollLimit,
   tokenAtReplicas,
-  tokenBucket,
 } from "../limits/caller-limits.ts";
 import { claimsUnderFlood } from "../limits/flood.ts";
 import { requestSizes } from "../limits/request-sizes.ts";
@@ -41,7 +41,13 @@ export const row: Row = {
           replace: "const allowed = bucket.tokens >= -1e9;",
         },
       ],
-      expects: /calls of one token: \d+ were accepted/,
+      expects: /calls of one owner's tokens: \d+ were accepted/,
+    },
+    {
+      name: "tokens-counted-apart",
+      removes: "the bucket that all tokens of one owner share",
+      patches: [{ file: authorise, find: "{caller.owner}", replace: "{caller.tokenId}" }],
+      expects: /calls of one owner's tokens: \d+ were accepted/,
     },
     {
       name: "no-retry-after",
@@ -88,7 +94,13 @@ export const row: Row = {
     {
       name: "agents-in-the-users-bucket",
       removes: "the agents' own bucket",
-      patches: [{ file: authorise, find: "take(`token $", replace: "take(isAgent ? byAddress : `token $" }],
+      patches: [
+        {
+          file: authorise,
+          find: "const who = isAgent",
+          replace: "const who = isAgent ? byAddress : isAgent",
+        },
+      ],
       expects: /an agent's claim is answered 429/,
     },
     {
@@ -135,7 +147,7 @@ async function run({ scale, random, progress }: RowRun): Promise<RowResult> {
     const slowly = Promise.all(slow.map((kind) => judgeSlow(api, kind, senders)));
     const found: Found[] = [];
     const parts: readonly (readonly [string, () => Promise<Found>])[] = [
-      ["calls of one token", () => tokenBucket(api, caller)],
+      ["calls of one owner's tokens", () => ownerBucket(api, caller)],
       ["one token at two replicas", () => tokenAtReplicas(api, caller)],
       ["wrong tokens", () => addressBucket(api)],
       ["failed logins", () => loginLimit(api, random)],

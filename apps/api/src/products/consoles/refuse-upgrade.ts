@@ -5,14 +5,19 @@ import type { Duplex } from "node:stream";
 export class UpgradeRefused extends Error {
   readonly status: number;
   readonly code: string;
-  constructor(status: number, code: string, message: string) {
+  readonly retryAfterSeconds: number | null;
+  constructor(status: number, code: string, message: string, retryAfterSeconds: number | null = null) {
     super(message);
+    this.retryAfterSeconds = retryAfterSeconds;
     this.status = status;
     this.code = code;
   }
 }
 
-export function refuseUpgrade(socket: Duplex, { status, code, message }: UpgradeRefused): void {
+export function refuseUpgrade(
+  socket: Duplex,
+  { status, code, message, retryAfterSeconds }: UpgradeRefused,
+): void {
   const title = STATUS_CODES[status] ?? "Error";
   const body = JSON.stringify({ type: "about:blank", title, status, code, detail: message });
   socket.end(
@@ -21,6 +26,7 @@ export function refuseUpgrade(socket: Duplex, { status, code, message }: Upgrade
       "Content-Type: application/problem+json",
       `Content-Length: ${Buffer.byteLength(body)}`,
       "Cache-Control: no-store",
+      ...(retryAfterSeconds === null ? [] : [`Retry-After: ${retryAfterSeconds}`]),
       "Connection: close",
       "",
       body,

@@ -6,6 +6,7 @@ import { DatabaseAway } from "../../platform/database-errors.ts";
 import type { Deps } from "../../platform/deps.ts";
 import { isId } from "../../platform/ids.ts";
 import { ConsoleHub, mayStillUse } from "./console-hub.ts";
+import { countUpgrade } from "./count-upgrade.ts";
 import type { SessionTimes } from "./live-session.ts";
 import { refuseUpgrade, UpgradeRefused } from "./refuse-upgrade.ts";
 import { relayHeader, relayPath, relayUpgrade } from "./relay.ts";
@@ -111,6 +112,8 @@ export function serveConsoles(
     const forAgent = new RegExp(`^${apiRoot}/agent/consoles/([^/]+)$`).exec(path);
     const work = () => {
       if (deps.stopping.aborted) throw new UpgradeRefused(503, "unavailable", "the process is stopping");
+      if (forBrowser !== null || forAgent !== null)
+        countUpgrade(deps, request, forAgent === null ? "browser" : "agent");
       if (forBrowser !== null)
         return browser(request, socket, head, [forBrowser[1] ?? "", forBrowser[2] ?? ""]);
       if (forAgent !== null) return agent(request, socket, head, forAgent[1] ?? "");

@@ -18,6 +18,10 @@ const retryAfterMs = 2_000;
  */
 export function streamJobEvents(request: ApiRequest<"streamJobEvents">, found: JobDetails): Response {
   const { deps, context } = request;
+  const headers = { "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" };
+  // Whoever asks for the head alone never reads a stream, and never leaves it.
+  if (context.req.method === "HEAD") return new Response(null, { status: 200, headers });
+  const leave = deps.streams.take(request.caller);
   const closed = new AbortController();
   const gone = AbortSignal.any([deps.stopping, context.req.raw.signal, closed.signal]);
   const news = listenToJob(deps, found.id);
@@ -32,16 +36,14 @@ export function streamJobEvents(request: ApiRequest<"streamJobEvents">, found: J
         if (!gone.aborted) deps.log.warn({ err: error, requestId: request.id }, "an event stream broke");
       } finally {
         news.dispose();
+        leave();
         // A client that went away has closed it already.
         if (!closed.signal.aborted) controller.close();
       }
     },
     cancel: () => closed.abort(),
   });
-  return new Response(stream, {
-    status: 200,
-    headers: { "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" },
-  });
+  return new Response(stream, { status: 200, headers });
 }
 
 async function follow(
