@@ -127,6 +127,8 @@ async function giveBack(form: HTMLFormElement, { fields }: KeptForm): Promise<vo
     if (drawn !== null) {
       form.replaceWith(drawn);
       processAttributes(drawn);
+      // What follows a form's fields, such as the ticks beside a name, follows a swap.
+      document.dispatchEvent(new CustomEvent("htmx:after:swap"));
       say(drawn);
       return;
     }
@@ -172,7 +174,7 @@ function say(form: HTMLFormElement): void {
   if (!(banner instanceof HTMLElement)) return;
   banner.dataset.keptForm = "";
   form.before(banner);
-  form.scrollIntoView({ block: "nearest" });
+  banner.scrollIntoView({ block: "center" });
 }
 
 void arrive();

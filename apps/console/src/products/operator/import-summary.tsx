@@ -36,7 +36,7 @@ export function ImportSummary(props: ImportPageProps) {
           ))}
         </ol>
       </div>
-      <div class="check-result" id="import-check" role="status">
+      <div class="check-result" id="import-check" role="status" data-problem-place="">
         <CheckResult check={check} view={view} />
       </div>
       <button type="submit" class="button" name="intent" value="check" data-size="wide" disabled={!hasSubnet}>

@@ -55,7 +55,7 @@ export function ResizeSummary(props: ResizePageProps) {
         </p>
       )}
       <QuotaLeft {...props} />
-      <div class="check-result" id="check-result" aria-live="polite">
+      <div class="check-result" id="check-result" aria-live="polite" data-problem-place="">
         <CheckOutcome view={view} check={check} unchecked={messages.resize.unchecked} />
       </div>
       <input type="hidden" name="allow_restart" value={plan?.needsRestart === true ? "true" : "false"} />
