@@ -163,6 +163,7 @@ describe.skipIf(part.missing).each([
     await signInAsOperator(page, world.url);
     for (const path of [
       "/operator",
+      "/operator/jobs",
       "/operator/stuck-jobs",
       "/operator/drift",
       "/operator/audit",

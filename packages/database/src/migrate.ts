@@ -35,6 +35,7 @@ import { identities } from "./migrations/0041-identities.ts";
 import { memberQuota } from "./migrations/0042-member-quota.ts";
 import { operatorsEntry } from "./migrations/0045-operators-entry.ts";
 import { agentKey } from "./migrations/0050-agent-key.ts";
+import { operatorJobs } from "./migrations/0058-operator-jobs.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -70,6 +71,7 @@ const migrations: Record<string, Migration> = {
   "0042-member-quota": step(memberQuota),
   "0045-operators-entry": step(operatorsEntry),
   "0050-agent-key": step(agentKey),
+  "0058-operator-jobs": step(operatorJobs),
 };
 
 export type MigrateOptions = {

@@ -2,6 +2,7 @@ import type { View } from "./view.ts";
 
 const tabs = [
   ["regions", "/operator"],
+  ["jobs", "/operator/jobs"],
   ["stuckJobs", "/operator/stuck-jobs"],
   ["drift", "/operator/drift"],
   ["import", "/operator/import"],

@@ -6,6 +6,7 @@ export const operatorEn = {
     label: "Operator",
     tabs: {
       regions: "Regions",
+      jobs: "Jobs",
       stuckJobs: "Stuck jobs",
       drift: "Differences",
       import: "Import a VM",
@@ -134,6 +135,30 @@ export const operatorEn = {
     importNamed: (vm: string) => `Import VM ${vm}`,
     markedFor: (server: string) => `Marked for ${server}`,
     more: "What the kinds mean",
+  },
+  operatorJobs: {
+    title: "Jobs of all organisations",
+    lead: "What is being done and was done, newest first.",
+    none: "No jobs yet",
+    noneHint: "Everything that changes infrastructure is a job and appears here.",
+    noMatch: "No such jobs",
+    noMatchHint: "Other regions or statuses may have some.",
+    allStatuses: "Every status",
+    statuses: {
+      queued: "Queued",
+      running: "In progress",
+      succeeded: "Succeeded",
+      failed: "Failed",
+      cancelled: "Cancelled",
+    },
+    statusHints: {
+      queued: "It waits for an agent of its region.",
+      running: "An agent works on it.",
+      succeeded: "It is done and verified.",
+      failed: "It ended without success. If nothing was done since, it is a stuck job too.",
+      cancelled: "Somebody called it off.",
+    },
+    more: "What the statuses mean",
   },
   stuckJobs: {
     title: "Stuck jobs",

@@ -7,6 +7,7 @@ export const operatorTr = {
     label: "İşletmen",
     tabs: {
       regions: "Bölgeler",
+      jobs: "İşler",
       stuckJobs: "Takılan işler",
       drift: "Farklar",
       import: "Makine devral",
@@ -133,6 +134,30 @@ export const operatorTr = {
     importNamed: (vm: string) => `${vm} numaralı makineyi devral`,
     markedFor: (server: string) => `${server} için işaretli`,
     more: "Türler ne demek",
+  },
+  operatorJobs: {
+    title: "Bütün kuruluşların işleri",
+    lead: "Yapılmakta olan ve yapılmış işler; en yenisi en üstte.",
+    none: "Henüz iş yok",
+    noneHint: "Altyapıyı değiştiren her şey bir iştir ve burada görünür.",
+    noMatch: "Böyle bir iş yok",
+    noMatchHint: "Başka bölge veya durumlarda olabilir.",
+    allStatuses: "Her durum",
+    statuses: {
+      queued: "Kuyrukta",
+      running: "Sürüyor",
+      succeeded: "Başarılı",
+      failed: "Başarısız",
+      cancelled: "İptal edildi",
+    },
+    statusHints: {
+      queued: "Bölgesindeki bir aracıyı bekliyor.",
+      running: "Bir aracı üzerinde çalışıyor.",
+      succeeded: "Tamamlandı ve doğrulandı.",
+      failed: "Başarısız bitti. O günden beri bir şey yapılmadıysa takılan işler arasında da görünür.",
+      cancelled: "Biri iptal etti.",
+    },
+    more: "Durumlar ne demek",
   },
   stuckJobs: {
     title: "Takılan işler",

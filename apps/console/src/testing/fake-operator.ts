@@ -31,6 +31,35 @@ function registerRegions(operation: Operation, state: FakeState): void {
     status: 200,
     body: fakeCapacity,
   }));
+  operation("get", "/operator/jobs", "listOperatorJobs", ({ query }) => {
+    const statuses = query.getAll("status");
+    const [organisation] = state.organisations;
+    return page(
+      state.jobs
+        .filter(({ status }) => statuses.length === 0 || statuses.includes(status))
+        .filter(({ region }) => !query.has("region") || region === query.get("region"))
+        .map((job): Schemas["OperatorJob"] => ({
+          id: job.id,
+          kind: job.kind,
+          action: job.action,
+          status: job.status,
+          progress: job.progress,
+          region: job.region,
+          organisation: { id: organisation?.id ?? "org_1", name: organisation?.name ?? "Acme" },
+          resource: job.resource,
+          phase: job.phase,
+          attempt: job.attempt,
+          max_attempts: job.max_attempts,
+          agent_name: null,
+          error: job.error,
+          requested_by: job.requested_by,
+          created_at: job.created_at,
+          started_at: job.started_at,
+          finished_at: job.finished_at,
+        })),
+      query,
+    );
+  });
   operation("get", "/operator/stuck-jobs", "listStuckJobs", ({ query }) => {
     const reasons = query.getAll("reason");
     return page(

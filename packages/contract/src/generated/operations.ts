@@ -182,6 +182,7 @@ export type OperationId =
   | "exportUsageNdjson"
   | "listQuotas"
   | "getInvariants"
+  | "listOperatorJobs"
   | "listStuckJobs"
   | "listDrift"
   | "claimJob"
@@ -448,6 +449,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   exportUsageNdjson: {"id":"exportUsageNdjson","method":"get","path":"/usage/export.ndjson","tag":"usage","permission":"usage:read","audit":null,"pathParameters":[],"queryParameters":["of","resource","region","label_selector","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   listQuotas: {"id":"listQuotas","method":"get","path":"/quotas","tag":"quotas","permission":"quota:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getInvariants: {"id":"getInvariants","method":"get","path":"/operator/invariants","tag":"invariants","permission":"operator:invariants","audit":null,"pathParameters":[],"queryParameters":["fresh"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
+  listOperatorJobs: {"id":"listOperatorJobs","method":"get","path":"/operator/jobs","tag":"jobs","permission":"operator:jobs","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","status","kind"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   listStuckJobs: {"id":"listStuckJobs","method":"get","path":"/operator/stuck-jobs","tag":"jobs","permission":"operator:jobs","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","reason"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   listDrift: {"id":"listDrift","method":"get","path":"/operator/drift","tag":"regions","permission":"operator:drift","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","region","kind","server_id"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},
   claimJob: {"id":"claimJob","method":"post","path":"/agent/jobs/claim","tag":"agent","permission":"agent:jobs","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,204,400,401,403,422,429,503]},

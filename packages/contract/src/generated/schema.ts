@@ -2866,6 +2866,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/operator/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Jobs of all organisations (operators)
+         * @description Newest first, open ones and those that have ended. To act on one, name its organisation in `Kule-Organisation` and
+         *     use `/jobs/{job_id}`. Those that do not go on by themselves are in `/operator/stuck-jobs`.
+         */
+        get: operations["listOperatorJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/operator/stuck-jobs": {
         parameters: {
             query?: never;
@@ -4902,6 +4923,35 @@ export interface components {
         };
         JobList: {
             items: components["schemas"]["Job"][];
+            next_cursor: components["schemas"]["NextCursor"];
+        };
+        OperatorJob: {
+            /** @example job_06ex2v3m8n4k6q1r5s7t9w0y2z */
+            id: string;
+            kind: components["schemas"]["JobKind"];
+            /** @example reboot */
+            action: string | null;
+            status: components["schemas"]["JobStatus"];
+            progress: number;
+            region: string;
+            organisation: {
+                id: string;
+                name: string;
+            };
+            resource: components["schemas"]["ResourceRef"];
+            phase: components["schemas"]["JobPhase"] | null;
+            attempt: number;
+            max_attempts: number;
+            /** @description The agent that holds it, or held it last */
+            agent_name: string | null;
+            error: components["schemas"]["JobError"] | null;
+            requested_by: components["schemas"]["Actor"];
+            created_at: components["schemas"]["Time"];
+            started_at: components["schemas"]["Time"] | null;
+            finished_at: components["schemas"]["Time"] | null;
+        };
+        OperatorJobList: {
+            items: components["schemas"]["OperatorJob"][];
             next_cursor: components["schemas"]["NextCursor"];
         };
         /** @enum {string} */
@@ -12804,6 +12854,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InvariantReport"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOperatorJobs: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: components["parameters"]["Limit"];
+                /** @description The last answer's next_cursor */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only this region */
+                region?: components["parameters"]["RegionFilter"];
+                /** @description Only these statuses (repeat the parameter) */
+                status?: components["parameters"]["JobStatusFilter"];
+                /** @description Only these kinds (repeat the parameter) */
+                kind?: components["parameters"]["JobKindFilter"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of jobs, newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorJobList"];
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -338,6 +338,8 @@ export const listQuotas_query: Validator;
 export const listQuotas_header: Validator;
 export const getInvariants_query: Validator;
 export const getInvariants_header: Validator;
+export const listOperatorJobs_query: Validator;
+export const listOperatorJobs_header: Validator;
 export const listStuckJobs_query: Validator;
 export const listStuckJobs_header: Validator;
 export const listDrift_query: Validator;

@@ -5,6 +5,7 @@ import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
 import { cancelJob } from "./cancel-job.ts";
 import { getJob } from "./get-job.ts";
+import { listOperatorJobs, viewOperatorJob } from "./operator-jobs.ts";
 import { retryJob } from "./retry-job.ts";
 import { findJob, listJobs } from "./store.ts";
 import { streamJobEvents } from "./stream-job-events.ts";
@@ -20,6 +21,12 @@ export function mountJobs(api: Api, handlers: JobHandlers): void {
       const page = await listJobs(request.db, request.organisationId, request.query);
       const items = page.rows.map((row) => viewJob(row, [], request.caller));
       return reply(200, { items, next_cursor: page.nextCursor });
+    },
+  });
+  operation(api, "listOperatorJobs", {
+    handle: async (request) => {
+      const page = await listOperatorJobs(request.db, request.query);
+      return reply(200, { items: page.rows.map(viewOperatorJob), next_cursor: page.nextCursor });
     },
   });
   operation(api, "listStuckJobs", {

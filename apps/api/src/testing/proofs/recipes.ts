@@ -464,6 +464,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: (side) => ({ organisation_id: side.tenant.id }),
     body: () => ({ limits: { vcpu: null } }),
   },
+  listOperatorJobs: {},
   listStuckJobs: {},
   listDrift: {},
   getRegionCapacity: { path: regionR1 },

@@ -267,3 +267,22 @@ test("a server's page says when it was seen, what its guest told, and that it is
   expect(stale).toContain('id="stale-server"');
   expect(stale).toContain("4096 is wanted, 512 is there");
 });
+
+test("the jobs of all organisations are listed, narrowed, and lead into their organisation", async () => {
+  const grace = await operator();
+  const empty = await grace.page("/operator/jobs?status=cancelled");
+  expect(empty).toContain("No such jobs");
+  const ada = await new Visitor(world).signIn();
+  const made = { name: "web-1", region: "ist1", image: "ubuntu-24.04", package: "s", intent: "create" };
+  await ada.submit("/servers/new", "/servers/new", made);
+  const page = await grace.page("/operator/jobs");
+  const [job] = world.api.state.jobs;
+  for (const text of [
+    `id="${job?.id}"`,
+    job?.resource.name ?? job?.resource.id ?? "",
+    `value="/jobs/${job?.id}"`,
+  ])
+    expect(page).toContain(text);
+  expect(await grace.page("/operator/jobs?region=ank1")).toContain("No such jobs");
+  expect((await ada.get("/operator/jobs")).status).toBe(403);
+});

@@ -12,6 +12,7 @@ import { DriftPage, driftKinds } from "./drift-page.tsx";
 import type { FitsProps } from "./fits.tsx";
 import { importRoutes } from "./import-routes.tsx";
 import { invariantsRoutes } from "./invariants-routes.tsx";
+import { operatorJobsRoutes } from "./jobs-routes.tsx";
 import { lockRoutes } from "./lock-routes.tsx";
 import { regionRoutes } from "./region-routes.tsx";
 import { RegionsPage } from "./regions-page.tsx";
@@ -82,6 +83,7 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   routes.route("/operator/invariants", invariantsRoutes());
   routes.route("/operator/regions", regionRoutes(services));
   routes.route("/operator/servers", lockRoutes());
+  routes.route("/operator/jobs", operatorJobsRoutes());
   routes.route("/operator/stuck-jobs", stuckJobsRoutes());
   return routes;
 }
