@@ -47,7 +47,7 @@ export class FaultyRunner implements Runner {
 function changes({ words }: Command): boolean {
   const line = words.join(" ");
   if (line.startsWith("unshare")) return false;
-  return /nft -j -f/.test(line) || !/-j|sysctl -n/.test(line);
+  return /nft -j -f/.test(line) || !/-j|sysctl -e/.test(line);
 }
 
 /** The API and an agent in one process, in a region whose edge is real. */

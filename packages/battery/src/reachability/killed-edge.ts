@@ -39,7 +39,7 @@ class KilledRunner implements Runner {
 
   run(command: Command, signal?: AbortSignal) {
     const words = command.words.join(" ");
-    const onlyLooks = /-j|sysctl -n/.test(words) && !/nft -j -f/.test(words);
+    const onlyLooks = /-j|sysctl -e/.test(words) && !/nft -j -f/.test(words);
     if (!onlyLooks && !words.startsWith("unshare")) {
       if (this.#left === 0) return Promise.reject(new Killed());
       this.#left -= 1;
