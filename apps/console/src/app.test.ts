@@ -477,6 +477,28 @@ describe("following a job", () => {
     await expect.poll(() => world.jobStreams.upstreams).toBe(0);
   });
 
+  test("a person has at most thirty streams at once, and the next as soon as one has ended", async () => {
+    await ada.signIn();
+    const id = await createServer(ada, "web-1");
+    const path = `/jobs/${world.api.state.server(id)?.job_id}/events`;
+    for (let head = 0; head < 40; head += 1)
+      expect((await ada.request(path, { method: "HEAD" })).status).toBe(200);
+    const streams = [];
+    for (let each = 0; each < 30; each += 1) streams.push(await ada.get(path));
+    expect(streams.every(({ status }) => status === 200)).toBe(true);
+    const refused = await ada.get(path);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "5"]);
+    await streams.pop()?.body?.cancel();
+    await expect
+      .poll(async () => {
+        const next = await ada.get(path);
+        if (next.status === 200) streams.push(next);
+        return next.status;
+      })
+      .toBe(200);
+    for (const { body } of streams) await body?.cancel();
+  });
+
   test("a stranger to the organisation gets no stream, although one is open", async () => {
     await ada.signIn();
     const id = await createServer(ada, "web-1");

@@ -8,7 +8,10 @@ import type { ConsoleSettings } from "./settings.ts";
 
 /** What lives as long as the process. None of it is state that a second console would miss. */
 export type ConsoleServices = {
-  readonly settings: Pick<ConsoleSettings, "apiUrl" | "socketOrigin" | "visitorKey" | "trustedProxies">;
+  readonly settings: Pick<
+    ConsoleSettings,
+    "apiUrl" | "socketOrigin" | "publicUrl" | "visitorKey" | "trustedProxies"
+  >;
   readonly cookies: Cookies;
   readonly assets: Assets;
   readonly jobStreams: JobStreams;

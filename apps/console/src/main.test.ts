@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -53,6 +54,17 @@ test("what the build makes runs by itself, serves its assets and stops when aske
   const exited = once(child, "exit");
   child.kill("SIGTERM");
   expect(await exited).toEqual([0, null]);
+});
+
+test("who connects and never ends their headers is cut off", { timeout: 30_000 }, async () => {
+  const url = new URL(await listening(start(environment)));
+  const socket = connect(Number(url.port), url.hostname);
+  socket.write("GET /sign-in HTTP/1.1\r\nHost: x\r\n");
+  const startedAt = performance.now();
+  socket.on("error", () => {});
+  socket.resume();
+  await once(socket, "close");
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
 });
 
 test("an environment that cannot work is refused with every name and no value", async () => {

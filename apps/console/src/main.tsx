@@ -8,6 +8,9 @@ import { createSealer } from "./sealed-value.ts";
 import { createCookies } from "./session.ts";
 import { readSettings, SettingsError } from "./settings.ts";
 
+/** Who connects and then says nothing, or a byte now and then, is cut off: the first is for the headers. */
+const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 };
+
 const log = createLog((line) => process.stdout.write(line));
 
 try {
@@ -29,9 +32,12 @@ function start(): void {
     },
     log,
   );
-  const server = serve({ fetch: app.fetch, hostname: settings.host, port: settings.port }, (address) => {
-    log("listening", { host: settings.host, port: address.port });
-  });
+  const server = serve(
+    { fetch: app.fetch, hostname: settings.host, port: settings.port, serverOptions: patience },
+    (address) => {
+      log("listening", { host: settings.host, port: address.port });
+    },
+  );
   server.on("error", (error: NodeJS.ErrnoException) => {
     const busy = error.code === "EADDRINUSE" ? ` port ${settings.port} is in use (KULE_CONSOLE_PORT)` : "";
     process.stderr.write(`the console cannot listen:${busy || ` ${error.message}`}\n`);

@@ -7,6 +7,7 @@ test("a try-out on loopback needs only the API and a secret", () => {
   expect(readSettings(good)).toEqual({
     apiUrl: "http://127.0.0.1:8080/api/v1",
     socketOrigin: "ws://127.0.0.1:8080",
+    publicUrl: "http://127.0.0.1:3000",
     host: "127.0.0.1",
     port: 3000,
     secrets: ["x".repeat(32)],
@@ -17,8 +18,21 @@ test("a try-out on loopback needs only the API and a secret", () => {
 });
 
 test("cookies are secure wherever the console can be reached from outside", () => {
-  expect(readSettings({ ...good, KULE_CONSOLE_HOST: "0.0.0.0" }).secureCookies).toBe(true);
+  const outside = { KULE_CONSOLE_HOST: "0.0.0.0", KULE_CONSOLE_PUBLIC_URL: "https://panel.example/" };
+  expect(readSettings({ ...good, ...outside })).toMatchObject({
+    secureCookies: true,
+    publicUrl: "https://panel.example",
+  });
   expect(readSettings({ ...good, KULE_CONSOLE_SECURE_COOKIES: "true" }).secureCookies).toBe(true);
+});
+
+test.each([
+  [{ KULE_CONSOLE_HOST: "0.0.0.0" }],
+  [{ KULE_CONSOLE_PUBLIC_URL: "panel.example" }],
+  [{ KULE_CONSOLE_PUBLIC_URL: "https://panel.example/somewhere" }],
+  [{ KULE_CONSOLE_PUBLIC_URL: "javascript:alert(1)" }],
+])("with %j the panel cannot know where people find it", (environment) => {
+  expect(() => readSettings({ ...good, ...environment })).toThrow(/KULE_CONSOLE_PUBLIC_URL/);
 });
 
 test("everything that is wrong is named at once, and no secret is repeated", () => {

@@ -4,6 +4,8 @@ export type ConsoleSettings = {
   readonly apiUrl: string;
   /** Where browsers reach the API's websockets, such as wss://kule.example. */
   readonly socketOrigin: string;
+  /** The panel's own origin as browsers reach it, for links that people send to each other. */
+  readonly publicUrl: string;
   readonly host: string;
   readonly port: number;
   /** Key ring for cookies: the first seals, all open. Each has at least 32 characters. */
@@ -28,6 +30,19 @@ export class SettingsError extends Error {
 }
 
 const originOf = (url: string): string => URL.parse(url)?.origin ?? "";
+
+/** Null when it is no origin. On loopback the panel knows itself where it is; elsewhere only who runs it does. */
+function publicUrlOf(given: string, host: string, port: number): string | null {
+  if (given === "") {
+    if (!loopback.has(host)) return null;
+    return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  }
+  const url = URL.parse(given);
+  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  return url.pathname === "/" && url.search === "" && url.hash === "" && url.username === ""
+    ? url.origin
+    : null;
+}
 
 const loopback = new Set(["127.0.0.1", "::1", "localhost"]);
 
@@ -54,6 +69,12 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     problems.push("KULE_CONSOLE_PORT must be a port number");
 
+  const publicUrl = publicUrlOf(environment.KULE_CONSOLE_PUBLIC_URL ?? "", host, port);
+  if (publicUrl === null)
+    problems.push(
+      "KULE_CONSOLE_PUBLIC_URL must be the panel's origin as browsers reach it, such as https://panel.example",
+    );
+
   const secrets = (environment.KULE_CONSOLE_SECRET ?? "").split(",").map((secret) => secret.trim());
   if (secrets.some((secret) => secret.length < 32))
     problems.push("KULE_CONSOLE_SECRET must hold secrets of at least 32 characters, separated by commas");
@@ -77,6 +98,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   return {
     apiUrl,
     socketOrigin,
+    publicUrl: publicUrl ?? "",
     host,
     port,
     secrets,

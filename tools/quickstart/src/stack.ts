@@ -115,6 +115,7 @@ export class StackRun {
       KULE_API_URL: apiUrl,
       KULE_CONSOLE_HOST: "127.0.0.1",
       KULE_CONSOLE_PORT: String(consolePort),
+      KULE_CONSOLE_PUBLIC_URL: consoleUrl,
       KULE_CONSOLE_SECRET: secrets.consoleSecret,
       KULE_CONSOLE_KEY: secrets.consoleKey,
     });

@@ -60,6 +60,9 @@ const noAssets: Assets = {
   handler: (context) => context.notFound(),
 };
 
+/** Where the panel's links lead when it does not listen: not what visitors say in their requests. */
+export const testPanelUrl = "https://panel.test";
+
 /** @param options.listen with real assets on a free loopback port, for browsers */
 export async function startConsoleWorld(
   options: {
@@ -72,14 +75,16 @@ export async function startConsoleWorld(
   const jobStreams = createJobStreams(50);
   const assets = options.listen ? await testAssets() : noAssets;
   let log = "";
+  const settings = {
+    apiUrl: api.url,
+    publicUrl: testPanelUrl,
+    socketOrigin: new URL(api.url).origin.replace("http", "ws"),
+    visitorKey: testSecret,
+    trustedProxies: options.trustedProxies ?? 0,
+  };
   const app = createConsole(
     {
-      settings: {
-        apiUrl: api.url,
-        socketOrigin: new URL(api.url).origin.replace("http", "ws"),
-        visitorKey: testSecret,
-        trustedProxies: options.trustedProxies ?? 0,
-      },
+      settings,
       cookies: createCookies(createSealer(options.secrets ?? [testSecret]), false),
       assets,
       jobStreams,
@@ -90,12 +95,14 @@ export async function startConsoleWorld(
   );
   const server = options.listen ? serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }) : null;
   if (server !== null) await new Promise<void>((resolve) => server.once("listening", () => resolve()));
+  const url =
+    server === null ? "http://console.test" : `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  if (server !== null) settings.publicUrl = url;
   return {
     api,
     app,
     assets,
-    url:
-      server === null ? "http://console.test" : `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     jobStreams,
     logged: () => log,
     async stop() {

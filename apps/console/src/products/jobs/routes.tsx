@@ -16,6 +16,7 @@ import { ActivityPart, readActivity } from "./activity.tsx";
 import { askedJobs, readJobQuery } from "./job-query.ts";
 import { JobListPage } from "./list-page.tsx";
 import { JobPage } from "./show-page.tsx";
+import { StreamPlaces } from "./stream-places.ts";
 import { Timeline } from "./timeline.tsx";
 
 // A stream ends after this long and the browser opens the next one, which asks anew who is watching.
@@ -28,6 +29,7 @@ const mostKnown = 20;
 
 export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
+  const places = new StreamPlaces();
 
   routes.get("/jobs", async (context) => {
     const view = context.get("view");
@@ -77,6 +79,10 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
     // Each browser is looked at by the API before it may share a stream that another browser opened.
     const me = await read(api.GET("/me"));
     if (!session.operator && me.organisation?.id !== session.organisation?.id) return context.notFound();
+    // The page goes on by asking for itself again.
+    if (context.req.method === "HEAD") return context.body(null, 200);
+    const leave = places.take(session.user.email);
+    if (leave === null) return context.body(null, 429, { "Retry-After": "5" });
     return streamSSE(context, async (stream) => {
       const stop = new AbortController();
       stream.onAbort(() => stop.abort());
@@ -97,6 +103,7 @@ export function jobRoutes({ jobStreams }: ConsoleServices): Hono<ConsoleEnv> {
         // The API gives no stream for this job. Ending at once would make the browser ask in a tight loop.
         if (!stop.signal.aborted) await stream.sleep(retryMs);
       } finally {
+        leave();
         clearTimeout(limit);
         clearInterval(heartbeat);
       }

@@ -28,8 +28,8 @@ async function newLink(fields: Record<string, string> = {}): Promise<string> {
   expect(made.headers.get("location")).toBe("/members?notice=invited");
   const page = await ada.page("/members?notice=invited");
   const link = /id="shown-once"[^>]*>\s*([^\s<]+)/.exec(page)?.[1] ?? "";
-  expect(link).toMatch(/^http:\/\/console\.test\/join\?invitation=kule_inv_/);
-  return link.replace("http://console.test", "");
+  expect(link).toMatch(/^https:\/\/panel\.test\/join\?invitation=kule_inv_/);
+  return link.replace("https://panel.test", "");
 }
 
 test("members are listed with what their roles may do, by the rule that the API asks", async () => {
@@ -85,6 +85,19 @@ test("an invitation's link is shown once, and a repeated form shows it no second
   expect(again.headers.get("location")).toBe("/members?notice=withheld");
   expect(await ada.page("/members?notice=withheld")).toContain("Withdraw it and invite again");
   expect(world.logged()).not.toContain("kule_inv_");
+});
+
+test("an invitation's link is the configured panel's, whatever host the request names", async () => {
+  const answer = await ada.submit(
+    "/members",
+    "/members/invitations",
+    { email: "new@example.org", role: "viewer", expires_in_days: "7" },
+    { host: "evil.example", origin: "http://evil.example", "x-forwarded-host": "evil.example" },
+  );
+  expect(answer.headers.get("location")).toBe("/members?notice=invited");
+  const page = await ada.page("/members?notice=invited");
+  expect(page).toContain("https://panel.test/join?invitation=kule_inv_");
+  expect(page).not.toContain("evil.example");
 });
 
 test("a refused invitation keeps what was typed, with the reason beside the e-mail", async () => {

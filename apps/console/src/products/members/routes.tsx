@@ -19,7 +19,7 @@ import type { Role } from "./role-guide.tsx";
 const invitationLink = "an invitation's link";
 
 /** Who belongs to the organisation, and who is invited. */
-export function memberRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
+export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/members", async (context) => {
@@ -47,7 +47,7 @@ export function memberRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
     if (outcome.kind !== "done") return refused(context, outcome, "invite", values);
     const { secret } = outcome.data;
     if (secret !== null)
-      await cookies.writeOnce(context, invitationLink, linkOf(context, cookies.secure, secret));
+      await cookies.writeOnce(context, invitationLink, `${settings.publicUrl}/join?invitation=${secret}`);
     return context.redirect(`/members?notice=${secret === null ? "withheld" : "invited"}`, 303);
   });
 
@@ -111,12 +111,6 @@ export function memberRoutes({ cookies }: ConsoleServices): Hono<ConsoleEnv> {
 
   routes.get("/members/*", (context) => context.redirect("/members", 303));
   return routes;
-}
-
-/** The link that an invited person opens: at this console, as browsers reach it. */
-function linkOf(context: ConsoleContext, secure: boolean, secret: string): string {
-  const host = context.req.header("host") ?? new URL(context.req.url).host;
-  return `${secure ? "https" : "http"}://${host}/join?invitation=${secret}`;
 }
 
 function refused(
