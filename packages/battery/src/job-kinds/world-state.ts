@@ -1,3 +1,4 @@
+import type { SeenFirewall } from "@kule/proxmox/vm-firewall";
 import type { LocalScene } from "./local-scene.ts";
 import { type Subject, vmidOf } from "./scene.ts";
 
@@ -63,7 +64,8 @@ export async function worldStateOf(scene: LocalScene, subject: Subject): Promise
   );
   const { hypervisor, settings } = scene.lab.world;
   const sighting = await hypervisor.findVm(vmid, { serverId: subject.server, region: settings.region });
-  const firewall = sighting.state === "present" ? await hypervisor.readFirewall(sighting.vm) : null;
+  const firewall =
+    sighting.state === "present" ? withoutLateRules(await hypervisor.readFirewall(sighting.vm)) : null;
   const volumes = scene.lab.lab.control.volumes(vmid).sort();
   const text = JSON.stringify(
     { tables, numbers: vmids.map(({ state }) => state), sighting, firewall, volumes },
@@ -71,6 +73,15 @@ export async function worldStateOf(scene: LocalScene, subject: Subject): Promise
     1,
   );
   return alike(text, subject, vmid, vlans[0]?.vlan ?? 0);
+}
+
+/**
+ * Proxmox VE makes a new rule whatever was read. One that comes late is off and means nothing, and goes with the next
+ * write. So of the rules that are off only the last one counts, which names the job that wrote last.
+ */
+function withoutLateRules(firewall: SeenFirewall): SeenFirewall {
+  const note = firewall.rules.at(-1);
+  return { ...firewall, rules: firewall.rules.filter((rule) => rule.isEnabled || rule === note) };
 }
 
 /** The text without what tells two subjects of the same course apart. */
