@@ -58,7 +58,10 @@ function main() {
   // turbo calls pnpm by name.
   env.PATH = [bin, stamp.pnpmDir, process.env.PATH].join(delimiter);
   const [program, ...taskArgs] = tasks[name];
-  runTask(join(bin, program), [...taskArgs, ...args], env, program === "node");
+  runTask(join(bin, program), [...taskArgs, ...args], env, {
+    isNode: program === "node",
+    isStack: name === "start",
+  });
 }
 
 function ensureInstalled(env) {
@@ -121,16 +124,29 @@ function readStamp() {
   }
 }
 
-function runTask(program, args, env, isNode) {
+function runTask(program, args, env, { isNode, isStack }) {
   // The channel tells a Node task that this process is gone, even when it was killed.
   const stdio = isNode ? ["inherit", "inherit", "inherit", "ipc"] : "inherit";
   const child = spawn(program, args, { cwd: root, env, stdio });
+  const end = () => child.kill("SIGTERM");
   child.on("error", (error) => fail(`${program} could not be run: ${error.message}`));
   child.on("exit", (code, signal) => process.exit(signal === null ? code : 128 + constants.signals[signal]));
-  // A terminal sends Ctrl-C to the child as well, and it decides how to end; kill(1) sends only to us.
-  process.on("SIGINT", () => {});
-  process.on("SIGTERM", () => child.kill("SIGTERM"));
-  process.on("SIGHUP", () => child.kill("SIGTERM"));
+  // A terminal sends Ctrl-C to the child as well, and it decides how to end; kill(1) sends only to us. The stack takes
+  // the two of them for one request.
+  process.on("SIGINT", () => isStack && end());
+  process.on("SIGTERM", end);
+  process.on("SIGHUP", end);
+  if (isStack && "npm_lifecycle_event" in process.env) onceParentIsGone(end);
+}
+
+/** npm passes signals on, unless it was killed; then this process gets another parent, and nothing tells it. */
+function onceParentIsGone(end) {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    end();
+  }, 1_000);
 }
 
 function fail(message) {

@@ -34,6 +34,9 @@ import { stuckJobs } from "./migrations/0040-stuck-jobs.ts";
 import { identities } from "./migrations/0041-identities.ts";
 import { memberQuota } from "./migrations/0042-member-quota.ts";
 import { operatorsEntry } from "./migrations/0045-operators-entry.ts";
+import { workerPresence } from "./migrations/0048-worker-presence.ts";
+import { auditSeals } from "./migrations/0049-audit-seals.ts";
+import { operatorsRights } from "./migrations/0049-operators-rights.ts";
 import { agentKey } from "./migrations/0050-agent-key.ts";
 import { operatorJobs } from "./migrations/0058-operator-jobs.ts";
 
@@ -70,6 +73,8 @@ const migrations: Record<string, Migration> = {
   "0041-identities": step(identities),
   "0042-member-quota": step(memberQuota),
   "0045-operators-entry": step(operatorsEntry),
+  "0048-worker-presence": step(workerPresence),
+  "0049-rights-and-seals": step(auditSeals + operatorsRights),
   "0050-agent-key": step(agentKey),
   "0058-operator-jobs": step(operatorJobs),
 };

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type OpenedPostgres, openPostgres } from "@kule/postgres/open";
+import { openPostgres } from "@kule/postgres/open";
+import { RestartPause } from "./restart-pause.ts";
 import type { Settings } from "./settings.ts";
 
 export interface KeptDatabase {
@@ -10,35 +11,52 @@ export interface KeptDatabase {
 
 /**
  * Opens the database and, when it is the embedded one and ends by itself, starts it again on the same port, so
- * that the processes that use it find it where it was.
+ * that the processes that use it find it where it was. It is tried for ever: what ends it, a full disk say, may pass.
  */
 export async function keepDatabase(settings: Settings, log: (line: string) => void): Promise<KeptDatabase> {
   const options = { dataDir: join(settings.home, "postgres"), log };
-  let current: OpenedPostgres = await openPostgres(settings.databaseUrl, options);
+  const pause = new RestartPause();
+  pause.begin();
+  let current = await openPostgres(settings.databaseUrl, options);
   const { ownerUrl } = current;
-  let stopping = false;
+  const stopping = new AbortController();
+  const toldToStop = new Promise<null>((settle) => {
+    stopping.signal.addEventListener("abort", () => settle(null), { once: true });
+  });
+
+  /** One that runs again, or null when there is no need any more. */
+  async function openAgain(why: string): Promise<typeof current | null> {
+    for (let reason = why; !stopping.signal.aborted; ) {
+      const pauseMs = pause.afterEnd();
+      log(`${reason} Starting it again in ${pauseMs / 1000} s.`);
+      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
+      if (stopping.signal.aborted) break;
+      pause.begin();
+      try {
+        return await openPostgres(undefined, { ...options, port: Number(new URL(ownerUrl).port) });
+      } catch (error) {
+        reason = (error as Error).message;
+      }
+    }
+    return null;
+  }
 
   async function watch(): Promise<void> {
-    for (let pauseMs = 200; ; pauseMs = Math.min(pauseMs * 2, 10_000)) {
-      const error = await current.unexpectedEnd;
-      if (stopping) return;
-      log(`${error.message} Starting it again.`);
-      await delay(pauseMs);
-      if (stopping) return;
-      const again = await openPostgres(undefined, { ...options, port: Number(new URL(ownerUrl).port) }).catch(
-        (cause: Error) => log(cause.message),
-      );
-      if (again !== undefined) current = again;
-      if (stopping) await current.stop();
+    for (;;) {
+      const end = await Promise.race([current.unexpectedEnd, toldToStop]);
+      if (end === null) return current.stop();
+      const again = await openAgain(end.message);
+      if (again === null) return;
+      current = again;
     }
   }
-  void watch();
+  const watching = watch();
 
   return {
     ownerUrl,
-    async stop() {
-      stopping = true;
-      await current.stop();
+    stop() {
+      stopping.abort();
+      return watching;
     },
   };
 }

@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import { createApiClient } from "@kule/contract/client";
 import { PostgresError } from "@kule/postgres/errors";
 import { createFirstServer, type FirstServer, Refused } from "./first-server.ts";
+import { appendToLog } from "./log-file.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { seedPublicAddresses } from "./public-addresses.ts";
 import { AlreadyRunning, takeHome } from "./run-record.ts";
@@ -40,7 +41,11 @@ async function main(): Promise<void> {
   mkdirSync(settings.home, { recursive: true });
   // Postgres may run under another account, which must pass; what is secret in here is 0600.
   chmodSync(settings.home, 0o711);
-  const log = (line: string) => console.log(`  ${line}`);
+  const logFile = join(settings.home, "logs", "start.log");
+  const log = (line: string) => {
+    console.log(`  ${line}`);
+    appendToLog(logFile, line);
+  };
   console.log(`Starting Kule in ${shortPath(settings.home)}`);
   run = new StackRun(settings, await takeHome(settings.home, log), log);
   const stack = await run.start();

@@ -11,6 +11,17 @@ export async function answersHttp(url: string): Promise<boolean> {
   }
 }
 
+/** True when the API's readiness misses nothing that the installation needs. */
+export async function lacksNothing(readinessUrl: string): Promise<boolean> {
+  try {
+    const response = await fetch(readinessUrl, { signal: AbortSignal.timeout(2_000) });
+    const readiness = (await response.json()) as { readonly missing?: readonly object[] };
+    return response.ok && readiness.missing?.length === 0;
+  } catch {
+    return false;
+  }
+}
+
 /** True when the region at the address has been told to have an edge. */
 export async function hasEdge(url: string, operatorToken: string): Promise<boolean> {
   try {

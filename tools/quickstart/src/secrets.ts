@@ -11,6 +11,8 @@ export interface Secrets {
   apiSecret: string;
   /** What the console signs with for whom it asks the API. */
   consoleKey: string;
+  /** What the worker seals the audit trail with. */
+  auditKey: string;
 }
 
 /** Reads the installation's own secrets, making them at the first start. */
@@ -22,6 +24,7 @@ export function loadSecrets(home: string): Secrets {
     consoleSecret: randomBytes(32).toString("hex"),
     apiSecret: randomBytes(32).toString("hex"),
     consoleKey: randomBytes(32).toString("hex"),
+    auditKey: randomBytes(32).toString("hex"),
     // What an earlier start has made stays; an installation of an older version lacks some.
     ...kept,
   };

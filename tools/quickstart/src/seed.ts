@@ -26,11 +26,12 @@ export async function runSeed(
   keptFile: string,
   mode: "agent" | "direct",
   env: Record<string, string>,
+  signal: AbortSignal,
 ): Promise<Seeded> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ["--enable-source-maps", bundle, "seed", "--keep", keptFile, "--mode", mode],
-    { env, maxBuffer: 1_000_000 },
+    { env, signal, maxBuffer: 1_000_000 },
   );
   const line = stdout.trim().split("\n").at(-1) ?? "";
   return JSON.parse(line) as Seeded;

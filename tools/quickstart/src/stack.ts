@@ -5,7 +5,7 @@ import { migrate } from "@kule/database/migrate";
 import { findFreePort, isPortBusy } from "@kule/postgres/free-port";
 import { type KeptDatabase, keepDatabase } from "./kept-database.ts";
 import { readJsonFile, writePrivateFile } from "./private-file.ts";
-import { acceptsConnections, answersHttp, hasEdge } from "./probes.ts";
+import { acceptsConnections, answersHttp, hasEdge, lacksNothing } from "./probes.ts";
 import { labInternet } from "./public-addresses.ts";
 import { type LabDescription, writeRegionFile } from "./region-file.ts";
 import type { RunNotes } from "./run-record.ts";
@@ -34,7 +34,8 @@ export class StackRun {
   readonly #notes: RunNotes;
   readonly #log: (line: string) => void;
   readonly #processes = new Map<string, SupervisedProcess>();
-  #database: KeptDatabase | undefined;
+  #database: Promise<KeptDatabase> | undefined;
+  readonly #stopping = new AbortController();
   #stopped: Promise<void> | undefined;
 
   constructor(settings: Settings, notes: RunNotes, log: (line: string) => void) {
@@ -77,7 +78,6 @@ export class StackRun {
     const consoleUrl = `http://127.0.0.1:${consolePort}`;
     const apiEnv = {
       ...signIns.env,
-      KULE_OWNER_DATABASE_URL: database.ownerUrl,
       KULE_DATABASE_URL: apiDatabaseUrl(database.ownerUrl, secrets.apiDatabasePassword),
       KULE_API_HOST: "127.0.0.1",
       KULE_API_PORT: String(apiPort),
@@ -90,12 +90,15 @@ export class StackRun {
       KULE_LEASE_SECONDS: "20",
       KULE_REMOVAL_BUFFER_SECONDS: String(this.#settings.removalBufferSeconds),
     };
+    // Not for serve, which answers strangers: who owns the tables can undo every rule that they keep.
+    const ownerEnv = { KULE_OWNER_DATABASE_URL: database.ownerUrl };
     const quickstartFile = join(home, "quickstart.json");
     const seeded = await runSeed(
       "apps/api/dist/main.js",
       quickstartFile,
       this.#settings.mode,
-      this.#env(apiEnv),
+      this.#env(ownerEnv),
+      this.#stopping.signal,
     );
 
     const labDescription = await this.#labDescription(lab, labDir);
@@ -109,6 +112,8 @@ export class StackRun {
     const isDirect = this.#settings.mode === "direct";
     const worker = this.#run("worker", ["apps/api/dist/main.js", "worker"], {
       ...apiEnv,
+      ...ownerEnv,
+      KULE_AUDIT_KEYS: `k1:${secrets.auditKey}`,
       ...(isDirect ? { ...regionEnv, KULE_DIRECT_REGIONS: regionFile } : {}),
     });
     const console = this.#run("console", ["apps/console/dist/main.js"], {
@@ -127,6 +132,7 @@ export class StackRun {
           KULE_AGENT_TOKEN: seeded.agent_token,
         });
     await console.untilReady(() => answersHttp(consoleUrl));
+    await worker.untilReady(() => lacksNothing(`${apiUrl}/readyz`));
     // Until then a gateway is refused, and a network is there without a job that could be followed.
     if (labDescription.edge !== undefined)
       await driver.untilReady(() => hasEdge(`${apiUrl}/regions/${seeded.region}`, seeded.operator_token));
@@ -137,6 +143,7 @@ export class StackRun {
 
   /** Ends everything in order: those who use something before it. Within ten seconds. */
   stop(): Promise<void> {
+    this.#stopping.abort();
     this.#stopped ??= this.#stopInOrder();
     return this.#stopped;
   }
@@ -149,7 +156,9 @@ export class StackRun {
   async #stopInOrder(): Promise<void> {
     await this.#stopProcesses(["agent", "console", "worker"], 4_000);
     await this.#stopProcesses(["api", "lab"], 3_000);
-    await this.#database?.stop();
+    // It may just be starting, and would be left behind; what keeps it from starting was told by the start.
+    const database = await this.#database?.catch(() => undefined);
+    await database?.stop();
   }
 
   async #stopProcesses(names: string[], patienceMs: number): Promise<void> {
@@ -174,9 +183,11 @@ export class StackRun {
 
   async #openDatabase(): Promise<KeptDatabase> {
     const begin = performance.now();
-    this.#database = await keepDatabase(this.#settings, this.#log);
+    this.#refuseWhenStopped();
+    this.#database = keepDatabase(this.#settings, this.#log);
+    const database = await this.#database;
     this.#log(`database ready (${seconds(begin)})`);
-    return this.#database;
+    return database;
   }
 
   async #build(): Promise<void> {
@@ -196,7 +207,7 @@ export class StackRun {
   }
 
   #run(name: string, args: string[], env: Record<string, string>): SupervisedProcess {
-    if (this.#stopped !== undefined) throw new Error("stopped while starting");
+    this.#refuseWhenStopped();
     const started = new SupervisedProcess({
       name,
       args,
@@ -208,6 +219,10 @@ export class StackRun {
     });
     this.#processes.set(name, started);
     return started;
+  }
+
+  #refuseWhenStopped(): void {
+    if (this.#stopped !== undefined) throw new Error("stopped while starting");
   }
 
   /** Only what a process needs: no setting of the caller's shell leaks in. */

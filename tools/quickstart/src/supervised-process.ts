@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { makeRoomInLog } from "./log-file.ts";
+import { RestartPause } from "./restart-pause.ts";
 
 export interface ProcessOptions {
   name: string;
@@ -15,23 +17,22 @@ export interface ProcessOptions {
   log: (line: string) => void;
 }
 
-const firstPauseMs = 200;
-const longestPauseMs = 10_000;
-/** After so long a run a later end counts as the first one. */
-const steadyAfterMs = 30_000;
-const startsBeforeGivingUp = 3;
+const startsBeforeFailing = 3;
 
 /** A process ended again and again before it was ready; the message ends with its last lines. */
 export class ProcessFailed extends Error {
   override name = "ProcessFailed";
 }
 
-/** A child process that is started again, after growing pauses, whenever it ends. */
+/**
+ * A child process that is started again whenever it ends, for as long as it is not stopped: what makes it end, a full
+ * disk say, may pass at any time. The pauses grow with each end since it last ran for a while.
+ */
 export class SupervisedProcess {
   readonly name: string;
   readonly #options: ProcessOptions;
   readonly #stop = new AbortController();
-  readonly #givenUp = Promise.withResolvers<never>();
+  readonly #failed = Promise.withResolvers<never>();
   #child: ChildProcess | undefined;
   #ready = false;
   #over: Promise<void>;
@@ -39,17 +40,17 @@ export class SupervisedProcess {
   constructor(options: ProcessOptions) {
     this.name = options.name;
     this.#options = options;
-    this.#givenUp.promise.catch(() => {});
+    this.#failed.promise.catch(() => {});
     this.#over = this.#keepRunning();
   }
 
   /**
-   * Waits until `probe` says yes.
+   * Waits until `probe` says yes. To be called while the stack starts, when there is somebody to read why it cannot.
    *
    * @throws ProcessFailed when the process keeps ending before that.
    */
   async untilReady(probe: () => Promise<boolean>): Promise<void> {
-    await Promise.race([this.#probeUntilTrue(probe), this.#givenUp.promise]);
+    await Promise.race([this.#probeUntilTrue(probe), this.#failed.promise]);
     this.#ready = true;
   }
 
@@ -77,63 +78,73 @@ export class SupervisedProcess {
   }
 
   async #keepRunning(): Promise<void> {
-    let pauseMs = firstPauseMs;
+    const pause = new RestartPause();
     for (let starts = 1; !this.#stop.signal.aborted; starts += 1) {
-      const begin = performance.now();
+      pause.begin();
       const reason = await this.#runOnce();
       if (this.#stop.signal.aborted) return;
-      if (!this.#ready && starts >= startsBeforeGivingUp) {
-        this.#givenUp.reject(
+      if (!this.#ready && starts === startsBeforeFailing)
+        this.#failed.reject(
           new ProcessFailed(
             `${this.name} does not start (${reason}). ${this.#options.logFile} ends:\n${this.#tail()}`,
           ),
         );
-        return;
-      }
-      if (performance.now() - begin > steadyAfterMs) pauseMs = firstPauseMs;
-      if (this.#ready) this.#options.log(`${this.name} ended (${reason}); starting it again`);
+      const pauseMs = pause.afterEnd();
+      this.#options.log(`${this.name} ended (${reason}); starting it again in ${pauseMs / 1000} s`);
       await delay(pauseMs, undefined, { signal: this.#stop.signal }).catch(() => {});
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }
   }
 
+  /** @returns why it ended; it never rejects */
   async #runOnce(): Promise<string> {
-    const log = openLog(this.#options.logFile);
-    const child = spawn(
-      process.execPath,
-      [
-        "--enable-source-maps",
-        "--import",
-        new URL("./die-with-parent.ts", import.meta.url).href,
-        ...this.#options.args,
-      ],
-      {
-        cwd: this.#options.cwd,
-        env: this.#options.env,
-        // Its own process group: Ctrl-C in the terminal reaches the supervisor alone, which stops all in order.
-        detached: true,
-        stdio: ["ignore", log, log, "ipc"],
-      },
-    );
-    closeSync(log);
-    this.#child = child;
-    if (child.pid !== undefined) this.#options.started(child.pid);
-    if (this.#stop.signal.aborted) child.kill("SIGKILL");
+    let log: number | undefined;
     try {
-      const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+      makeRoomInLog(this.#options.logFile);
+      log = openSync(this.#options.logFile, "a", 0o600);
+      const child = spawn(
+        process.execPath,
+        [
+          "--enable-source-maps",
+          "--import",
+          new URL("./die-with-parent.ts", import.meta.url).href,
+          ...this.#options.args,
+        ],
+        {
+          cwd: this.#options.cwd,
+          env: this.#options.env,
+          // Its own process group: Ctrl-C in the terminal reaches the supervisor alone, which stops all in order.
+          detached: true,
+          stdio: ["ignore", log, log, "ipc"],
+        },
+      );
+      this.#child = child;
+      const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+      this.#note(child.pid);
+      if (this.#stop.signal.aborted) child.kill("SIGKILL");
+      const [code, signal] = await exited;
       return signal ?? `exit code ${code}`;
     } catch (error) {
       return (error as Error).message;
+    } finally {
+      if (log !== undefined) closeSync(log);
+    }
+  }
+
+  /** A run that cannot be noted (the disk is full) is a run all the same. */
+  #note(pid: number | undefined): void {
+    if (pid === undefined) return;
+    try {
+      this.#options.started(pid);
+    } catch (error) {
+      this.#options.log(`${this.name} runs, and this could not be noted: ${(error as Error).message}`);
     }
   }
 
   #tail(): string {
-    return readFileSync(this.#options.logFile, "utf8").trimEnd().split("\n").slice(-12).join("\n");
+    try {
+      return readFileSync(this.#options.logFile, "utf8").trimEnd().split("\n").slice(-12).join("\n");
+    } catch (error) {
+      return (error as Error).message;
+    }
   }
-}
-
-function openLog(path: string): number {
-  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  if (bytes > 10_000_000) renameSync(path, `${path}.1`);
-  return openSync(path, "a", 0o600);
 }

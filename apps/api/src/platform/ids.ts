@@ -27,6 +27,7 @@ export type IdPrefix =
   | "drf"
   | "con"
   | "rep"
+  | "wrk"
   | "psk"
   | "idn"
   | "sgn"

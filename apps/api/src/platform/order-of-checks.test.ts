@@ -226,6 +226,6 @@ describe("paths and methods", () => {
     expect((await nobody.get("/")).body.links.openapi).toMatch(/\/openapi\.json$/);
     expect((await nobody.get("/openapi.json")).body.openapi).toBe("3.1.0");
     expect((await nobody.get("/healthz")).body).toEqual({ status: "ok" });
-    expect((await nobody.get("/readyz")).body).toEqual({ status: "ok" });
+    expect((await nobody.get("/readyz")).body).toMatchObject({ missing: expect.any(Array) });
   });
 });

@@ -1,5 +1,7 @@
 import pg from "pg";
+import { newId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import { noteWorker, removeWorker } from "./presence.ts";
 
 export type RecurringTask = {
   readonly name: string;
@@ -49,7 +51,10 @@ export async function addDueTasks(
   return rows.map(({ name }) => name);
 }
 
-/** Adds recurring tasks as they come due, until stopped. A look that fails is followed by another. */
+/**
+ * Adds recurring tasks as they come due, until stopped, and says each time that this worker is there. A look that fails
+ * is followed by another.
+ */
 export function keepAddingTasks(
   ownerUrl: string,
   tasks: readonly RecurringTask[],
@@ -57,9 +62,11 @@ export function keepAddingTasks(
 ): { stop(): Promise<void> } {
   const owner = new pg.Pool({ connectionString: ownerUrl, max: 1, application_name: "kule-worker-tasks" });
   owner.on("error", (error) => log.warn({ err: error }, "the connection that adds tasks broke"));
+  const id = newId("wrk");
   let looking: Promise<void> | null = null;
   const look = () => {
-    looking ??= addDueTasks(owner, tasks)
+    looking ??= noteWorker(owner, id)
+      .then(() => addDueTasks(owner, tasks))
       .then(
         (added) => log.debug({ added }, "added what is due"),
         (error: unknown) => log.warn({ err: error }, "could not add what is due; trying again"),
@@ -74,6 +81,7 @@ export function keepAddingTasks(
   const end = async () => {
     clearInterval(timer);
     await looking;
+    await removeWorker(owner, id).catch(() => {});
     await owner.end();
   };
   return {

@@ -1,26 +1,10 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { effects } from "@kule/lab/effects";
 import { readJournal } from "@kule/lab/journal";
-import { findFreePort } from "@kule/postgres/free-port";
-import { removePostgresData } from "@kule/postgres/launcher";
-import { identifyProcess } from "@kule/postgres/process-identity";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { startProcess, type TestProcess, untilReady } from "../child-process.ts";
-
-const main = resolve(import.meta.dirname, "../../../../tools/quickstart/src/main.ts");
-
-interface QuickstartFile {
-  api_url: string;
-  console_url: string;
-  operator_token: string;
-  organisation_token: string;
-  agent_token: string;
-  lab_pve_url: string;
-  users: Record<"operator" | "organisation", { email: string; password: string }>;
-}
+import { QuickstartHome } from "../quickstart-home.ts";
 
 /** The fields of the API's answers that are read here. */
 interface AnswerBody {
@@ -30,76 +14,23 @@ interface AnswerBody {
   status: string;
 }
 
+let quickstart: QuickstartHome;
 let home: string;
-let env: Record<string, string>;
-let runs: TestProcess[];
+let env: Readonly<Record<string, string>>;
 
 beforeEach(async () => {
-  home = mkdtempSync(join(tmpdir(), "kule-quickstart-"));
-  chmodSync(home, 0o755);
-  const [api, console, lab] = await Promise.all([findFreePort(), findFreePort(), findFreePort()]);
-  env = {
-    HOME: process.env.HOME ?? "/",
-    KULE_HOME: home,
-    KULE_API_PORT: String(api),
-    KULE_CONSOLE_PORT: String(console),
-    KULE_LAB_PORT: String(lab),
-    KULE_LAB_TIME_SCALE: "0",
-  };
-  runs = [];
+  quickstart = await QuickstartHome.open();
+  home = quickstart.directory;
+  env = quickstart.env;
 });
 
-afterEach(async () => {
-  for (const run of runs) await run.end("SIGTERM");
-  killEverything();
-  removePostgresData(join(home, "postgres"));
-  rmSync(home, { recursive: true, force: true });
-});
-
-function start(changes: Record<string, string> = {}): TestProcess {
-  const run = startProcess("npm start", [main], { ...env, ...changes });
-  runs.push(run);
-  return run;
-}
-
-async function untilServing(run: TestProcess, timeoutMs = 60_000): Promise<void> {
-  await untilReady(run, async () => (run.output().includes("Ctrl-C stops") ? true : undefined), timeoutMs);
-}
-
-function quickstartFile(): QuickstartFile {
-  return JSON.parse(readFileSync(join(home, "quickstart.json"), "utf8"));
-}
-
-/** Every process of the run, by the names under which it noted them; Postgres by its own file. */
-function processesOfRun(): Map<string, number> {
-  const found = new Map<string, number>();
-  try {
-    const record = JSON.parse(readFileSync(join(home, "run.json"), "utf8"));
-    found.set("supervisor", record.supervisor.pid);
-    for (const [name, { pid }] of Object.entries<{ pid: number }>(record.children)) found.set(name, pid);
-  } catch {}
-  try {
-    found.set(
-      "postgres",
-      Number(readFileSync(join(home, "postgres/pgdata/postmaster.pid"), "utf8").split("\n")[0]),
-    );
-  } catch {}
-  return new Map([...found].filter(([, pid]) => identifyProcess(pid) !== undefined));
-}
-
-function killEverything(): void {
-  for (const pid of processesOfRun().values()) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {}
-  }
-}
+afterEach(() => quickstart.close());
 
 async function call(
   path: string,
   init: { method?: string; body?: unknown } = {},
 ): Promise<{ status: number; body: AnswerBody }> {
-  const { api_url, organisation_token } = quickstartFile();
+  const { api_url, organisation_token } = quickstart.file();
   const response = await fetch(api_url + path, {
     method: init.method ?? "GET",
     headers: { authorization: `Bearer ${organisation_token}`, "content-type": "application/json" },
@@ -114,16 +45,16 @@ test("from nothing to a running first server, and a script that knows only the s
     providers,
     "providers: [{ id: acme, label: Acme ID, issuer: 'http://127.0.0.1:4', client_id: kule, client_secret_env: ACME_SECRET }]",
   );
-  const run = start({ KULE_OIDC_FILE: providers, ACME_SECRET: "swordfish" });
-  await untilServing(run);
+  const run = quickstart.start({ KULE_OIDC_FILE: providers, ACME_SECRET: "swordfish" });
+  await quickstart.untilServing(run);
   expect(run.output()).toMatch(/first-tower runs\./);
   expect((await call("/auth/oidc/providers")).body.items).toMatchObject([{ id: "acme", label: "Acme ID" }]);
   expect(run.output()).toContain(
     `Acme ID sends back to http://127.0.0.1:${env.KULE_CONSOLE_PORT}/sign-in/with/acme/callback`,
   );
-  expect(await (await fetch(`${quickstartFile().console_url}/sign-in`)).text()).toContain("Acme ID");
+  expect(await (await fetch(`${quickstart.file().console_url}/sign-in`)).text()).toContain("Acme ID");
   expect(statSync(join(home, "quickstart.json")).mode & 0o777).toBe(0o600);
-  expect(quickstartFile()).toEqual({
+  expect(quickstart.file()).toEqual({
     api_url: `http://127.0.0.1:${env.KULE_API_PORT}/api/v1`,
     console_url: `http://127.0.0.1:${env.KULE_CONSOLE_PORT}`,
     operator_token: expect.stringMatching(/^kule_ops_/),
@@ -154,33 +85,33 @@ test("from nothing to a running first server, and a script that knows only the s
     const taken = await call("/public-ips", { method: "POST", body: { region: "lab1", version } });
     expect(taken).toMatchObject({ status: 201, body: { version, attached_to: null } });
   }
-  expect((await fetch(quickstartFile().console_url, { redirect: "manual" })).status).toBeLessThan(400);
+  expect((await fetch(quickstart.file().console_url, { redirect: "manual" })).status).toBeLessThan(400);
 });
 
 test("a file of providers that is wrong ends the start with its line and a fix, and leaves nothing running", async () => {
   const providers = join(home, "oidc.yaml");
   writeFileSync(providers, "providers:\n  - id: acme\n    labels: Acme ID\n");
-  const run = start({ KULE_OIDC_FILE: providers });
+  const run = quickstart.start({ KULE_OIDC_FILE: providers });
   expect(await run.ended).toMatchObject({ code: 1 });
   expect(run.output()).toContain(`${providers}:3:5: providers[0].labels: is not a key that is known here`);
   expect(run.output()).toContain("fix: did you mean label?");
-  expect([...processesOfRun().keys()]).toEqual([]);
+  expect([...quickstart.processes().keys()]).toEqual([]);
 });
 
 test("Ctrl-C ends every process within ten seconds, and a second start goes on with the data", async () => {
-  const first = start();
-  await untilServing(first);
+  const first = quickstart.start();
+  await quickstart.untilServing(first);
   const before = (await call("/servers")).body.items;
   const begin = performance.now();
   first.signal("SIGINT");
   expect(await first.ended).toMatchObject({ code: 0 });
   expect(performance.now() - begin).toBeLessThan(10_000);
-  expect([...processesOfRun().keys()]).toEqual([]);
+  expect([...quickstart.processes().keys()]).toEqual([]);
 
-  const tokens = quickstartFile();
-  const second = start();
-  await untilServing(second);
-  expect(quickstartFile()).toEqual(tokens);
+  const tokens = quickstart.file();
+  const second = quickstart.start();
+  await quickstart.untilServing(second);
+  expect(quickstart.file()).toEqual(tokens);
   expect((await call("/servers")).body.items).toEqual(before);
 });
 
@@ -190,14 +121,14 @@ test("whenever everything is killed, starting again ends with the one first serv
 }, async () => {
   // The kills fall while Postgres is created, while parts start, while the job runs, and after it.
   for (const afterMs of [300, 1_000, 2_000, 3_000, 4_500, 6_000]) {
-    const run = start({ KULE_LAB_TIME_SCALE: "0.2" });
+    const run = quickstart.start({ KULE_LAB_TIME_SCALE: "0.2" });
     await delay(afterMs);
-    killEverything();
+    quickstart.killEverything();
     run.signal("SIGKILL");
     await run.ended;
   }
-  const last = start();
-  await untilServing(last, 200_000);
+  const last = quickstart.start();
+  await quickstart.untilServing(last, 200_000);
   const { items } = (await call("/servers")).body;
   expect(items).toMatchObject([{ name: "first-tower", status: "running" }]);
   const done = effects(readJournal(join(home, "lab")));
@@ -205,12 +136,12 @@ test("whenever everything is killed, starting again ends with the one first serv
 });
 
 test("a part that dies is started again, the database included", async () => {
-  await untilServing(start());
+  await quickstart.untilServing(quickstart.start());
   for (const name of ["api", "postgres", "agent", "lab"]) {
-    const pid = processesOfRun().get(name);
+    const pid = quickstart.processes().get(name);
     process.kill(pid ?? 0, "SIGKILL");
     await expect
-      .poll(() => processesOfRun().get(name) ?? pid, { timeout: 20_000, interval: 50 })
+      .poll(() => quickstart.processes().get(name) ?? pid, { timeout: 20_000, interval: 50 })
       .not.toBe(pid);
   }
   await expect
@@ -237,20 +168,19 @@ test("a part that dies is started again, the database included", async () => {
 });
 
 test("a busy port is named with the variable that changes it, and nothing is left running", async () => {
-  await untilServing(start());
-  const second = start({ KULE_HOME: join(home, "second") });
+  await quickstart.untilServing(quickstart.start());
+  const second = quickstart.start({ KULE_HOME: join(home, "second") });
   expect(await second.ended).toMatchObject({ code: 1 });
   expect(second.output()).toContain(`Port ${env.KULE_API_PORT} for the API is in use: set KULE_API_PORT`);
   expect(second.output()).toContain("KULE_CONSOLE_PORT");
-  const third = start();
+  const third = quickstart.start();
   expect(await third.ended).toMatchObject({ code: 1 });
   expect(third.output()).toMatch(/already runs from/);
 });
 
 test("--mode direct makes the first server without an agent", async () => {
-  const run = startProcess("npm start", [main, "--mode", "direct"], env);
-  runs.push(run);
-  await untilServing(run);
+  const run = quickstart.start({}, ["--mode", "direct"]);
+  await quickstart.untilServing(run);
   expect(readFileSync(join(home, "logs", "worker.log"), "utf8")).toContain("taking jobs");
   expect(() => statSync(join(home, "logs", "agent.log"))).toThrow(/ENOENT/);
 });

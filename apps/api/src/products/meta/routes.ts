@@ -1,9 +1,8 @@
 import { openapi } from "@kule/contract/generated/openapi";
-import { latestMigration } from "@kule/database/migrate";
 import type { Api } from "../../platform/deps.ts";
-import { Unavailable } from "../../platform/errors.ts";
 import { operation } from "../../platform/operation.ts";
 import { reply } from "../../platform/reply.ts";
+import { readinessOf } from "./readiness.ts";
 import { referencePage, referencePolicy, referenceScript, referenceStyle } from "./reference-page.ts";
 
 const version = "0.1.0";
@@ -40,18 +39,7 @@ export function mountMeta(api: Api): void {
     handle: async () => asset(referenceStyle(), "text/css; charset=utf-8"),
   });
   operation(api, "getHealth", { handle: async () => reply(200, { status: "ok" }) });
-  operation(api, "getReadiness", {
-    handle: async ({ db, deps }) => {
-      if (deps.stopping.aborted) throw new Unavailable("this process is stopping");
-      const newest = await db
-        .selectFrom("kule_migration")
-        .select("name")
-        .where("name", "=", latestMigration)
-        .executeTakeFirst();
-      if (newest === undefined) throw new Unavailable("the database is not migrated to this version yet", 5);
-      return reply(200, { status: "ok" });
-    },
-  });
+  operation(api, "getReadiness", { handle: async (request) => reply(200, await readinessOf(request)) });
 }
 
 function asset(text: string, type: string): Response {

@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { isStillRunning, type ProcessIdentity } from "@kule/postgres/process-identity";
+import { afterEach, describe, expect, test } from "vitest";
+import { untilReady } from "../child-process.ts";
+import { withDescendants } from "../descendants.ts";
+import { QuickstartHome } from "../quickstart-home.ts";
+
+const root = resolve(import.meta.dirname, "../../../..");
+
+let quickstart: QuickstartHome | undefined;
+const cleanUps: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  await quickstart?.close();
+  quickstart = undefined;
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function missingParts(): Promise<unknown> {
+  const answer = await fetch(`${quickstart?.file().api_url}/readyz`).catch(() => null);
+  return answer?.ok === true ? ((await answer.json()) as { missing: unknown }).missing : "no answer";
+}
+
+const isEmpty = (list: unknown) => Array.isArray(list) && list.length === 0;
+const soon = { timeout: 30_000, interval: 20 };
+
+test("a part that nobody waits for is started again however often it dies, with a line each time", {
+  timeout: 120_000,
+}, async () => {
+  const home = await QuickstartHome.open();
+  quickstart = home;
+  const run = home.start();
+  await home.untilServing(run);
+  const killAgainAndAgain = async (name: string) => {
+    for (let deaths = 1; deaths <= 4; deaths += 1) {
+      const pid = home.pidOf(name);
+      process.kill(pid, "SIGKILL");
+      await expect.poll(() => home.processes().get(name) ?? pid, soon).not.toBe(pid);
+      const said = new RegExp(`${name} ended \\(SIGKILL\\); starting it again`, "g");
+      for (const text of [run.output(), home.log("start")]) expect(text.match(said)).toHaveLength(deaths);
+    }
+  };
+  await Promise.all(["worker", "agent"].map(killAgainAndAgain));
+  await expect.poll(missingParts, soon).toEqual([]);
+});
+
+const mayMount = process.getuid?.() === 0 && spawnSync("unshare", ["--mount", "true"]).status === 0;
+
+test.runIf(mayMount)(
+  "a disk that was full for a while ends nothing for good",
+  { timeout: 180_000 },
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), "kule-full-disk-"));
+    expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=300m", "tmpfs", directory]).status).toBe(0);
+    cleanUps.push(() => {
+      spawnSync("umount", ["--lazy", directory]);
+      rmSync(directory, { recursive: true });
+    });
+    const home = await QuickstartHome.open(directory);
+    quickstart = home;
+    const run = home.start();
+    await home.untilServing(run);
+    const filler = join(directory, "filler");
+    spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=64k"]);
+
+    // Postgres cannot begin before there is room, and nothing else can go on without it.
+    for (const name of ["worker", "agent", "lab", "postgres"]) process.kill(home.pidOf(name), "SIGKILL");
+    const tried = () => run.output().match(/no space left on device, write Starting it again/g)?.length ?? 0;
+    await expect.poll(tried, soon).toBeGreaterThanOrEqual(4);
+    expect(run.running()).toBe(true);
+    rmSync(filler);
+
+    await untilReady(run, async () => (isEmpty(await missingParts()) ? true : undefined), 60_000);
+    const { api_url, organisation_token } = home.file();
+    const headers = { authorization: `Bearer ${organisation_token}`, "content-type": "application/json" };
+    const body = JSON.stringify({ name: "after", image: "debian-12", package: "s" });
+    const answer = await fetch(`${api_url}/servers`, { method: "POST", headers, body });
+    expect(answer.status).toBe(202);
+    const { job } = (await answer.json()) as { job: { id: string } };
+    await expect
+      .poll(
+        async () => {
+          const found = await fetch(`${api_url}/jobs/${job.id}`, { headers });
+          return ((await found.json()) as { status: string }).status;
+        },
+        { timeout: 60_000, interval: 500 },
+      )
+      .toBe("succeeded");
+  },
+);
+
+describe("a signal to one process of `npm start`", () => {
+  const viaNpm = ["npm", ["start"]] as const;
+  const viaNode = [process.execPath, ["tools/run.mjs", "start"]] as const;
+  const whenServing = () => existsSync(join(quickstart?.directory ?? "", "first-server.json"));
+  const whenPostgresBegins = () => quickstart?.processes().has("postgres") === true;
+  const cases = [
+    { signal: "SIGTERM", to: "npm", command: viaNpm, when: "it serves", moment: whenServing },
+    { signal: "SIGINT", to: "npm", command: viaNpm, when: "Postgres begins", moment: whenPostgresBegins },
+    { signal: "SIGKILL", to: "npm", command: viaNpm, when: "Postgres begins", moment: whenPostgresBegins },
+    { signal: "SIGINT", to: "run.mjs", command: viaNode, when: "it serves", moment: whenServing },
+    {
+      signal: "SIGTERM",
+      to: "run.mjs",
+      command: viaNode,
+      when: "Postgres begins",
+      moment: whenPostgresBegins,
+    },
+  ] as const;
+
+  test.for(cases)("$signal to $to when $when ends everything", { timeout: 180_000 }, async (one) => {
+    const home = await QuickstartHome.open();
+    quickstart = home;
+    const [program, args] = one.command;
+    const child = start(program, args, home.env);
+    await expect.poll(one.moment, { timeout: 120_000, interval: 20 }).toBe(true);
+    const all = withDescendants(child.pid ?? 0);
+    expect(all.length).toBeGreaterThan(3);
+    child.kill(one.signal);
+    await expect.poll(() => commandsOf(all), { timeout: 15_000, interval: 50 }).toEqual([]);
+    expect(commandsOf(all.concat(leftovers(home)))).toEqual([]);
+  });
+
+  function start(
+    program: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+  ): ChildProcess {
+    // A process group of its own, as of a supervisor's service: nobody else gets the signal.
+    const child = spawn(program, [...args], {
+      cwd: root,
+      env: { PATH: process.env.PATH, ...env },
+      stdio: "ignore",
+      detached: true,
+    });
+    cleanUps.push(() => {
+      for (const { pid } of withDescendants(child.pid ?? 0)) process.kill(pid, "SIGKILL");
+    });
+    return child;
+  }
+
+  /** What the run noted after the signal's moment. */
+  function leftovers(home: QuickstartHome): ProcessIdentity[] {
+    return [...home.processes().values()].flatMap((pid) => withDescendants(pid));
+  }
+
+  function commandsOf(processes: readonly ProcessIdentity[]): string[] {
+    return processes.filter(isStillRunning).map(({ pid }) => {
+      const { stdout } = spawnSync("ps", ["-o", "args=", "-p", String(pid)], { encoding: "utf8" });
+      return stdout.trim().slice(0, 200);
+    });
+  }
+});
