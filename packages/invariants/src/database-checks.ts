@@ -1,4 +1,5 @@
 import { allocationChecks } from "./allocations.ts";
+import { auditChecks } from "./audit.ts";
 import type { Check } from "./check.ts";
 import { consoleChecks } from "./consoles.ts";
 import { firewallChecks } from "./firewalls.ts";
@@ -26,4 +27,5 @@ export const databaseChecks: readonly Check[] = [
   ...removalChecks,
   ...regionSeenChecks,
   ...consoleChecks,
+  ...auditChecks,
 ];

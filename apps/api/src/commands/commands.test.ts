@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { findFreePort } from "@kule/postgres/free-port";
 import { startProcess, type TestProcess } from "@kule/testing/child-process";
 import { type FreshDatabase, freshDatabase } from "@kule/testing/database";
+import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Seeded } from "./seed.ts";
 
@@ -76,6 +77,31 @@ describe("what is wrong with the environment", () => {
       `port 127.0.0.1:${port} is in use; set KULE_API_PORT to another one`,
     ]);
   });
+
+  test.each(["the owner of the tables", "a superuser that owns nothing"])(
+    "serve does not begin with the URL of %s, and says which one it needs",
+    async (who) => {
+      const url = new URL(database.ownerUrl);
+      const admin = new Client({ connectionString: database.ownerUrl });
+      await admin.connect();
+      const role = `strong_${database.name}`;
+      if (who !== "the owner of the tables") {
+        await admin.query(`create role ${role} login superuser password 'swordfish'`);
+        url.username = role;
+        url.password = "swordfish";
+      }
+      const { code, output } = await run(["serve"], {
+        KULE_DATABASE_URL: url.href,
+        KULE_LOG_LEVEL: "silent",
+      });
+      if (who !== "the owner of the tables") await admin.query(`drop role ${role}`);
+      await admin.end();
+      expect(code).toBe(1);
+      expect(output.trim()).toBe(
+        `KULE_DATABASE_URL is of ${decodeURIComponent(url.username)}, which owns the tables or is a superuser; give serve the URL of kule_api, whose password \`kule-api migrate\` sets to KULE_API_DATABASE_PASSWORD`,
+      );
+    },
+  );
 
   test("without a command the commands are listed", async () => {
     const { code, output } = await run([]);

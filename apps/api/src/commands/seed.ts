@@ -45,8 +45,9 @@ export async function seedCommand(
   environment: Readonly<Record<string, string | undefined>>,
   options: readonly string[],
 ): Promise<void> {
-  const url = environment.KULE_DATABASE_URL;
-  if (url === undefined || url === "") throw new BadSettings("KULE_DATABASE_URL is not set");
+  const url = environment.KULE_OWNER_DATABASE_URL;
+  if (url === undefined || url === "")
+    throw new BadSettings("KULE_OWNER_DATABASE_URL is not set: only the owner of the tables makes operators");
   const { values } = parseArgs({
     args: [...options],
     options: {

@@ -11,6 +11,7 @@ import { serveConsoles } from "../products/consoles/upgrade.ts";
 import { registerInvariantMetrics } from "../products/invariants/metrics.ts";
 import { registerInventoryMetrics } from "../products/inventory/metrics.ts";
 import { registerRegionMetrics } from "../products/regions/metrics.ts";
+import { isWeakRole, onceStrongRole } from "./refuse-strong-role.ts";
 import { onceToldToStop } from "./stop-signal.ts";
 
 /** How long running requests may take to end after SIGTERM, in milliseconds; the whole stop stays under 10 s. */
@@ -25,12 +26,18 @@ const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCh
 /**
  * Answers requests until SIGTERM or SIGINT; then takes no new ones, lets the running ones end, and closes.
  *
- * @throws BadSettings when the port is taken
+ * @throws BadSettings when the port is taken, or the database's role may do more than it must
  */
 export async function serveCommand(settings: Settings, log: Logger, crash: CrashHook): Promise<void> {
   const stop = onceToldToStop();
   const open = await openDeps(settings, log, crash);
   try {
+    if (!(await isWeakRole(open.deps.db)))
+      onceStrongRole(open.deps.db, open.deps.stopping, (error) => {
+        log.fatal(error.message);
+        process.exitCode = 1;
+        process.kill(process.pid, "SIGTERM");
+      });
     const app = createApp(open.deps);
     const server = serve({
       fetch: app.fetch,

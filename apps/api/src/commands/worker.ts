@@ -2,6 +2,7 @@ import { batteryHook } from "@kule/crash-points/crash-hook";
 import type { Logger } from "../platform/log.ts";
 import { openDeps } from "../platform/open-deps.ts";
 import { BadSettings, type Settings } from "../platform/settings.ts";
+import { readAuditKeys } from "../worker/audit-seals/audit-keys.ts";
 import { readDirectRegions, workDirectRegions } from "../worker/direct-regions.ts";
 import { keepWorking } from "../worker/keep-working.ts";
 import { runWorker } from "../worker/run.ts";
@@ -15,6 +16,7 @@ export async function workerCommand(
 ): Promise<void> {
   const ownerUrl = environment.KULE_OWNER_DATABASE_URL;
   if (ownerUrl === undefined || ownerUrl === "") throw new BadSettings("KULE_OWNER_DATABASE_URL is not set");
+  const auditKeys = readAuditKeys(environment);
   const regions = readDirectRegions(environment);
   const stop = onceToldToStop();
   const open = await openDeps(settings, log, batteryHook(environment));
@@ -24,7 +26,7 @@ export async function workerCommand(
     void stop.then(() => stopping.abort());
     const direct = workDirectRegions(open.deps, regions, environment, stopping.signal);
     await Promise.all([
-      keepWorking(() => runWorker({ deps: open.deps, ownerUrl }), stop, log),
+      keepWorking(() => runWorker({ deps: open.deps, ownerUrl, auditKeys }), stop, log),
       // A region that cannot be worked for ends the process, as it would end its agent.
       direct,
     ]);

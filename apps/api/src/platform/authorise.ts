@@ -1,6 +1,7 @@
 import type { Permission } from "@kule/rules/identity/permissions";
 import { networkOf } from "./address-network.ts";
 import type { ApiRequest } from "./api-request.ts";
+import { bearerOf } from "./bearer.ts";
 import { Forbidden, fieldError, Invalid, RateLimited, Unauthorized } from "./errors.ts";
 import { isId } from "./ids.ts";
 import type { Limit } from "./rate-limit.ts";
@@ -35,7 +36,7 @@ export async function authenticate(request: ApiRequest, headers: Record<string, 
     if (request.operation.tag !== "meta") take(byAddress, usual);
     return;
   }
-  const bearer = /^Bearer +(\S+)$/i.exec(request.header("Authorization") ?? "")?.[1];
+  const bearer = bearerOf(request);
   const caller = bearer === undefined ? null : await tokens.callerOf(bearer);
   if (caller === null) {
     take(byAddress, usual);

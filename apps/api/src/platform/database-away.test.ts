@@ -8,9 +8,8 @@ import { withDatabase } from "@kule/testing/database-broker";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApp } from "../app.ts";
-import { issueToken } from "../products/identity/index.ts";
 import { ApiCaller } from "../testing/api-caller.ts";
-import { testSettings } from "../testing/api-world.ts";
+import { firstOperatorToken, testSettings } from "../testing/api-world.ts";
 import { createLog } from "./log.ts";
 import { type OpenDeps, openDeps } from "./open-deps.ts";
 
@@ -31,7 +30,7 @@ beforeAll(async () => {
   url.username = "kule_api";
   url.password = "for-this-test";
   open = await openDeps(testSettings(url.href), createLog("silent"));
-  const { secret } = await issueToken(open.deps.db, { kind: "operator", name: "op", lifetimeSeconds: null });
+  const secret = await firstOperatorToken(postgres.ownerUrl);
   operator = new ApiCaller(createApp(open.deps), secret);
 });
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import { type FreshDatabase, freshDatabase } from "@kule/testing/database";
 import type { Hono } from "hono";
 import { createApp } from "../app.ts";
+import { openDatabase } from "../platform/database.ts";
 import { createLog } from "../platform/log.ts";
 import { type OpenDeps, openDeps } from "../platform/open-deps.ts";
 import { readSettings, type Settings } from "../platform/settings.ts";
@@ -42,12 +43,7 @@ export class ApiWorld {
   /** The same over a migrated database that somebody else has made. */
   static async over(database: FreshDatabase, settings: Partial<Settings> = {}): Promise<ApiWorld> {
     const replica = await openReplica(database, settings);
-    const operator = await issueToken(replica.deps.db, {
-      kind: "operator",
-      name: "test operator",
-      lifetimeSeconds: 86_400,
-    });
-    return new ApiWorld(database, replica, operator.secret);
+    return new ApiWorld(database, replica, await firstOperatorToken(database.ownerUrl));
   }
 
   get app(): Hono {
@@ -103,6 +99,15 @@ export class ApiWorld {
     for (const replica of this.#replicas) await replica.close();
     await this.database.drop();
   }
+}
+
+/** As the seed makes it: the API's role may not, and there is no operator yet who could. */
+export async function firstOperatorToken(ownerUrl: string): Promise<string> {
+  const owner = openDatabase({ url: ownerUrl, poolSize: 1, guardTenants: false });
+  const token = { kind: "operator", name: "test operator", lifetimeSeconds: 86_400 } as const;
+  const { secret } = await issueToken(owner.db, token);
+  await owner.close();
+  return secret;
 }
 
 export async function openReplica(

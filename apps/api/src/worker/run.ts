@@ -4,6 +4,9 @@ import type { Deps } from "../platform/deps.ts";
 import type { Settings } from "../platform/settings.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { applyUnseenNetworks } from "../products/networks/index.ts";
+import type { AuditKeys } from "./audit-seals/audit-keys.ts";
+import { keepSealing } from "./audit-seals/keep-sealing.ts";
+import { verifyAudit } from "./audit-seals/verify-audit.ts";
 import { checkInvariants } from "./check-invariants.ts";
 import { cleanUp } from "./clean-up.ts";
 import { endLostConsoles } from "./end-lost-consoles.ts";
@@ -26,13 +29,16 @@ export type RunningWorker = {
 export async function runWorker({
   deps,
   ownerUrl,
+  auditKeys = null,
 }: {
   readonly deps: Deps;
   readonly ownerUrl: string;
+  /** Null: the audit trail is not sealed. */
+  readonly auditKeys?: AuditKeys | null;
 }): Promise<RunningWorker> {
   const runner = await run({
     connectionString: ownerUrl,
-    taskList: tasksOf(deps),
+    taskList: tasksOf(deps, auditKeys),
     // One more than what waits for nobody: a look at the invariants of a large installation takes seconds.
     concurrency: 3,
     pollInterval: 2_000,
@@ -47,10 +53,12 @@ export async function runWorker({
     }),
   });
   const recurring = keepAddingTasks(ownerUrl, recurringTasks(deps.settings), deps.log);
+  const sealing = keepSealing(ownerUrl, auditKeys, deps.log);
+  const stopOthers = () => Promise.all([recurring.stop(), sealing.stop()]);
   return {
-    ended: runner.promise.finally(() => recurring.stop()),
+    ended: runner.promise.finally(stopOthers),
     async stop() {
-      await recurring.stop();
+      await stopOthers();
       await runner.stop();
     },
   };
@@ -64,13 +72,14 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
     { name: "end_lost_consoles", everyMinutes: 1, maxAttempts: 25 },
     { name: "look_at_edges", everyMinutes: 5, maxAttempts: 1 },
     { name: "clean_up", everyMinutes: 10, maxAttempts: 25 },
+    { name: "verify_audit", everyMinutes: 10, maxAttempts: 1 },
     { name: "check_invariants", everyMinutes: invariantsEveryMinutes, maxAttempts: 1 },
   ];
 }
 
 /** The tasks by name. A task that throws is tried again with backoff. */
-export function tasksOf(deps: Deps): TaskList {
-  const tasks = plainTasksOf(deps);
+export function tasksOf(deps: Deps, auditKeys: AuditKeys | null = null): TaskList {
+  const tasks = plainTasksOf(deps, auditKeys);
   const withPoints = Object.entries(tasks).map(([name, task]) => {
     const run = (payload: unknown, helpers: JobHelpers) =>
       withCrashPoints(deps.crash, `worker.${name}`, async () => {
@@ -85,7 +94,7 @@ export function tasksOf(deps: Deps): TaskList {
 
 type Task = (payload: unknown, helpers: Pick<JobHelpers, "withPgClient">) => Promise<void>;
 
-function plainTasksOf(deps: Deps): Readonly<Record<string, Task>> {
+function plainTasksOf(deps: Deps, auditKeys: AuditKeys | null): Readonly<Record<string, Task>> {
   return {
     expire_removal_buffer: async (payload) => {
       const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };
@@ -113,6 +122,9 @@ function plainTasksOf(deps: Deps): Readonly<Record<string, Task>> {
     },
     check_invariants: async (_payload, { withPgClient }) => {
       await withPgClient((owner) => checkInvariants(deps, owner));
+    },
+    verify_audit: async (_payload, { withPgClient }) => {
+      if (auditKeys !== null) await withPgClient((owner) => verifyAudit(deps, owner, auditKeys));
     },
     clean_up: async () => {
       deps.log.debug({ ...(await cleanUp(deps.db)) }, "cleaned up");

@@ -80,6 +80,41 @@ export interface Audit {
   source_address: string | null;
 }
 
+export interface AuditBreak {
+  at: Timestamp | null;
+  audit_id: string | null;
+  number: number;
+  organisation_id: string | null;
+  position: Int8 | null;
+  reason: string;
+}
+
+export interface AuditSeal {
+  audit_id: string;
+  digest: Buffer;
+  key_id: string;
+  mac: Buffer;
+  organisation_id: string | null;
+  position: Int8;
+  sealed_at: Generated<Timestamp>;
+}
+
+export interface AuditSealHead {
+  head_mac: Buffer;
+  key_id: string;
+  mac: Buffer;
+  position: Int8;
+  singleton: Generated<boolean>;
+  up_to: Timestamp;
+}
+
+export interface AuditVerification {
+  checked_at: Timestamp;
+  sealed_rows: Int8;
+  singleton: Generated<boolean>;
+  up_to: Timestamp | null;
+}
+
 export interface ConsoleSession {
   actor: Json;
   agent_token_id: string | null;
@@ -758,11 +793,21 @@ export interface UserTotp {
   user_id: string;
 }
 
+export interface WorkerProcess {
+  id: string;
+  seen_at: Generated<Timestamp>;
+  started_at: Generated<Timestamp>;
+}
+
 export interface DB {
   address: Address;
   address_reservation: AddressReservation;
   app_user: AppUser;
   audit: Audit;
+  audit_break: AuditBreak;
+  audit_seal: AuditSeal;
+  audit_seal_head: AuditSealHead;
+  audit_verification: AuditVerification;
   console_session: ConsoleSession;
   drift: Drift;
   firewall: Firewall;
@@ -809,4 +854,5 @@ export interface DB {
   usage_segment: UsageSegment;
   user_identity: UserIdentity;
   user_totp: UserTotp;
+  worker_process: WorkerProcess;
 }

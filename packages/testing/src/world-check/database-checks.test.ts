@@ -438,6 +438,16 @@ const planted: readonly Planted[] = [
     ["I9 job_new ended 0 times, the trail says 1"],
   ],
   [
+    "a sealed row of the audit trail that was changed",
+    "insert into audit_break (number, reason, position, audit_id) values (1, 'row_changed', 7, 'aud_7')",
+    ["I12 row_changed aud_7 at position 7"],
+  ],
+  [
+    "a sealed audit trail that nobody verifies",
+    "insert into audit_seal_head (position, mac, up_to, key_id, head_mac) values (1, '', now(), 'k1', ''); insert into audit_verification (checked_at, sealed_rows) values ('2026-01-01', 1)",
+    ["I12 not verified since T"],
+  ],
+  [
     "a console session that nobody holds any more",
     "update console_session set redeemed_at = now() - interval '16 minutes'",
     ["console-ended con_1 of srv_run is open"],
@@ -814,6 +824,11 @@ describe("the lists of the checks hold", () => {
     const listed = new Set(uniqueFacts.map(({ table, columns }) => `${table} ${columns.join(", ")}`));
     const missing = rows.map(({ at }) => at).filter((at) => !listed.has(at));
     expect(missing).toEqual([
+      "audit_break number",
+      "audit_seal audit_id",
+      "audit_seal position",
+      "audit_seal_head singleton",
+      "audit_verification singleton",
       "idempotency_key organisation_id, subject, method, path, key",
       "invariant_report singleton",
       "kule_migration name",

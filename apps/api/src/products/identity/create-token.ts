@@ -6,6 +6,7 @@ import type { Tx } from "../../platform/database.ts";
 import { fieldError } from "../../platform/errors.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
+import { minterOf } from "./minter.ts";
 import { entryErrors, entryOf } from "./operators-entry.ts";
 import { ceilingOf, requireGrantable } from "./privilege.ts";
 import { requireProofOfSession } from "./proof.ts";
@@ -56,6 +57,7 @@ export async function createToken(request: ApiRequest<"createToken">, tx: Tx): P
     lifetimeSeconds: (body.expires_in_days ?? 90) * secondsPerDay,
     createdBy: caller.actor.id,
     entry,
+    ...(organisation === null && { minter: minterOf(request) }),
   });
   return {
     reply: reply(201, { token: viewToken(row), secret }, { Location: `/api/v1/tokens/${row.id}` }),

@@ -6,6 +6,7 @@ import { Conflict, NotFound } from "../../platform/errors.ts";
 import { mutation, type Outcome } from "../../platform/mutation.ts";
 import { noContent, type Reply, reply } from "../../platform/reply.ts";
 import { revokeInvitationsOfToken, withdrawnNote } from "./invitation-store.ts";
+import { minterOf } from "./minter.ts";
 import { type Entry, entryOf } from "./operators-entry.ts";
 import { lockOrganisation } from "./organisation-store.ts";
 import { requireGrantable, requireRoleWithinReach } from "./privilege.ts";
@@ -71,6 +72,7 @@ export async function replaceToken(
       lifetimeSeconds: token.lifetime_seconds,
       createdBy: request.caller.actor.id,
       entry: entry ?? keptEntry(token),
+      ...(owner.kind === "operator" && { minter: minterOf(request) }),
     });
     if (overlapSeconds === 0) await revokeTokenRow(tx, id);
     else await expireTokenRow(tx, id, overlapSeconds);

@@ -32,6 +32,7 @@ import { switchOrganisation } from "./switch-organisation.ts";
 import { findToken, listTokens, type TokenOwner } from "./token-store.ts";
 import { updateMember } from "./update-member.ts";
 import { updateOrganisation } from "./update-organisation.ts";
+import { verifyAudit } from "./verify-audit.ts";
 import {
   viewAuditEntry,
   viewInvitation,
@@ -63,6 +64,7 @@ export function mountIdentity(api: Api): void {
   mountMembers(api);
   mountInvitations(api);
   mountTokens(api);
+  operation(api, "verifyAudit", { organisation: "optional", handle: verifyAudit });
   operation(api, "listAudit", {
     organisation: "optional",
     handle: async (request) => {

@@ -164,6 +164,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     body: () => ({ overlap_seconds: 60 }),
   },
   listAudit: {},
+  verifyAudit: {},
   getCatalog: {},
   checkCatalog: { body: () => ({ region: "r1", image: "debian-12", package: "s" }) },
   listRegions: {},

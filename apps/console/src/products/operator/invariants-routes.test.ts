@@ -23,7 +23,7 @@ test("what holds is told with what was looked at, and what nobody looked at", as
     "the addresses of a subnet",
   ])
     expect(page).toContain(text);
-  expect(page).toContain("the trail is not chained yet");
+  expect(page).toContain("needs a journal of effects");
   expect(page).not.toContain("What is broken");
 });
 
