@@ -109,11 +109,6 @@ export class QuickstartHome {
     for (const run of this.#runs) await run.end("SIGTERM");
     this.killEverything();
     removePostgresData(join(this.directory, "postgres"));
-    try {
-      rmSync(this.directory, { recursive: true, force: true });
-    } catch (error) {
-      // A file system of its own is taken away by whoever mounted it.
-      if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
-    }
+    rmSync(this.directory, { recursive: true, force: true });
   }
 }
