@@ -1,14 +1,12 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { promisify } from "node:util";
+import { type ChildProcess, spawn } from "node:child_process";
 import { taskWords } from "../console/network-task.ts";
 import { clusterOf, type Region } from "../region.ts";
 import { firewallRules } from "./firewall-rules.ts";
 import { Holder } from "./holder.ts";
 import { type Internet, internetCommands, internetNamespace } from "./internet.ts";
+import { missingPrograms } from "./missing-programs.ts";
 import { namespaceOf, planWires, takeAway, type WireCommand } from "./plan-wires.ts";
 import { filteredWires, networkAtMs, type WiredMachine, wiredMachines } from "./wired-machines.ts";
-
-const run = promisify(execFile);
 
 /** pve-firewall looks at its files this often, in simulated seconds: a rule that was answered is not yet in force. */
 const FIREWALL_SECONDS = 10;
@@ -18,13 +16,8 @@ export async function probeWires(): Promise<string | undefined> {
   if (process.platform !== "linux") return "network namespaces need Linux";
   if (process.getuid?.() !== 0) return "network namespaces need root";
   try {
-    for (const [program, word] of [
-      ["ip", "-V"],
-      ["nft", "--version"],
-      ["nsenter", "--version"],
-      ["setpriv", "--version"],
-    ] as const)
-      await run(program, [word]);
+    const missing = await missingPrograms();
+    if (missing !== undefined) return missing;
     const holder = await Holder.start();
     await holder.run(["nft", "-f", "-"], firewallRules([], true)).finally(() => holder.end());
     return undefined;
