@@ -52,12 +52,14 @@ test.runIf(mayMount)(
   "a disk that was full for a while ends nothing for good",
   { timeout: 180_000 },
   async () => {
-    const directory = mkdtempSync(join(tmpdir(), "kule-full-disk-"));
-    expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=300m", "tmpfs", directory]).status).toBe(0);
+    const disk = mkdtempSync(join(tmpdir(), "kule-full-disk-"));
+    expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=300m,mode=755", "tmpfs", disk]).status).toBe(0);
     cleanUps.push(() => {
-      spawnSync("umount", ["--lazy", directory]);
-      rmSync(directory, { recursive: true });
+      spawnSync("umount", ["--lazy", disk]);
+      rmSync(disk, { recursive: true });
     });
+    const directory = join(disk, "home");
+    mkdirSync(directory);
     const home = await QuickstartHome.open(directory);
     quickstart = home;
     const run = home.start();
