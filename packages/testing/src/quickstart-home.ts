@@ -54,7 +54,7 @@ export class QuickstartHome {
     return run;
   }
 
-  async untilServing(run: TestProcess, timeoutMs = 60_000): Promise<void> {
+  async untilServing(run: TestProcess, timeoutMs = 150_000): Promise<void> {
     await untilReady(run, async () => (run.output().includes("Ctrl-C stops") ? true : undefined), timeoutMs);
   }
 

@@ -77,6 +77,7 @@ export type OperationId =
   | "revokeToken"
   | "rotateToken"
   | "listAudit"
+  | "verifyAudit"
   | "getCatalog"
   | "checkCatalog"
   | "listRegions"
@@ -344,6 +345,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   revokeToken: {"id":"revokeToken","method":"delete","path":"/tokens/{token_id}","tag":"identity","permission":"token:manage","audit":"token.revoke","pathParameters":["token_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   rotateToken: {"id":"rotateToken","method":"post","path":"/tokens/{token_id}/rotate","tag":"identity","permission":"token:manage","audit":"token.rotate","pathParameters":["token_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"optional","statuses":[201,400,401,403,404,409,422,429,503]},
   listAudit: {"id":"listAudit","method":"get","path":"/audit","tag":"identity","permission":"audit:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","action","resource","actor","outcome","from","to"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
+  verifyAudit: {"id":"verifyAudit","method":"get","path":"/audit/verify","tag":"identity","permission":"audit:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getCatalog: {"id":"getCatalog","method":"get","path":"/catalog","tag":"catalog","permission":"catalog:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   checkCatalog: {"id":"checkCatalog","method":"post","path":"/catalog/check","tag":"catalog","permission":"catalog:read","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":"required","statuses":[200,400,401,403,422,429,503]},
   listRegions: {"id":"listRegions","method":"get","path":"/regions","tag":"regions","permission":"operator:regions","audit":null,"pathParameters":[],"queryParameters":["limit","cursor"],"headerParameters":[],"body":null,"statuses":[200,401,403,422,429,503]},

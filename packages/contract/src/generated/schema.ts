@@ -109,7 +109,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The process can serve (the database answers and is migrated) */
+        /**
+         * The process can serve (the database answers and is migrated)
+         * @description 503 says in `detail` what keeps this process from serving. 200 means that it serves; `missing` then names what
+         *     the installation lacks besides. Without a worker requests are answered and regions go on with their jobs, but
+         *     nothing that the control plane does by itself happens: ended leases, removals after their time, clean-up.
+         */
         get: operations["getReadiness"];
         put?: never;
         post?: never;
@@ -1048,6 +1053,29 @@ export interface paths {
          * @description Every mutation leaves one entry, refused ones too. Operators without `Kule-Organisation` see all.
          */
         get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether the audit trail is whole
+         * @description The worker seals entries a few seconds after they are written, each chained to the one before by a key that the
+         *     database does not have, and holds the trail against its seals every ten minutes. This is what it found last:
+         *     for the calling organisation's entries, or for all of the installation (operators
+         *     without `Kule-Organisation`). Entries later than `up_to` are not said anything about.
+         */
+        get: operations["verifyAudit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3064,6 +3092,51 @@ export interface components {
         Health: {
             /** @enum {string} */
             status: "ok";
+        };
+        AuditVerification: {
+            /** @description Null when nobody has looked yet, or the worker has no key (`KULE_AUDIT_KEYS`) */
+            whole: boolean | null;
+            /** Format: date-time */
+            checked_at: string | null;
+            /** @description The last look is more than half an hour ago, or there was none */
+            stale: boolean;
+            /**
+             * Format: date-time
+             * @description Entries until then were looked at
+             */
+            up_to: string | null;
+            first_break: components["schemas"]["AuditBreak"] | null;
+            /** @description How many were found; at most 100 are kept */
+            breaks: number;
+        };
+        AuditBreak: {
+            /**
+             * @description The entry was changed, removed, or added to the past; or its seal was changed, seals were removed (then
+             *     nobody can say whose entries they were about, and every organisation is told), or their key is not known.
+             * @enum {string}
+             */
+            reason: "row_changed" | "row_removed" | "row_added" | "seal_changed" | "seals_removed" | "key_unknown";
+            /** @description Place in the order of the seals; null for an entry without one. Only operators are told */
+            position: number | null;
+            /** @description Identifier of the entry (`aud_…`) */
+            entry: string | null;
+            /**
+             * Format: date-time
+             * @description The entry's own time, where there is one
+             */
+            at: string | null;
+        };
+        Readiness: {
+            /**
+             * @description `ok` when nothing is missing
+             * @enum {string}
+             */
+            status: "ok" | "degraded";
+            missing: {
+                /** @enum {string} */
+                part: "worker";
+                detail: string;
+            }[];
         };
         /**
          * @description Closed within a version of the contract; new codes may be added.
@@ -6280,7 +6353,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Health"];
+                    "application/json": components["schemas"]["Readiness"];
                 };
             };
             503: components["responses"]["Unavailable"];
@@ -8172,6 +8245,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    verifyAudit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found last */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditVerification"];
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -128,6 +128,8 @@ export const rotateToken_query: Validator;
 export const rotateToken_header: Validator;
 export const listAudit_query: Validator;
 export const listAudit_header: Validator;
+export const verifyAudit_query: Validator;
+export const verifyAudit_header: Validator;
 export const getCatalog_query: Validator;
 export const getCatalog_header: Validator;
 export const checkCatalog_query: Validator;

@@ -27,7 +27,7 @@ const isEmpty = (list: unknown) => Array.isArray(list) && list.length === 0;
 const soon = { timeout: 30_000, interval: 20 };
 
 test("a part that nobody waits for is started again however often it dies, with a line each time", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const home = await QuickstartHome.open();
   quickstart = home;
@@ -50,7 +50,7 @@ const mayMount = process.getuid?.() === 0 && spawnSync("unshare", ["--mount", "t
 
 test.runIf(mayMount)(
   "a disk that was full for a while ends nothing for good",
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   async () => {
     const disk = mkdtempSync(join(tmpdir(), "kule-full-disk-"));
     expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=300m,mode=755", "tmpfs", disk]).status).toBe(0);
@@ -112,12 +112,12 @@ describe("a signal to one process of `npm start`", () => {
     },
   ] as const;
 
-  test.for(cases)("$signal to $to when $when ends everything", { timeout: 180_000 }, async (one) => {
+  test.for(cases)("$signal to $to when $when ends everything", { timeout: 300_000 }, async (one) => {
     const home = await QuickstartHome.open();
     quickstart = home;
     const [program, args] = one.command;
     const child = start(program, args, home.env);
-    await expect.poll(one.moment, { timeout: 120_000, interval: 20 }).toBe(true);
+    await expect.poll(one.moment, { timeout: 150_000, interval: 20 }).toBe(true);
     const all = withDescendants(child.pid ?? 0);
     expect(all.length).toBeGreaterThan(3);
     child.kill(one.signal);
