@@ -22,7 +22,7 @@ let names = 0;
 async function network(more: Readonly<Record<string, unknown>> = {}) {
   names += 1;
   const answer = await world.owned.post("/networks", { name: `net-${names}`, region: world.region, ...more });
-  expect(answer.status).toBe(201);
+  expect(answer.status).toBe(answer.body.job === null ? 201 : 202);
   return answer.body as { network: { id: string; generation: number }; job: { id: string } | null };
 }
 const addSubnet = (id: string, name: string, tier = "app") =>
@@ -74,6 +74,20 @@ describe("in a region without an edge", () => {
     await health({ reachable: true, networks: await onEdge() });
     expect(await world.agent.claim()).toBeNull();
   });
+});
+
+test("what the region has to be told is accepted with a job, and what it has not is made at once", async () => {
+  await health({ reachable: true, networks: await onEdge() });
+  const told = await world.owned.post("/networks", { name: "told", region: world.region });
+  expect([told.status, told.body.job]).toEqual([202, expect.objectContaining({ kind: "NetworkApply" })]);
+  const subnet = await addSubnet(told.body.network.id, "app");
+  expect([subnet.status, subnet.body.job]).toEqual([202, expect.objectContaining({ kind: "NetworkApply" })]);
+  await world.agent.work();
+  await health(null);
+  const made = await world.owned.post("/networks", { name: "made", region: world.region });
+  expect([made.status, made.body.job]).toEqual([201, null]);
+  const second = await addSubnet(made.body.network.id, "app");
+  expect([second.status, second.body.job]).toEqual([201, null]);
 });
 
 describe("in a region with an edge", () => {

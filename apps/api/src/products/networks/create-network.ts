@@ -49,7 +49,7 @@ export async function createNetwork(request: ApiRequest<"createNetwork">, tx: Tx
   if (row === null) throw new Error("a network that was just made could not be found");
   return {
     reply: reply(
-      201,
+      job === null ? 201 : 202,
       { network: viewNetwork(row), job: await viewJobOrNone(tx, job, request.caller) },
       { Location: `/api/v1/networks/${row.id}`, ETag: `"g${row.generation}"` },
     ),

@@ -44,7 +44,7 @@ export async function createSubnet(
   if (row === null) throw new Error("a subnet that was just made could not be found");
   return {
     reply: reply(
-      201,
+      job === null ? 201 : 202,
       { subnet: viewSubnet(row, caller.isOperator), job: await viewJobOrNone(tx, job, caller) },
       { Location: `/api/v1/networks/${network.id}/subnets/${row.id}`, ETag: `"g${row.generation}"` },
     ),

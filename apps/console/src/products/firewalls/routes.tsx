@@ -115,7 +115,7 @@ export function firewallRoutes(): Hono<ConsoleEnv> {
     const outcome = await attempt(
       context.get("api").POST("/firewalls/{firewall_id}/apply", options(context)),
     );
-    const notice = outcome.kind === "done" && outcome.data.job === null ? "appliedNone" : "applied";
+    const notice = outcome.kind === "done" && outcome.data.job_ids.length === 0 ? "appliedNone" : "applied";
     return answer(context, { outcome, notice, of: "apply" });
   });
 
