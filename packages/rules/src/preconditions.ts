@@ -102,7 +102,7 @@ export const preconditions = {
   ],
   range_overlap: ["ip_pool_range_apart"],
   region_mismatch: ["public_ip_in_region"],
-  region_unavailable: ["region_agent_key_known", "region_has_edge", "region_open", "region_reachable"],
+  region_unavailable: ["region_agent_key_known", "region_has_edge", "region_open"],
   resource_deleting: [
     "gateway_not_deleting",
     "network_not_deleting",

@@ -4,6 +4,9 @@ import type { Schemas } from "@kule/contract/schemas";
 import type { Refusal as UnmetPrecondition } from "@kule/rules/decision";
 import type { ConflictCode } from "@kule/rules/preconditions";
 
+/** Agents report this often: earlier there is nothing new to know of a region. */
+const agentReportSeconds = 20;
+
 export type ErrorCode = Schemas["ErrorCode"];
 export type Precondition = Schemas["Precondition"];
 
@@ -168,6 +171,18 @@ export class Unavailable extends Refusal {
   }
   override headers() {
     return { "Retry-After": String(this.retryAfterSeconds) };
+  }
+}
+
+/** A region's agent does not report, and what was asked needs it now. What can wait for it is accepted and waits. */
+export class RegionSilent extends Refusal {
+  readonly status = 503;
+  readonly code = "region_unavailable";
+  constructor(region: string) {
+    super(`region ${region} does not answer at the moment; try again in a while`);
+  }
+  override headers() {
+    return { "Retry-After": String(agentReportSeconds) };
   }
 }
 

@@ -96,6 +96,7 @@ export const operatorEn = {
       reasons: {
         capacity: "Nodes or storage are too full.",
         maintenance: "The region is in maintenance.",
+        silent: "The region has stopped reporting. A new server waits until it is back.",
         unknown: "The region has not said lately what it has.",
       } as Readonly<Record<string, string>>,
     },

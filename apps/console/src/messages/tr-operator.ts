@@ -94,6 +94,7 @@ export const operatorTr = {
       reasons: {
         capacity: "Düğümler veya depolama fazla dolu.",
         maintenance: "Bölge bakımda.",
+        silent: "Bölge bildirim yapmayı kesti. Yeni sunucu, bölge dönene kadar bekler.",
         unknown: "Bölge bir süredir elinde ne olduğunu bildirmedi.",
       } as Readonly<Record<string, string>>,
     },

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { ServerPackage } from "@kule/rules/catalog/packages";
 import { roomInAll } from "@kule/rules/inventory/capacity";
+import { regionStatus } from "@kule/rules/regions/status";
 import { type KnownCapacity, nodesFor } from "../inventory/index.ts";
 import type { RegionRow } from "../regions/index.ts";
 
@@ -10,6 +11,13 @@ export type Availability = {
   /** Why none can be had now, or why nobody knows; null when there is nothing to say. */
   readonly reason: Schemas["PlacementReason"] | null;
 };
+
+/** One that never reported is not known rather than silent. */
+function hasGoneSilent({ report_age_seconds: age, health_ok: ok }: RegionRow): boolean {
+  if (age === null) return false;
+  const facts = { maintenance: false, reportAgeSeconds: age, reportOk: ok === true };
+  return regionStatus(facts) === "unreachable";
+}
 
 /** What of a package can be had in a region now. */
 export function availability(
@@ -22,6 +30,7 @@ export function availability(
     ? roomInAll(capacity, plan, image === null ? null : nodesFor(capacity, image))
     : null;
   if (region.maintenance) return { fits, reason: "maintenance" };
+  if (hasGoneSilent(region)) return { fits, reason: "silent" };
   if (fits === null) return { fits, reason: "unknown" };
   return { fits, reason: fits === 0 ? "capacity" : null };
 }

@@ -72,8 +72,22 @@ describe("POST /servers/{server_id}/console (openServerConsole)", () => {
 
   test("is refused when the region is silent", async () => {
     await world.rows("update region set health_at = now() - interval '2 minutes', health_ok = true");
-    expect((await world.owned.post(`/servers/${serverId}/console`, {})).body.code).toBe("region_unavailable");
+    const answer = await world.owned.post(`/servers/${serverId}/console`, {});
+    expect([answer.status, answer.body.code]).toEqual([503, "region_unavailable"]);
+    expect(Number(answer.headers.get("Retry-After"))).toBeGreaterThan(0);
     await world.rows("update region set health_at = null");
+  });
+
+  test("is refused for the serial line of a Windows, which has none", async () => {
+    const [{ image }] = await world.rows("select image from server where id = $1", [serverId]);
+    await world.rows("update server set image = 'windows-2025' where id = $1", [serverId]);
+    const answer = await world.owned.post(`/servers/${serverId}/console`, { type: "serial" });
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { errors: [{ field: "type", code: "not_one_of" }] },
+    });
+    expect((await world.owned.post(`/servers/${serverId}/console`, {})).body.type).toBe("vnc");
+    await world.rows("update server set image = $2 where id = $1", [serverId, image]);
   });
 
   test("does not repeat the ticket on an idempotent replay", async () => {

@@ -1,11 +1,12 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
 import { findImage } from "@kule/rules/catalog/images";
 import { consoleFeatures, consoleLimits, defaultConsole, planSession } from "@kule/rules/consoles/console";
-import { regionUnavailable } from "@kule/rules/refusals";
 import { regionStatus } from "@kule/rules/regions/status";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
-import { Conflict, NotFound } from "../../platform/errors.ts";
+import { fieldError, NotFound, RegionSilent } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Outcome } from "../../platform/mutation.ts";
 import { reply } from "../../platform/reply.ts";
@@ -15,6 +16,20 @@ import { consoleFactsOf } from "../servers/view.ts";
 import { askToEnd, liveSessions, lockSessions } from "./store.ts";
 import { mintTicket, protocolOf } from "./ticket.ts";
 
+/** A Windows has nothing on its serial line: a ticket for it would open a console that never says a word. */
+export function checkOpenServerConsole(
+  _request: ApiRequest<"openServerConsole">,
+  { type }: Partial<RequestBody<"openServerConsole">>,
+  { image }: ServerDetails,
+): FieldError[] {
+  if (type !== "serial" || osFamilyOf(image) !== "windows") return [];
+  return [fieldError("/type", "not_one_of", "must be vnc: a Windows server has no serial console")];
+}
+
+/** An image that is no longer offered says it by its name. */
+const osFamilyOf = (image: string) =>
+  findImage(image)?.osFamily ?? (image.startsWith("windows") ? "windows" : "linux");
+
 /** Hands out a ticket. Nothing is opened in the region before somebody comes with it. */
 export async function openServerConsole(
   request: ApiRequest<"openServerConsole">,
@@ -22,9 +37,7 @@ export async function openServerConsole(
   found: ServerDetails,
 ): Promise<Outcome> {
   const { body, caller, deps, organisationId } = request;
-  const osFamily =
-    findImage(found.image)?.osFamily ?? (found.image.startsWith("windows") ? "windows" : "linux");
-  const type = body.type ?? defaultConsole(osFamily);
+  const type = body.type ?? defaultConsole(osFamilyOf(found.image));
   await lockSessions(tx, organisationId);
   const server = await tx
     .selectFrom("server")
@@ -100,11 +113,5 @@ async function refuseSilentRegion(tx: Tx, slug: string): Promise<void> {
     reportAgeSeconds: region.age,
     reportOk: region.health_ok === true,
   });
-  if (status === "unreachable")
-    throw new Conflict(
-      regionUnavailable("region_reachable", `Region ${slug} is silent`, {
-        resource: slug,
-        fix: "Try again when the region's agent reports again",
-      }),
-    );
+  if (status === "unreachable") throw new RegionSilent(slug);
 }

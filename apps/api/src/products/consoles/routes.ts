@@ -4,7 +4,7 @@ import { reply } from "../../platform/reply.ts";
 import { findServer } from "../servers/store.ts";
 import { claimConsole } from "./claim-console.ts";
 import { endServerConsoleSession } from "./end-server-console-session.ts";
-import { openServerConsole } from "./open-server-console.ts";
+import { checkOpenServerConsole, openServerConsole } from "./open-server-console.ts";
 import { viewSession } from "./session-view.ts";
 import { findLiveSession, listLiveSessions } from "./store.ts";
 
@@ -12,6 +12,7 @@ import { findLiveSession, listLiveSessions } from "./store.ts";
 export function mountConsoles(api: Api): void {
   operation(api, "openServerConsole", {
     find: (request) => findServer(request.db, request.organisationId, request.pathId("server_id", "srv")),
+    check: checkOpenServerConsole,
     mutate: openServerConsole,
   });
   operation(api, "listServerConsoleSessions", {

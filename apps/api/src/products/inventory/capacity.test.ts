@@ -56,6 +56,14 @@ test("before the first report nothing is known, and servers are accepted", async
   await world.rows("update server set created_at = created_at - interval '1 hour'");
 });
 
+test("a region that has stopped reporting is silent, and servers are accepted all the same", async () => {
+  await world.rows("update region set health_at = now() - interval '2 minutes', health_ok = true");
+  expect(await check()).toMatchObject({ placeable: true, known: false, reason: "silent" });
+  const { body } = await world.owned.get("/catalog");
+  expect(body.packages[0].regions).toEqual([{ slug: "ist1", available: true, reason: "silent" }]);
+  await world.rows("update region set health_at = null, health_ok = null");
+});
+
 test("a create goes to a node with room, and is refused when there is none", async () => {
   // The failed server of before may be tried again: it keeps its 2 GB on whichever node.
   await report([node("pve1", 12), node("pve2", 20), node("pve3", 500, { maintenance: true })]);

@@ -95,7 +95,8 @@ function Answer(props: {
   const { messages, format } = props.view;
   const text = messages.operator.fits;
   const count = format.number(Number(props.count));
-  if (!answer.known && answer.placeable) return <Banner kind="warning">{text.unknown}</Banner>;
+  if (!answer.known && answer.placeable && answer.reason !== "silent")
+    return <Banner kind="warning">{text.unknown}</Banner>;
   return (
     <Banner kind={answer.placeable ? "notice" : "problem"}>
       <p>
