@@ -22,8 +22,8 @@ const lookAgainMs = 5_000;
 export async function getJob(request: ApiRequest<"getJob">, found: JobWithSteps): Promise<Reply> {
   const waitMs = (request.query.wait ?? 0) * 1000;
   const isOpen = found.finished_at === null;
-  // Waiting is what polling should be replaced by; it takes its time by itself.
-  if (waitMs === 0 || !isOpen) countPoll(request, found.id);
+  // Waiting is what polling should be replaced by, and whoever waits cannot know that the job has ended meanwhile.
+  if (waitMs === 0) countPoll(request, found.id);
   const job = waitMs > 0 && isOpen ? await waitForChange(request, found, waitMs) : found;
   const headers: Record<string, string> =
     job.finished_at === null ? { "Retry-After": String(pollSeconds) } : {};

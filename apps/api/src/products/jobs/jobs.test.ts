@@ -107,8 +107,16 @@ describe("GET /jobs/{id}", () => {
     expect((await another.get(`/jobs/${job.id}`)).status).toBe(200);
     const { job: second } = await world.create();
     expect((await world.owned.get(`/jobs/${second.id}`)).status).toBe(200);
+  });
+
+  test("counts no wait as a poll, not even of a job that has ended: it answers at once", async () => {
+    const { job } = await world.create();
     await world.agent.work();
-    expect((await world.owned.get(`/jobs/${job.id}?wait=1`)).status).toBe(429);
+    const statuses: number[] = [];
+    for (let look = 0; look < 30; look += 1)
+      statuses.push((await world.owned.get(`/jobs/${job.id}?wait=30`)).status);
+    expect(statuses).toEqual(Array(30).fill(200));
+    expect((await world.owned.get(`/jobs/${job.id}`)).status).toBe(200);
   });
 
   test("with wait answers as soon as the job is done, at any replica", async () => {
