@@ -2,12 +2,13 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
   formatIp,
+  gatewayProblem,
   type IpVersion,
   isSpecial,
-  networkProblem,
   networkRange,
   parseIp,
   parseIpBlock,
+  prefixProblem,
   reservedAddresses,
 } from "./addresses.ts";
 
@@ -84,7 +85,7 @@ it.each([
   ["2001:db8::", 64, ["2001:db8::"]],
 ] as const)("with the gateway %s/%i nobody is given %j", (gateway, prefixLength, reserved) => {
   const network = { gateway: ip(gateway), prefixLength };
-  expect(networkProblem(network)).toBeNull();
+  expect(prefixProblem(network)).toBeNull();
   expect(
     reservedAddresses(network).map((value) => formatIp({ version: network.gateway.version, value })),
   ).toEqual(reserved);
@@ -104,8 +105,26 @@ it("what is reserved is in the network, for every gateway and prefix", () => {
 });
 
 it("a gateway alone in its network is refused", () => {
-  expect(networkProblem({ gateway: ip("203.0.113.1"), prefixLength: 32 })).toMatch("from 8 to 31");
-  expect(networkProblem({ gateway: ip("2001:db8::1"), prefixLength: 128 })).toMatch("from 8 to 127");
+  expect(prefixProblem({ gateway: ip("203.0.113.1"), prefixLength: 32 })).toMatch("from 8 to 31");
+  expect(prefixProblem({ gateway: ip("2001:db8::1"), prefixLength: 128 })).toMatch("from 8 to 127");
+});
+
+it.each([
+  ["203.0.113.0", 24, "network's own"],
+  ["203.0.113.255", 24, "broadcast"],
+  ["203.0.113.4", 30, "network's own"],
+  ["203.0.113.7", 30, "broadcast"],
+] as const)("%s/%i is no gateway", (gateway, prefixLength, why) => {
+  expect(gatewayProblem({ gateway: ip(gateway), prefixLength })).toMatch(why);
+});
+
+it.each([
+  ["203.0.113.254", 24],
+  ["203.0.113.0", 31],
+  ["203.0.113.1", 31],
+  ["2001:db8::", 64],
+] as const)("%s/%i is a gateway", (gateway, prefixLength) => {
+  expect(gatewayProblem({ gateway: ip(gateway), prefixLength })).toBeNull();
 });
 
 it.each([
@@ -118,6 +137,8 @@ it.each([
   "::1",
   "ff02::1",
   "fe80::1",
+  "::ffff:203.0.113.1",
+  "::203.0.113.1",
 ])("%s is nobody's public address", (text) => {
   expect(isSpecial(ip(text))).toBe(true);
 });

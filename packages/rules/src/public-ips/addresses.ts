@@ -116,19 +116,32 @@ export function reservedAddresses(network: IpNetwork): bigint[] {
 /** No hypervisor gives a guest a larger network. */
 const shortestPrefix = 8;
 
-/** Why the gateway and the prefix cannot be a guest's, or null when they can. */
-export function networkProblem({ gateway, prefixLength }: IpNetwork): string | null {
+/** Why the prefix cannot be a guest's, or null when it can. */
+export function prefixProblem({ gateway, prefixLength }: IpNetwork): string | null {
   const longest = gateway.version === 4 ? 31 : 127;
   if (prefixLength < shortestPrefix || prefixLength > longest)
     return `must be from ${shortestPrefix} to ${longest} with an IPv${gateway.version} gateway: guests reach it in their own network`;
   return null;
 }
 
-/** True for an address that could never be a guest's, in whatever network: unspecified, loopback, multicast, link-local. */
+/** Why nobody could have the gateway's address in that network, or null when somebody could. */
+export function gatewayProblem(network: IpNetwork): string | null {
+  const { version, value } = network.gateway;
+  if (version === 6 || network.prefixLength >= 31) return null;
+  const { first, last } = networkRange(network);
+  if (value === first) return "is the network's own address, which no machine can have";
+  return value === last ? "is the network's broadcast address, which no machine can have" : null;
+}
+
+/**
+ * True for an address that could never be a guest's, in whatever network: unspecified, loopback, multicast, link-local, and
+ * an IPv4 address written as an IPv6 one.
+ */
 export function isSpecial({ version, value }: IpAddress): boolean {
   if (version === 4) {
     const first = value >> 24n;
     return first === 0n || first === 127n || first >= 224n || value >> 16n === 0xa9fen;
   }
-  return value <= 1n || value >> 120n === 0xffn || value >> 118n === 0x3fan;
+  const isIpv4Inside = value >> 32n === 0n || value >> 32n === 0xffffn;
+  return isIpv4Inside || value >> 120n === 0xffn || value >> 118n === 0x3fan;
 }

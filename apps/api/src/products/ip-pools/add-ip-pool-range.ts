@@ -4,6 +4,7 @@ import {
   formatIp,
   type IpNetwork,
   type IpRange,
+  isSpecial,
   isWithin,
   maxRangeSize,
   networkRange,
@@ -45,6 +46,10 @@ export function checkAddIpPoolRange(
     ];
   if (rangeSize(range.range) > maxRangeSize)
     return [fieldError(pointer, "too_long", `has more than ${maxRangeSize} addresses`)];
+  // What no guest can have comes in blocks larger than a range may be, or at its very beginning: an end would be in one.
+  const { version, first, last } = range.range;
+  if ([first, last].some((value) => isSpecial({ version, value })))
+    return [fieldError(pointer, "out_of_range", "holds addresses that no guest can have")];
   return [];
 }
 

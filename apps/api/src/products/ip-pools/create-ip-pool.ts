@@ -1,6 +1,6 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
-import { isSpecial, networkProblem, parseIp } from "@kule/rules/public-ips/addresses";
+import { gatewayProblem, isSpecial, parseIp, prefixProblem } from "@kule/rules/public-ips/addresses";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { violatedConstraint } from "../../platform/database-errors.ts";
@@ -25,8 +25,11 @@ export async function checkCreateIpPool(
   if (body.gateway !== undefined && (gateway === null || isSpecial(gateway)))
     errors.push(fieldError("/gateway", "invalid_format", "is not an address that guests could reach"));
   if (gateway !== null && body.prefix_length !== undefined) {
-    const problem = networkProblem({ gateway, prefixLength: body.prefix_length });
+    const network = { gateway, prefixLength: body.prefix_length };
+    const problem = prefixProblem(network);
     if (problem !== null) errors.push(fieldError("/prefix_length", "out_of_range", problem));
+    const noGateway = problem === null ? gatewayProblem(network) : null;
+    if (noGateway !== null) errors.push(fieldError("/gateway", "out_of_range", noGateway));
   }
   return region === null ? errors : [...errors, ...vlanErrors(body.vlan, region)];
 }

@@ -131,9 +131,27 @@ describe("IP pools", () => {
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
   });
 
+  it("hold no address that no guest can have, however wide their network is", async () => {
+    const pool = await addPool({ gateway: "169.253.0.1", prefix_length: 8 });
+    for (const cidr of ["169.254.0.0/24", "169.254.240.0/20"]) {
+      const answer = await world.operator.post(`/ip-pools/${pool.id}/ranges`, { cidr });
+      expect(answer.status, cidr).toBe(422);
+      expect(answer.body.errors).toMatchObject([{ pointer: "/cidr", code: "out_of_range" }]);
+    }
+    const ends = { start: "169.253.255.250", end: "169.254.0.3" };
+    const across = await world.operator.post(`/ip-pools/${pool.id}/ranges`, ends);
+    expect(across.body.errors).toMatchObject([{ pointer: "/start", code: "out_of_range" }]);
+  });
+
   it.each([
     [{ gateway: "127.0.0.1" }, "/gateway", "invalid_format"],
     [{ gateway: "1.2.3" }, "/gateway", "invalid_format"],
+    [{ gateway: "100.64.240.0" }, "/gateway", "out_of_range"],
+    [{ gateway: "100.64.240.255" }, "/gateway", "out_of_range"],
+    [{ gateway: "100.64.240.4", prefix_length: 30 }, "/gateway", "out_of_range"],
+    [{ gateway: "100.64.240.7", prefix_length: 30 }, "/gateway", "out_of_range"],
+    [{ gateway: "::ffff:203.0.113.1", prefix_length: 120 }, "/gateway", "invalid_format"],
+    [{ gateway: "::203.0.113.1", prefix_length: 120 }, "/gateway", "invalid_format"],
     [{ prefix_length: 32 }, "/prefix_length", "out_of_range"],
     [{ vlan: 100 }, "/vlan", "conflicts_with"],
     [{ region: "nowhere" }, "/region", "not_found"],
