@@ -49,6 +49,7 @@ export const preconditions = {
     "invitation_is_for_you",
     "job_cancellable",
     "job_retryable",
+    "package_differs",
     "public_ip_attached",
     "public_ips_share_a_vlan",
     "region_has_agent",

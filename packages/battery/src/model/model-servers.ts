@@ -186,6 +186,8 @@ export const diskAfter = (server: ModelServer, { slug, growDisk }: ResizeWish): 
 export function expectResize(state: ModelState, server: ModelServer, side: Side, wish: ResizeWish): Expected {
   const expected = expectAction("resize", server, side);
   if (expected.status !== 202) return expected;
+  if (wish.slug === server.package && diskAfter(server, wish) === server.diskGb)
+    return refused("invalid_state", "package_differs");
   const [has, comes] = [packageOf(server.package), packageOf(wish.slug)];
   if (wish.growDisk && comes.diskGb < server.diskGb) return refused("disk_shrink_forbidden");
   const restarts = has.vcpu !== comes.vcpu || has.memoryMb !== comes.memoryMb;

@@ -8,7 +8,7 @@ export type ResizeCode = "disk_shrink_forbidden" | "invalid_state";
 export type ResizeFacts = {
   readonly id: string;
   readonly isRunning: boolean;
-  readonly from: Pick<ServerPackage, "vcpu" | "memoryMb">;
+  readonly from: Pick<ServerPackage, "slug" | "vcpu" | "memoryMb">;
   readonly diskGb: number;
   readonly to: ServerPackage;
   readonly growDisk: boolean;
@@ -25,7 +25,13 @@ export function diskAfterResize({
 }
 
 /** CPU and memory of a running VM change only with a new process; a disk grows under a running guest. */
-export function needsRestart({ from, to }: Pick<ResizeFacts, "from" | "to">): boolean {
+export function needsRestart({
+  from,
+  to,
+}: {
+  readonly from: Pick<ServerPackage, "vcpu" | "memoryMb">;
+  readonly to: Pick<ServerPackage, "vcpu" | "memoryMb">;
+}): boolean {
   return from.vcpu !== to.vcpu || from.memoryMb !== to.memoryMb;
 }
 
@@ -33,6 +39,13 @@ export function needsRestart({ from, to }: Pick<ResizeFacts, "from" | "to">): bo
 export function decideResize(facts: ResizeFacts): Refusal<ResizeCode>[] {
   const { id, to, diskGb } = facts;
   const refusals: Refusal<ResizeCode>[] = [];
+  if (facts.from.slug === to.slug && diskAfterResize(facts) === diskGb)
+    refusals.push(
+      invalidState("package_differs", `The server has package ${to.slug} already`, {
+        resource: id,
+        fix: "Choose another package",
+      }),
+    );
   if (facts.growDisk && to.diskGb < diskGb)
     refusals.push(
       diskShrinkForbidden(

@@ -53,6 +53,22 @@ describe("POST /servers/{id}/resize", () => {
     ]);
   });
 
+  test("to what the server has already is refused, and a disk that is smaller than the package's may grow", async () => {
+    const server = await world.createRunning({ package: "s" });
+    for (const grow_disk of [true, false]) {
+      const same = await resize(server.id, { package: "s", grow_disk, allow_restart: true });
+      expect(same).toMatchObject({
+        status: 409,
+        body: { code: "invalid_state", precondition: { name: "package_differs", resource: server.id } },
+      });
+    }
+    const dry = await resize(server.id, { package: "s" }, "?dry_run=true");
+    expect(dry.body.blockers).toMatchObject([{ name: "package_differs" }]);
+    await world.rows("update server set disk_gb = 20 where id = $1", [server.id]);
+    expect((await resize(server.id, { package: "s" })).status).toBe(202);
+    await world.agent.succeed(await world.agent.take("ServerResize"), "on");
+  });
+
   test("asks for a restart of a running server, unless only the disk grows", async () => {
     const server = await world.createRunning({ package: "s" });
     const refused = await resize(server.id, { package: "m" });
