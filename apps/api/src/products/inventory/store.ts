@@ -63,9 +63,8 @@ export async function findLastPass(db: Database, region: string): Promise<LastPa
 }
 
 /**
- * Why a guest that the last whole look found cannot be taken over; null inside when nothing speaks
- * against it, and null when it was not
- * seen lately: the job looks for itself.
+ * Why the VM of that number cannot be taken over, by the last whole look at the region; null inside when nothing speaks
+ * against it, and null when there was no such look lately: the job looks for itself.
  */
 export async function findGuest(
   tx: Tx,
@@ -90,8 +89,8 @@ export async function findGuest(
     .where("region_inventory.region", "=", region)
     .executeTakeFirst();
   if (row?.age == null || row.age > staleAfterSeconds(row.every_seconds)) return null;
-  // It may have come since, and the job looks for itself.
-  if (row.state === null || row.state === "absent") return null;
+  if (row.state === null || row.state === "absent")
+    return { why: "was not there when the region was last looked at" };
   if (row.marker_server_id !== null) return { why: `is marked for ${row.marker_server_id}` };
   const { type, template } = (row.facts ?? {}) as { type?: string; template?: boolean };
   if (type === "lxc") return { why: "is a container" };

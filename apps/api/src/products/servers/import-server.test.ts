@@ -6,11 +6,13 @@ import { type SeenVm, TestLooker } from "../../testing/test-looker.ts";
 let world: ServerWorld;
 let operator: ApiCaller;
 let subnet: string;
+let looker: TestLooker;
 beforeAll(async () => {
   world = await ServerWorld.open();
   operator = world.world.operator.with({ "Kule-Organisation": world.organisation.id });
   const { server } = await world.create();
   subnet = server.interfaces[0].subnet_id;
+  looker = new TestLooker(world.agent.api);
   await world.agent.work();
 });
 afterAll(() => world?.close());
@@ -90,7 +92,6 @@ test("a number that a server has, or had lately, is not taken, and neither is a 
 });
 
 test("what the region was seen to have decides at once: marked, a template, a container", async () => {
-  const looker = new TestLooker(world.agent.api);
   const marker = { server_id: "srv_x", organisation_id: "org_x", region: world.region };
   await looker.look([
     stranger(20_810),
@@ -104,6 +105,21 @@ test("what the region was seen to have decides at once: marked, a template, a co
   }
   expect((await operator.post("/servers/import", body(20_810))).status).toBe(202);
   await world.agent.succeed(await world.agent.take("ServerAdopt"), "off");
+});
+
+test("a number without a VM is refused before there is a job, and taken once its VM was seen", async () => {
+  await looker.look([stranger(20_815)]);
+  const refused = await operator.post("/servers/import", body(20_816));
+  expect(refused).toMatchObject({
+    status: 409,
+    body: { code: "vm_not_importable", precondition: { name: "vm_importable" } },
+  });
+  expect(await world.agent.claim()).toBeNull();
+  await looker.look([stranger(20_815), stranger(20_816)]);
+  expect((await operator.post("/servers/import", body(20_816))).status).toBe(202);
+  await world.agent.succeed(await world.agent.take("ServerAdopt"), "off");
+  await world.rows("delete from region_vm");
+  await world.rows("delete from region_inventory");
 });
 
 test("an import that failed is deleted without a hand on the VM", async () => {
