@@ -135,7 +135,9 @@ export async function attempt<Data>(call: Promise<Answer<Data>>): Promise<Outcom
     };
   const problem = asProblem(answer.error);
   if (response.status === 401) throw new SessionEnded();
-  if (problem === null || response.status >= 500 || response.status === 429)
+  // A region that is silent is not the API that is away: what it says is shown.
+  const isAway = response.status >= 500 && problem?.code !== "region_unavailable";
+  if (problem === null || isAway || response.status === 429)
     return {
       kind: "away",
       requestId: problem?.request_id ?? response.headers.get("x-request-id"),

@@ -168,6 +168,8 @@ function registerServers(operation: Operation, state: FakeState): void {
       if (server === undefined) return fail(404, "not_found", "There is no such server");
       if (body.take_over !== true && server.name === "busy")
         return fail(409, "console_in_use", "Somebody else has this console open");
+      if (server.name === "far-away")
+        return fail(503, "region_unavailable", "region ist1 does not answer at the moment");
       const type = body.type ?? "serial";
       return {
         status: 201,

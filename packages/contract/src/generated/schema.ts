@@ -2264,7 +2264,8 @@ export interface paths {
         put?: never;
         /**
          * Take over a VM that is in a region already (operators)
-         * @description The VM must have one of Kule's numbers in the region that no server has, and no marker. The server gets the number
+         * @description The VM must have one of Kule's numbers in the region that no server has, and no marker. A number of which the last
+         *     look at the region found no VM is refused (409 `vm_not_importable`). The server gets the number
          *     and an address; `ServerAdopt` writes the name, the marker and the tags onto the VM, after looking that nobody
          *     else's are there, and changes nothing else: it goes on running, or stays off. What is not as the package, the
          *     subnet and the address want it is shown as `drift`.
@@ -2408,7 +2409,7 @@ export interface paths {
          *     * It grows where it is: 409 `capacity_unavailable` when its node or its storage has no room for what it would
          *       take more, 409 `quota_exceeded` when the organisation has none.
          *
-         *     The server is `resizing` until the region has read back that everything is applied and nothing waits for a start.
+         *     To the package and the disk that it has already is refused (409). The server is `resizing` until the region has read back that everything is applied and nothing waits for a start.
          */
         post: operations["resizeServer"];
         delete?: never;
@@ -2444,7 +2445,8 @@ export interface paths {
          *     `restarting`.
          *
          *     A serial line has one session at a time. A new one of the same caller takes its place; that of somebody else is
-         *     only ended with `take_over`.
+         *     only ended with `take_over`. Of a Windows there is no serial line (422). While the region does not answer, nobody
+         *     could open the other side: 503 `region_unavailable` with `Retry-After`.
          */
         post: operations["openServerConsole"];
         delete?: never;
@@ -2655,7 +2657,8 @@ export interface paths {
          * One job
          * @description Poll until `done` is true (or `status` is `succeeded` or `failed`), at most once every 5 seconds: `Retry-After`
          *     says so while the job is open. Polling the same job more than twice as fast answers 429. With `wait` the answer
-         *     comes when something changed, at the latest after that many seconds, and counts once.
+         *     comes when something changed, at the latest after that many seconds, and at once when the job has ended; it is no poll
+         *     and is not counted as one.
          */
         get: operations["getJob"];
         put?: never;
@@ -3163,7 +3166,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_reachable" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -3785,10 +3788,10 @@ export interface components {
             }[];
         };
         /**
-         * @description `capacity`: no node has room; `maintenance`: an operator's choice; `unknown`: the region has not said lately what it has, so a create is accepted and may wait
+         * @description `capacity`: no node has room; `maintenance`: an operator's choice; `silent`: the region has stopped reporting, so a create is accepted and waits until it is back, and what needs the region at once answers 503; `unknown`: the region has not said lately what it has, so a create is accepted and may wait
          * @enum {string}
          */
-        PlacementReason: "capacity" | "maintenance" | "unknown";
+        PlacementReason: "capacity" | "maintenance" | "silent" | "unknown";
         CatalogCheck: {
             /** @description May be left out when there is only one */
             region?: string;
@@ -4054,6 +4057,10 @@ export interface components {
             name?: components["schemas"]["ResourceName"];
             description?: string;
             labels?: components["schemas"]["LabelChanges"];
+        };
+        /** @description It was done at once. What the region has to be told is a job, and the answer 202 */
+        NothingQueued: {
+            job?: null;
         };
         NetworkAndJob: {
             network: components["schemas"]["Network"];
@@ -9071,8 +9078,17 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created */
+            /** @description Created; the region has nothing to be told */
             201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworkAndJob"] & components["schemas"]["NothingQueued"];
+                };
+            };
+            /** @description Accepted; the job tells the region's edge */
+            202: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9210,7 +9226,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NetworkAndJob"];
+                    "application/json": components["schemas"]["NetworkAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -9340,8 +9356,17 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created */
+            /** @description Created; the region has nothing to be told */
             201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubnetAndJob"] & components["schemas"]["NothingQueued"];
+                };
+            };
+            /** @description Accepted; the job tells the region's edge */
+            202: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9485,7 +9510,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SubnetAndJob"];
+                    "application/json": components["schemas"]["SubnetAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -9858,7 +9883,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirewallAndJob"];
+                    "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -9982,7 +10007,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirewallAndJob"];
+                    "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             400: components["responses"]["MalformedJson"];
@@ -10047,7 +10072,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirewallAndJob"];
+                    "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Servers are told */
@@ -10117,7 +10142,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirewallAndJob"];
+                    "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Servers are told */
@@ -10171,7 +10196,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirewallAndJob"];
+                    "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Servers are told */
@@ -10237,7 +10262,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirewallAndJob"];
+                    "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Servers are told */
@@ -10299,7 +10324,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirewallAndJob"];
+                    "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Servers are told */
@@ -10353,7 +10378,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirewallAndJob"];
+                    "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Servers are told */
@@ -10405,7 +10430,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FirewallAndJob"];
+                    "application/json": components["schemas"]["FirewallAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             /** @description Servers are told */
@@ -10684,7 +10709,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GatewayAndJob"];
+                    "application/json": components["schemas"]["GatewayAndJob"] & components["schemas"]["NothingQueued"];
                 };
             };
             400: components["responses"]["MalformedJson"];

@@ -77,6 +77,15 @@ test("a console that somebody else has open is said so, and can be taken over", 
   expect(taken.status).toBe(200);
 });
 
+test("a console in a region that is silent says so, and not that the API is away", async () => {
+  const far = await create("far-away");
+  const refused = await ada.post(`/servers/${far}/console/ticket`, { form_token: token, type: "serial" });
+  expect(await refused.json()).toEqual({
+    code: "region_unavailable",
+    text: "region ist1 does not answer at the moment",
+  });
+});
+
 test("who has the console open is on the server's page, and is ended there", async () => {
   const listed = world.api.state.consoleSessions;
   expect(await ada.page(`/servers/${id}`)).toContain("Nobody has the console open");
