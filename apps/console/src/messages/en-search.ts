@@ -4,7 +4,7 @@ export const searchEn = {
     title: "Search",
     label: "Search pages, acts and resources",
     placeholder: "Name, address, identifier or act",
-    hint: "Names are found by how they begin, identifiers and addresses as they are.",
+    hint: "Names are found by how they begin, labels as env=prod, identifiers and public addresses as they are.",
     none: (text: string) => `Nothing is called ${text}`,
     noneHint: "Names are found by how they begin. An identifier has to be whole.",
     pages: "Go to",

@@ -6,7 +6,7 @@ export const searchTr = {
     title: "Arama",
     label: "Sayfalarda, işlemlerde ve kaynaklarda ara",
     placeholder: "Ad, adres, kimlik veya işlem",
-    hint: "Adlar nasıl başladıklarına göre, kimlikler ve adresler olduğu gibi bulunur.",
+    hint: "Adlar nasıl başladıklarına göre, etiketler env=prod biçiminde, kimlikler ve genel adresler olduğu gibi bulunur.",
     none: (text: string) => `${text} adında bir şey yok`,
     noneHint: "Adlar nasıl başladıklarına göre bulunur. Kimlik eksiksiz olmalıdır.",
     pages: "Git",

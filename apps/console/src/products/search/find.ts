@@ -23,14 +23,21 @@ export type FindAnswer = {
 const mostOfAKind = 6;
 
 /**
- * Resources of the session's organisation whose name begins with the text, that have the address, or whose identifier
+ * Resources of the session's organisation whose name begins with the text, that have the label or the address, or whose identifier
  * it is. Asks for what the session's role may read alone.
  */
 export async function findResources(api: ApiClient, session: Session, text: string): Promise<FindAnswer> {
   if (text === "" || session.organisation === null) return { found: [], isPartial: false };
   const isId = /^[a-z0-9]{2,4}_[a-z0-9]{26}$/.test(text);
   const isAddress = /^[0-9a-f]*[.:][0-9a-f.:]*$/i.test(text);
-  const asked = isId ? [byId(api, text)] : isAddress ? [addresses(api, text)] : byName(api, session, text);
+  const isLabel = /^[^\s=,!]+=[^\s=,]*$/.test(text);
+  const asked = isId
+    ? [byId(api, text)]
+    : isAddress
+      ? [addresses(api, text)]
+      : isLabel
+        ? matching(api, session, { labels: text })
+        : matching(api, session, { q: text });
   const answers = await Promise.all(asked);
   return {
     found: answers.flatMap((answer) => answer ?? []),
@@ -40,10 +47,15 @@ export async function findResources(api: ApiClient, session: Session, text: stri
 
 type Answer = Promise<readonly Found[] | null>;
 
-function byName(api: ApiClient, session: Session, text: string): Answer[] {
-  const params = { query: { q: text, limit: mostOfAKind } };
+/** By how names begin, or by a label. */
+function matching(
+  api: ApiClient,
+  session: Session,
+  by: { readonly q: string } | { readonly labels: string },
+): Answer[] {
+  const params = { query: { ...by, limit: mostOfAKind } };
   // Servers' names are hostnames, in lower case whatever a phone's keyboard makes of the first letter.
-  const hostnames = { query: { ...params.query, q: text.toLowerCase() } };
+  const hostnames = { query: { ...params.query, ...("q" in by ? { q: by.q.toLowerCase() } : {}) } };
   const asks: readonly (readonly [string, () => Answer])[] = [
     [
       "server:read",
@@ -96,17 +108,25 @@ function byName(api: ApiClient, session: Session, text: string): Answer[] {
     [
       "ssh_key:read",
       () =>
-        found(api.GET("/ssh-keys", { params }), ({ items }) =>
-          items.map(({ name, fingerprint_sha256: fingerprint }) => ({
-            kind: "ssh_key",
-            name,
-            detail: fingerprint,
-            path: "/ssh-keys",
-          })),
+        found(
+          api.GET("/ssh-keys", { params: { query: { limit: mostOfAKind, ...("q" in by ? by : {}) } } }),
+          ({ items }) =>
+            items.map(({ name, fingerprint_sha256: fingerprint }) => ({
+              kind: "ssh_key",
+              name,
+              detail: fingerprint,
+              path: "/ssh-keys",
+            })),
         ),
     ],
   ];
-  return asks.filter(([permission]) => may(session, permission)).map(([, ask]) => ask());
+  return (
+    asks
+      // SSH keys have no labels.
+      .filter(([permission]) => "q" in by || permission !== "ssh_key:read")
+      .filter(([permission]) => may(session, permission))
+      .map(([, ask]) => ask())
+  );
 }
 
 function addresses(api: ApiClient, text: string): Answer {
