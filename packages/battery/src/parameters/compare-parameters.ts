@@ -53,7 +53,10 @@ function unknownFields(): string[] {
     .filter((place) => !(place in reaching) && !staying.has(place))
     .filter((place) => !place.split("/").some((word) => staying.has(word)))
     .filter((place) => !isOfAnAgent(place))
-    .map((place) => `nobody has said whether the hypervisor is told ${place}`);
+    .map(
+      (place) =>
+        `nobody has said whether the hypervisor is told ${place}: name it in reaching-fields.ts or staying-fields.ts`,
+    );
 }
 
 const isOfAnAgent = (place: string): boolean => /^(claim|report|heartbeat|agent)/i.test(place);
