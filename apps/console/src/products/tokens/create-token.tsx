@@ -67,7 +67,7 @@ export function CreateToken(props: TokensPageProps) {
           role: draft.role,
           ...(draft.scopes === null || draft.scopes.length === 0 ? {} : { scopes: draft.scopes }),
           expires_in_days: Number(draft.expiresInDays),
-          ...(view.session?.operator === true ? { reason: draft.reason || "…" } : {}),
+          ...(view.session?.operator === true ? { reason: draft.reason || "ticket 4711" } : {}),
         }}
       />
     </section>

@@ -133,7 +133,10 @@ function Acts({ view, token, idempotencyKey }: TokensPageProps & { readonly toke
             id={`rotate-call-${token.id}`}
             operation="rotateToken"
             path={path}
-            body={{ overlap_seconds: 0 }}
+            body={{
+              overlap_seconds: 0,
+              ...(view.session?.operator === true ? { reason: "ticket 4711" } : {}),
+            }}
           />
         </form>
       </details>
