@@ -23,6 +23,7 @@ import { quotaRoutes } from "./products/quotas/routes.tsx";
 import { resourceRoutes } from "./products/resources/routes.tsx";
 import { searchRoutes } from "./products/search/routes.tsx";
 import { serverRoutes } from "./products/servers/routes.tsx";
+import { passwordResetRoutes } from "./products/sign-in/password-reset-routes.tsx";
 import { signInRoutes } from "./products/sign-in/routes.tsx";
 import { sshKeyRoutes } from "./products/ssh-keys/routes.tsx";
 import { tokenRoutes } from "./products/tokens/routes.tsx";
@@ -92,6 +93,7 @@ export function createConsole(services: ConsoleServices, log: Log): Hono<Console
   app.get("/", (context) => context.redirect("/servers", 303));
   app.route("/", signInRoutes(services));
   app.route("/", joinRoutes(services));
+  app.route("/", passwordResetRoutes(services));
   app.route("/", memberRoutes(services));
   app.route("/", tokenRoutes(services));
   app.route("/", auditRoutes(services));

@@ -37,6 +37,8 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/account/identities/*/remove": "unlinkIdentity",
   "/account/proof/provider": "beginIdentity",
   "/members/*/second-factor": "resetSecondFactor",
+  "/members/*/password-reset": "createPasswordReset",
+  "/reset-password": "confirmPasswordReset",
   "/members/invitations": "createInvitation",
   "/members/invitations/*/revoke": "revokeInvitation",
   "/members/*/role": "updateMember",

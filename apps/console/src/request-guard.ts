@@ -15,6 +15,8 @@ const openPaths = new Set([
   "/sign-out",
   "/preferences",
   "/join",
+  "/forgot-password",
+  "/reset-password",
 ]);
 const providerPath = /^\/sign-in\/with\/[a-z0-9-]{1,40}(\/callback)?$/;
 // Operators need not have chosen an organisation for these.

@@ -34,6 +34,7 @@ import { stuckJobs } from "./migrations/0040-stuck-jobs.ts";
 import { identities } from "./migrations/0041-identities.ts";
 import { memberQuota } from "./migrations/0042-member-quota.ts";
 import { operatorsEntry } from "./migrations/0045-operators-entry.ts";
+import { passwordResets } from "./migrations/0046-password-resets.ts";
 import { workerPresence } from "./migrations/0048-worker-presence.ts";
 import { auditSeals } from "./migrations/0049-audit-seals.ts";
 import { operatorsRights } from "./migrations/0049-operators-rights.ts";
@@ -73,6 +74,7 @@ const migrations: Record<string, Migration> = {
   "0041-identities": step(identities),
   "0042-member-quota": step(memberQuota),
   "0045-operators-entry": step(operatorsEntry),
+  "0046-password-resets": step(passwordResets),
   "0048-worker-presence": step(workerPresence),
   "0049-rights-and-seals": step(auditSeals + operatorsRights),
   "0050-agent-key": step(agentKey),

@@ -69,6 +69,7 @@ export const membersEn = {
     notices: {
       changed: "The role is changed. It counts from now on.",
       removed: "The member is removed.",
+      "password-link": "The link for a new password is made. Copy it now: it is shown this once.",
       "second-factor-reset": "The second factor is gone, and so are all sessions of the person.",
       invited: "The invitation is made. Copy its link now: it is shown this once.",
       withheld:

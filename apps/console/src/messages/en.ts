@@ -9,6 +9,7 @@ import { listsEn } from "./en-lists.ts";
 import { membersEn } from "./en-members.ts";
 import { networkingEn } from "./en-networks.ts";
 import { operatorEn } from "./en-operator.ts";
+import { passwordResetEn } from "./en-password-reset.ts";
 import { requestsEn } from "./en-requests.ts";
 import { searchEn } from "./en-search.ts";
 import { selectionEn } from "./en-selection.ts";
@@ -32,6 +33,7 @@ export const en = {
   ...selectionEn,
   ...listsEn,
   ...accountEn,
+  ...passwordResetEn,
   ...identitiesEn,
   product: "Kule",
   skipToContent: "Skip to content",

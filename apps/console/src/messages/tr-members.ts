@@ -71,6 +71,7 @@ export const membersTr = {
     notices: {
       changed: "Rol değişti. Şu andan itibaren geçerli.",
       removed: "Üye çıkarıldı.",
+      "password-link": "Yeni parola için bağlantı hazır. Şimdi kopyalayın: yalnızca bu kez gösterilir.",
       "second-factor-reset": "İkinci adım kaldırıldı, kişinin bütün oturumları kapatıldı.",
       invited: "Davet hazır. Bağlantısını şimdi kopyalayın: yalnızca bu kez gösterilir.",
       withheld:

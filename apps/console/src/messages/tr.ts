@@ -10,6 +10,7 @@ import { listsTr } from "./tr-lists.ts";
 import { membersTr } from "./tr-members.ts";
 import { networkingTr } from "./tr-networks.ts";
 import { operatorTr } from "./tr-operator.ts";
+import { passwordResetTr } from "./tr-password-reset.ts";
 import { requestsTr } from "./tr-requests.ts";
 import { searchTr } from "./tr-search.ts";
 import { selectionTr } from "./tr-selection.ts";
@@ -49,6 +50,7 @@ export const tr = {
   ...selectionTr,
   ...listsTr,
   ...accountTr,
+  ...passwordResetTr,
   ...identitiesTr,
   product: "Kule",
   skipToContent: "İçeriğe geç",

@@ -11,6 +11,7 @@ import { relabelled } from "./fake-labels.ts";
 import { registerNetworks } from "./fake-networks.ts";
 import { registerOperator } from "./fake-operator.ts";
 import { narrowedPage, page } from "./fake-page.ts";
+import { registerPasswordResets } from "./fake-password-resets.ts";
 import { registerPeople } from "./fake-people.ts";
 import { registerPublicIps } from "./fake-public-ips.ts";
 import { fakeCatalog, fakeJob, fakeNetwork, fakeServer, fakeSshKey, fakeSubnet } from "./fake-records.ts";
@@ -36,6 +37,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerIpPools(operation, state);
   registerAudit(operation, state);
   registerPeople(operation, state);
+  registerPasswordResets(operation);
   registerTokens(operation, state);
   registerUsage(operation, state, app, calls);
 }

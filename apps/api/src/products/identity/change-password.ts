@@ -64,7 +64,7 @@ async function setFirstPassword(request: ApiRequest<"changePassword">, wanted: s
 }
 
 /** False when it is another one by now than it was. */
-async function writePassword(tx: Tx, id: string, was: string | null, hash: string): Promise<boolean> {
+export async function writePassword(tx: Tx, id: string, was: string | null, hash: string): Promise<boolean> {
   const changed = await tx
     .updateTable("app_user")
     .set({ password_hash: hash, password_changed_at: sql<Date>`clock_timestamp()` })

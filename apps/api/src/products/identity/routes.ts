@@ -7,8 +7,10 @@ import { mountAccount } from "./account-routes.ts";
 import { listAudit } from "./audit-store.ts";
 import { beginOidcLogin } from "./begin-oidc-login.ts";
 import { completeLogin } from "./complete-login.ts";
+import { checkConfirmPasswordReset, confirmPasswordReset } from "./confirm-password-reset.ts";
 import { createInvitation } from "./create-invitation.ts";
 import { createOrganisation } from "./create-organisation.ts";
+import { createPasswordReset } from "./create-password-reset.ts";
 import { checkCreateToken, createToken } from "./create-token.ts";
 import { endToken, replaceToken } from "./end-token.ts";
 import { viewProvider } from "./identity-store.ts";
@@ -54,6 +56,7 @@ export function mountIdentity(api: Api): void {
   });
   operation(api, "beginOidcLogin", { handle: beginOidcLogin });
   operation(api, "loginWithOidc", { handle: loginWithOidc });
+  operation(api, "confirmPasswordReset", { check: checkConfirmPasswordReset, handle: confirmPasswordReset });
   operation(api, "logout", { handle: logout });
   operation(api, "getMe", { handle: async ({ caller }) => reply(200, viewMe(caller)) });
   operation(api, "switchOrganisation", { handle: switchOrganisation });
@@ -100,8 +103,11 @@ function mountOrganisations(api: Api): void {
 }
 
 function mountMembers(api: Api): void {
-  const find = (request: ApiRequest<"getMember" | "updateMember" | "removeMember" | "resetSecondFactor">) =>
-    findMember(request.db, request.organisationId, request.pathId("member_id", "mem"));
+  const find = (
+    request: ApiRequest<
+      "getMember" | "updateMember" | "removeMember" | "resetSecondFactor" | "createPasswordReset"
+    >,
+  ) => findMember(request.db, request.organisationId, request.pathId("member_id", "mem"));
 
   operation(api, "listMembers", {
     handle: async (request) => {
@@ -119,6 +125,7 @@ function mountMembers(api: Api): void {
   operation(api, "updateMember", { find, handle: updateMember });
   operation(api, "removeMember", { find, handle: removeMember });
   operation(api, "resetSecondFactor", { find, handle: resetSecondFactor });
+  operation(api, "createPasswordReset", { find, handle: createPasswordReset });
 }
 
 function mountInvitations(api: Api): void {

@@ -52,6 +52,16 @@ export async function enrol(person: Person): Promise<Authenticator> {
 const begin = async ({ caller }: Person) =>
   new Authenticator(made(await caller.post("/me/totp")).secret as string);
 
+async function asOperator(
+  world: ApiWorld,
+  { userId, member: { email, password } }: Person,
+): Promise<PersonalCall> {
+  await asOwner(world, "update app_user set is_operator = true where id = $1", [userId]);
+  const opened = made(await new ApiCaller(world.app, null).post("/auth/login", { email, password }));
+  const acting = { "Kule-Organisation": opened.organisation.id };
+  return { caller: new ApiCaller(world.app, opened.token, acting) };
+}
+
 /**
  * These change how somebody signs in or end sessions that others lean on, so each call is made by a person who is
  * needed for nothing else.
@@ -104,12 +114,8 @@ const byNewPerson: { readonly [id in OperationId]?: Make } = {
     return { caller: nobody, body: await answerOf(nobody, provider, soft) };
   },
   // By an operator who is signed in.
-  resetSecondFactor: async (world, { userId, member: { email, password } }) => {
-    await asOwner(world, "update app_user set is_operator = true where id = $1", [userId]);
-    const opened = made(await new ApiCaller(world.app, null).post("/auth/login", { email, password }));
-    const acting = { "Kule-Organisation": opened.organisation.id };
-    return { caller: new ApiCaller(world.app, opened.token, acting) };
-  },
+  resetSecondFactor: (world, person) => asOperator(world, person),
+  createPasswordReset: (world, person) => asOperator(world, person),
   login: ({ app }, { member: { email, password } }) => ({
     caller: new ApiCaller(app, null),
     body: { email, password },
@@ -153,6 +159,7 @@ export const ofSessions: ReadonlySet<OperationId> = new Set([
   "joinOrganisation",
   "switchOrganisation",
   "resetSecondFactor",
+  "createPasswordReset",
 ]);
 
 /** What registers the passkey by this session. */

@@ -1,6 +1,7 @@
 import type { OperationId } from "@kule/contract/schemas";
 import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import { newId, newIdBody } from "../../platform/ids.ts";
+import { beginPasswordReset } from "../../products/identity/password-reset-store.ts";
 import {
   addIdentity,
   addPasskey,
@@ -143,6 +144,14 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   leaveOrganisation: { path: (side) => ({ organisation_id: side.tenant.id }) },
   getMember: { path: standing("member") },
   updateMember: { path: standing("member"), body: () => ({ role: "viewer" }) },
+  createPasswordReset: { path: async ({ tenant }) => ({ member_id: (await tenant.addMember()).id }) },
+  confirmPasswordReset: {
+    body: async ({ tenant }, { world }) => {
+      const { userId } = await addPerson(world, tenant, "viewer");
+      const { secret } = await beginPasswordReset(world.replica.deps.db, userId);
+      return { secret, new_password: "seven brave otters swam home" };
+    },
+  },
   resetSecondFactor: {
     path: async ({ tenant }, { world }) => {
       const person = await addPerson(world, tenant, "viewer");

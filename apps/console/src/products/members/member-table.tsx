@@ -84,6 +84,7 @@ function Acts(props: MembersPageProps & { readonly member: Member }) {
           />
         </form>
       </details>
+      {view.session?.operator === true ? <ResetPassword {...props} /> : null}
       {view.session?.operator === true && member.second_factor === true ? (
         <ResetSecondFactor {...props} />
       ) : null}
@@ -109,6 +110,35 @@ function Acts(props: MembersPageProps & { readonly member: Member }) {
         </form>
       </details>
     </div>
+  );
+}
+
+/** Operators only, for the same reason. */
+function ResetPassword({ view, member, idempotencyKey }: MembersPageProps & { readonly member: Member }) {
+  const text = view.messages.passwordReset;
+  const { name } = member.user;
+  return (
+    <details class="confirm">
+      <summary class="button" aria-label={text.linkFor(name)}>
+        {text.link}
+      </summary>
+      <form method="post" action={`/members/${member.id}/password-reset`}>
+        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-password-${member.id}`} />
+        <p>
+          <strong>{text.linkQuestion(name)}</strong>
+        </p>
+        <p class="hint">{text.linkHint}</p>
+        <button type="submit" class="button" data-kind="danger">
+          {text.link}
+        </button>
+        <ApiCall
+          view={view}
+          id={`password-call-${member.id}`}
+          operation="createPasswordReset"
+          path={{ member_id: member.id }}
+        />
+      </form>
+    </details>
   );
 }
 

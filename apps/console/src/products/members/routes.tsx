@@ -17,13 +17,15 @@ import type { Role } from "./role-guide.tsx";
 
 /** What a secret in a cookie is about. */
 const invitationLink = "an invitation's link";
+const passwordLink = "a link for a new password";
 
 /** Who belongs to the organisation, and who is invited. */
 export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
 
   routes.get("/members", async (context) => {
-    const link = await cookies.takeOnce(context, invitationLink);
+    const link =
+      (await cookies.takeOnce(context, invitationLink)) ?? (await cookies.takeOnce(context, passwordLink));
     return showMembers(context, {
       banner: noticeBanner(context, context.get("view").messages.members.notices),
       form: null,
@@ -107,6 +109,24 @@ export function memberRoutes({ cookies, settings }: ConsoleServices): Hono<Conso
       return context.redirect("/account/proof", 303);
     if (outcome.kind === "done") return context.redirect("/members?notice=second-factor-reset", 303);
     return refused(context, outcome, "second-factor");
+  });
+
+  routes.post("/members/:id/password-reset", async (context) => {
+    const outcome = await attempt(
+      context.get("api").POST("/members/{member_id}/password-reset", {
+        params: {
+          path: { member_id: context.req.param("id") },
+          header: { "Idempotency-Key": postedKey(context) },
+        },
+      }),
+    );
+    if (outcome.kind === "refused" && outcome.problem.code === "proof_required")
+      return context.redirect("/account/proof", 303);
+    if (outcome.kind !== "done") return refused(context, outcome, "password-reset");
+    const { secret } = outcome.data;
+    if (secret !== null)
+      await cookies.writeOnce(context, passwordLink, `${settings.publicUrl}/reset-password?secret=${secret}`);
+    return context.redirect(`/members?notice=${secret === null ? "withheld" : "password-link"}`, 303);
   });
 
   routes.get("/members/*", (context) => context.redirect("/members", 303));

@@ -23,20 +23,22 @@ export function signInRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
     if (context.get("session") !== null) return context.redirect(returnTo, 303);
     // Whoever comes here begins anew: a passkey shown next is not the second step of what somebody else began.
     cookies.clearPending(context);
-    const { signIn } = context.get("view").messages;
+    const { signIn, passwordReset } = context.get("view").messages;
     const why = context.req.query("why");
     const providers = await listProviders(services, context);
     const trouble = providerTrouble(context, providers, why ?? "");
     const banner =
       trouble !== null
         ? ({ kind: "problem", text: trouble } as const)
-        : why === "ended"
-          ? ({ kind: "warning", text: signIn.ended } as const)
-          : why === "signed-out"
-            ? ({ kind: "notice", text: signIn.signedOut } as const)
-            : why === "cookies"
-              ? ({ kind: "problem", text: signIn.cookies } as const)
-              : null;
+        : why === "password-set"
+          ? ({ kind: "notice", text: passwordReset.done } as const)
+          : why === "ended"
+            ? ({ kind: "warning", text: signIn.ended } as const)
+            : why === "signed-out"
+              ? ({ kind: "notice", text: signIn.signedOut } as const)
+              : why === "cookies"
+                ? ({ kind: "problem", text: signIn.cookies } as const)
+                : null;
     return context.html(
       renderPage(
         <SignInPage

@@ -67,6 +67,9 @@ export function SignInPage({ view, email, returnTo, providers, banner, isAgain =
           ))}
         </div>
       )}
+      <p class="sign-in-other">
+        <a href="/forgot-password">{messages.passwordReset.forgot}</a>
+      </p>
       <p class="sign-in-other with-script">
         <a href={`/sign-in/passkey?return_to=${encodeURIComponent(returnTo)}`}>
           {messages.account.passkeySignIn}

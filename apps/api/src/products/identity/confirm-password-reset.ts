@@ -1,0 +1,57 @@
+import type { FieldError } from "@kule/contract/field-errors";
+import type { RequestBody } from "@kule/contract/schemas";
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { fieldError, Invalid } from "../../platform/errors.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { hashPassword } from "../../platform/passwords.ts";
+import { noContent, type Reply } from "../../platform/reply.ts";
+import { writePassword } from "./change-password.ts";
+import { actAsUser } from "./open-session.ts";
+import { passwordErrors } from "./password-errors.ts";
+import { findPasswordReset, usePasswordReset } from "./password-reset-store.ts";
+import { findUser, lockPerson } from "./person.ts";
+import { revokeSessionsOfUser } from "./session-store.ts";
+import { endSignInsOfUser } from "./sign-in-store.ts";
+import { revokeTokensMintedBy } from "./token-store.ts";
+
+export async function checkConfirmPasswordReset(
+  request: ApiRequest<"confirmPasswordReset">,
+  { secret, new_password: wanted }: Partial<RequestBody<"confirmPasswordReset">>,
+): Promise<FieldError[]> {
+  if (secret === undefined) return [];
+  const userId = await findPasswordReset(request.db, secret);
+  if (userId === null) return [opensNothing()];
+  return wanted === undefined
+    ? []
+    : passwordErrors("/new_password", wanted, await findUser(request.db, userId));
+}
+
+/** Sets the password and ends every session. It opens none, so a second factor is asked for as ever. */
+export async function confirmPasswordReset(request: ApiRequest<"confirmPasswordReset">): Promise<Reply> {
+  const { secret, new_password: wanted, end_tokens: endTokens } = request.body;
+  const userId = await findPasswordReset(request.db, secret);
+  if (userId === null) throw new Invalid([opensNothing()]);
+  const hash = await hashPassword(wanted);
+  const answer = await mutation(request, async (tx) => {
+    await lockPerson(tx, userId);
+    if (!(await usePasswordReset(tx, secret))) throw new Invalid([opensNothing()]);
+    const user = await findUser(tx, userId);
+    if (!(await writePassword(tx, userId, user.password_hash, hash)))
+      throw new Error("a password was changed under the lock of its person");
+    actAsUser(request, user);
+    await endSignInsOfUser(tx, userId);
+    const sessions = await revokeSessionsOfUser(tx, userId, null);
+    const tokens = endTokens === true ? await revokeTokensMintedBy(tx, userId) : 0;
+    return {
+      reply: noContent(),
+      resource: userId,
+      details: { sessions_revoked: sessions, tokens_revoked: tokens },
+    };
+  });
+  request.deps.tokens.forgetCallers();
+  return answer;
+}
+
+function opensNothing(): FieldError {
+  return fieldError("/secret", "not_found", "sets no password; ask an operator for a new one");
+}

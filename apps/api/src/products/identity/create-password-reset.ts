@@ -1,0 +1,34 @@
+import type { ApiRequest } from "../../platform/api-request.ts";
+import { mutation } from "../../platform/mutation.ts";
+import { type Reply, reply } from "../../platform/reply.ts";
+import type { MemberRow } from "./member-store.ts";
+import { beginPasswordReset } from "./password-reset-store.ts";
+import { lockPerson } from "./person.ts";
+import { requireProof } from "./proof.ts";
+import { userOfSession } from "./session-only.ts";
+
+/**
+ * For who has lost the password. An operator's alone: the account is the person's in all of their organisations, so an
+ * owner of one of them would reach into the others.
+ */
+export async function createPasswordReset(
+  request: ApiRequest<"createPasswordReset">,
+  member: MemberRow,
+): Promise<Reply> {
+  userOfSession(request);
+  return mutation(
+    request,
+    async (tx) => {
+      await requireProof(request, tx);
+      await lockPerson(tx, member.user_id);
+      const { secret, expiresAt } = await beginPasswordReset(tx, member.user_id);
+      return {
+        reply: reply(201, { secret, expires_at: expiresAt.toISOString() }),
+        resource: member.id,
+        details: { user: member.user_id },
+        secretFields: ["secret"],
+      };
+    },
+    { evenIfSuspended: true },
+  );
+}

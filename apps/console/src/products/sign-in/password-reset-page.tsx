@@ -1,0 +1,73 @@
+import { ApiCall } from "../../layout/api-call-part.tsx";
+import { type FieldProblems, TextField } from "../../layout/fields.tsx";
+import { Banner, FormSeal } from "../../layout/parts.tsx";
+import type { View } from "../../layout/view.ts";
+import { SignInCard } from "./sign-in-card.tsx";
+
+/** How to get a new password. */
+export function ForgotPasswordPage({ view }: { readonly view: View }) {
+  const text = view.messages.passwordReset;
+  return (
+    <SignInCard view={view} title={text.forgot} lead={text.ask}>
+      <p class="sign-in-other">
+        <a href="/sign-in">{text.back}</a>
+      </p>
+    </SignInCard>
+  );
+}
+
+/** What the link opens that an operator has made. Nothing that was typed is sent back to the page. */
+export function ResetPasswordPage(props: {
+  readonly view: View;
+  readonly secret: string;
+  readonly problems: FieldProblems;
+}) {
+  const { view, secret, problems } = props;
+  const { passwordReset: text, account } = view.messages;
+  return (
+    <SignInCard view={view} title={text.set} lead={text.lead}>
+      {problems.secret === undefined ? null : <Banner kind="problem">{text.over}</Banner>}
+      <form class="form" method="post" action="/reset-password">
+        <FormSeal view={view} />
+        <input type="hidden" name="secret" value={secret} />
+        <TextField
+          view={view}
+          name="new_password"
+          label={account.newPassword}
+          hint={account.newPasswordHint}
+          type="password"
+          autocomplete="new-password"
+          problems={problems}
+          required
+          maxlength={1000}
+          autofocus
+        />
+        <TextField
+          view={view}
+          name="repeat_password"
+          label={account.repeatPassword}
+          type="password"
+          autocomplete="new-password"
+          problems={problems}
+          required
+          maxlength={1000}
+        />
+        <label class="check">
+          <input type="checkbox" name="end_tokens" value="on" />
+          <span>
+            {account.endTokens} <span class="hint">{account.endTokensHint}</span>
+          </span>
+        </label>
+        <button type="submit" class="button" data-kind="primary" data-size="wide">
+          {text.set}
+        </button>
+        <ApiCall
+          view={view}
+          id="reset-password-call"
+          operation="confirmPasswordReset"
+          body={{ secret: "kule_pwr_…", new_password: "seven brave otters swam home", end_tokens: false }}
+        />
+      </form>
+    </SignInCard>
+  );
+}

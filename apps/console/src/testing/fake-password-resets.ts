@@ -1,0 +1,29 @@
+import type { Schemas } from "@kule/contract/schemas";
+import type { Operation } from "./fake-api.ts";
+
+/** The one secret that sets a password here, once. */
+export const resetSecret = "kule_pwr_of-the-tests";
+
+/** A lost password: what an operator makes, and what it opens. */
+export function registerPasswordResets(operation: Operation): void {
+  let isOpen = false;
+  operation("post", "/members/:id/password-reset", "createPasswordReset", () => {
+    isOpen = true;
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    return { status: 201, body: { secret: resetSecret, expires_at } satisfies Schemas["PasswordReset"] };
+  });
+  operation<Schemas["PasswordResetConfirm"]>(
+    "post",
+    "/auth/password-reset/confirm",
+    "confirmPasswordReset",
+    ({ body, fail }) => {
+      if (!isOpen || body.secret !== resetSecret)
+        return fail(422, "validation_failed", "The request is wrong", {
+          errors: [{ field: "secret", code: "not_found", message: "sets no password", pointer: "/secret" }],
+        });
+      isOpen = false;
+      return { status: 204 };
+    },
+    true,
+  );
+}
