@@ -127,6 +127,8 @@ async function provokeAll(
     await attempt("providers without a panel", () => provoke.at(bare, infoOf("beginOidcLogin")));
     pairs.listenTo(busy.app);
     pairs.listenTo(lost.app);
+    // The first call of a caller is served: the person's changes nothing that the others lean on.
+    await attempt("the person's first call", () => provoke.at(busy, infoOf("listSessions")));
     for (const info of operations) {
       // An agent's bucket is ten times as large.
       for (let time = 0; time < (info.tag === "agent" ? 12 : 2); time += 1)

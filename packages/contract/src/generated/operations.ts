@@ -31,6 +31,7 @@ export type OperationId =
   | "listOidcProviders"
   | "beginOidcLogin"
   | "loginWithOidc"
+  | "confirmPasswordReset"
   | "logout"
   | "getMe"
   | "readInvitation"
@@ -66,6 +67,7 @@ export type OperationId =
   | "getMember"
   | "updateMember"
   | "removeMember"
+  | "createPasswordReset"
   | "resetSecondFactor"
   | "listInvitations"
   | "createInvitation"
@@ -226,6 +228,7 @@ export type AuditAction =
   | "member.join"
   | "member.leave"
   | "member.remove"
+  | "member.reset_password"
   | "member.reset_second_factor"
   | "member.update"
   | "network.create"
@@ -238,6 +241,7 @@ export type AuditAction =
   | "passkey.remove"
   | "passkey.rename"
   | "password.change"
+  | "password.reset"
   | "port_forward.create"
   | "port_forward.delete"
   | "public_ip.attach"
@@ -299,6 +303,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   listOidcProviders: {"id":"listOidcProviders","method":"get","path":"/auth/oidc/providers","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,429]},
   beginOidcLogin: {"id":"beginOidcLogin","method":"post","path":"/auth/oidc/authorization","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,409,422,429,503]},
   loginWithOidc: {"id":"loginWithOidc","method":"post","path":"/auth/oidc","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,202,400,401,409,422,429,503]},
+  confirmPasswordReset: {"id":"confirmPasswordReset","method":"post","path":"/auth/password-reset/confirm","tag":"identity","permission":"public","audit":"password.reset","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[204,400,422,429,503]},
   logout: {"id":"logout","method":"post","path":"/auth/logout","tag":"identity","permission":"authenticated","audit":"session.close","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[204,401,409,429,503]},
   getMe: {"id":"getMe","method":"get","path":"/me","tag":"identity","permission":"authenticated","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,429,503]},
   readInvitation: {"id":"readInvitation","method":"post","path":"/auth/invitation","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,422,429,503]},
@@ -334,6 +339,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getMember: {"id":"getMember","method":"get","path":"/members/{member_id}","tag":"identity","permission":"member:read","audit":null,"pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateMember: {"id":"updateMember","method":"patch","path":"/members/{member_id}","tag":"identity","permission":"member:manage","audit":"member.update","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   removeMember: {"id":"removeMember","method":"delete","path":"/members/{member_id}","tag":"identity","permission":"member:manage","audit":"member.remove","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
+  createPasswordReset: {"id":"createPasswordReset","method":"post","path":"/members/{member_id}/password-reset","tag":"identity","permission":"operator:organisations","audit":"member.reset_password","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[201,401,403,404,409,422,429,503]},
   resetSecondFactor: {"id":"resetSecondFactor","method":"delete","path":"/members/{member_id}/second-factor","tag":"identity","permission":"operator:organisations","audit":"member.reset_second_factor","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   listInvitations: {"id":"listInvitations","method":"get","path":"/invitations","tag":"identity","permission":"member:manage","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","status"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   createInvitation: {"id":"createInvitation","method":"post","path":"/invitations","tag":"identity","permission":"member:manage","audit":"invitation.create","pathParameters":[],"queryParameters":[],"headerParameters":["Idempotency-Key","Kule-Organisation"],"body":"required","statuses":[201,400,401,403,409,422,429,503]},

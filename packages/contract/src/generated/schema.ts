@@ -279,6 +279,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/password-reset/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set a new password with the secret that an operator has made
+         * @description Works once. Every session of the person ends, and none is opened: sign in with the new password, and with the second
+         *     factor where there is one. Tokens go on working unless `end_tokens` is true. Every secret that opens nothing
+         *     (made up, used, replaced or over) answers the same 422.
+         */
+        post: operations["confirmPasswordReset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/logout": {
         parameters: {
             query?: never;
@@ -877,6 +899,33 @@ export interface paths {
          * @description The last owner cannot be made less (409 `last_owner`).
          */
         patch: operations["updateMember"];
+        trace?: never;
+    };
+    "/members/{member_id}/password-reset": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                member_id: components["parameters"]["MemberId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a one-time secret for a member who has lost the password (operators)
+         * @description The secret is in this answer and nowhere else. Whoever has it may set the person's password once, within an hour
+         *     (`POST /auth/password-reset/confirm`); a second factor is still asked for at the next sign-in. A new secret ends
+         *     the one before. For an operator's session with a fresh proof (`POST /me/proof`); other tokens answer 409.
+         */
+        post: operations["createPasswordReset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/members/{member_id}/second-factor": {
@@ -3306,6 +3355,25 @@ export interface components {
         PasswordChange: {
             /** @description Needed by who has a password; the first one of who signs in with a provider needs a fresh proof instead */
             current_password?: string;
+            new_password: string;
+            /**
+             * @description True: every token that the person has minted ends as well, in all organisations
+             * @default false
+             */
+            end_tokens?: boolean;
+        };
+        PasswordReset: {
+            /**
+             * @description Shown only here
+             * @example kule_pwr_…
+             */
+            secret: string | null;
+            expires_at: components["schemas"]["Time"];
+            /** @description true on an idempotent replay */
+            secret_withheld?: boolean;
+        };
+        PasswordResetConfirm: {
+            secret: string;
             new_password: string;
             /**
              * @description True: every token that the person has minted ends as well, in all organisations
@@ -6614,6 +6682,38 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    confirmPasswordReset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "secret": "kule_pwr_...",
+                 *       "new_password": "seven brave otters swam home"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordResetConfirm"];
+            };
+        };
+        responses: {
+            /** @description Set */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     logout: {
         parameters: {
             query?: never;
@@ -7826,6 +7926,43 @@ export interface operations {
                 };
             };
             400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPasswordReset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                member_id: components["parameters"]["MemberId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasswordReset"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

@@ -448,6 +448,14 @@ export interface Passkey {
   user_id: string;
 }
 
+export interface PasswordReset {
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  id: string;
+  secret_hash: Buffer;
+  user_id: string;
+}
+
 export interface PortForward {
   created_at: Generated<Timestamp>;
   description: Generated<string>;
@@ -831,6 +839,7 @@ export interface DB {
   nic: Nic;
   organisation: Organisation;
   passkey: Passkey;
+  password_reset: PasswordReset;
   port_forward: PortForward;
   public_address: PublicAddress;
   public_ip: PublicIp;

@@ -201,7 +201,7 @@ function setProof(world: ApiWorld, userId: string, at: "now()" | "null"): Promis
   return asOwner(world, text, [userId]);
 }
 
-export async function asOwner(world: ApiWorld, text: string, values: readonly string[]): Promise<void> {
+async function asOwner(world: ApiWorld, text: string, values: readonly string[]): Promise<void> {
   const owner = new Client({ connectionString: world.database.ownerUrl });
   await owner.connect();
   try {
