@@ -209,8 +209,12 @@ describe("Reports", () => {
     },
     {
       how: "text that nobody can store",
-      error: new Failed({ code: "odd", message: "m\0".repeat(4_000), internal: `${"i".repeat(19_999)}😀` }),
-      outcome: { status: "failed", error: { code: "odd", message: "m".repeat(4_000) } },
+      error: new Failed({
+        code: "template_missing",
+        message: "m\0".repeat(4_000),
+        internal: `${"i".repeat(19_999)}😀`,
+      }),
+      outcome: { status: "failed", error: { code: "template_missing", message: "m".repeat(4_000) } },
     },
   ])("end a job with what it came to: $how", async ({ error, outcome }) => {
     const job = fake.offer("job_1", stopPayload());

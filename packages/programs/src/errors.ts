@@ -1,6 +1,8 @@
 // How a job can end badly. The first three say something about the job; the others end a run
 // without doing so. Those that end a job may have a last look at the VM with them: what is so is so, however it ended.
 
+import type { JobErrorCode } from "@kule/rules/jobs/region-texts";
+
 /** What was read back of the VM when the run was over. */
 export type LastLook = {
   readonly power_state: "on" | "off";
@@ -10,7 +12,7 @@ export type LastLook = {
 
 export type ProgramErrorFacts = {
   /** Closed vocabulary of the job's error: `template_missing`, `vmid_taken` ... */
-  readonly code: string;
+  readonly code: JobErrorCode;
   /** For the user. Says nothing of nodes, storages or other organisations. */
   readonly message: string;
   /** For operators: Proxmox' own words and the end of the task's log. */

@@ -256,7 +256,7 @@ describe("reporting", () => {
         phase: "apply",
         name: "clone",
         status: "succeeded",
-        message: "template 9000",
+        message: null,
         finished_at: expect.any(String),
         external_ref: null,
       },
@@ -264,7 +264,10 @@ describe("reporting", () => {
     const seenByOperator = await world.world.operator
       .with({ "Kule-Organisation": world.organisation.id })
       .get(`/jobs/${job.id}`);
-    expect(seenByOperator.body.steps[0].external_ref).toBe("UPID:pve1:1");
+    expect(seenByOperator.body.steps[0]).toMatchObject({
+      external_ref: "UPID:pve1:1",
+      region_message: "template 9000",
+    });
   });
 
   test("records a repeated report once", async () => {
@@ -453,7 +456,7 @@ describe("trouble", () => {
     const { server, job } = await world.create();
     const retry = {
       status: "retry",
-      error: { code: "node_unreachable", message: "pve1 does not answer" },
+      error: { code: "hypervisor_unavailable", message: "pve1 does not answer" },
     } as const;
     const waits: number[] = [];
     for (let attempt = 1; attempt <= 8; attempt += 1) {
@@ -473,7 +476,7 @@ describe("trouble", () => {
     expect(waits.every((wait, index) => Math.abs(wait / Math.min(300, 5 * 2 ** index) - 1) < 0.2)).toBe(true);
     expect(await world.job(job.id)).toMatchObject({
       status: "failed",
-      error: { code: "node_unreachable", retryable: true },
+      error: { code: "hypervisor_unavailable", retryable: true },
     });
     expect((await world.server(server.id)).status).toBe("error");
   });
@@ -491,7 +494,11 @@ describe("trouble", () => {
     await world.agent.fail(await world.agent.take("ServerCreate"));
     expect(await world.server(server.id)).toMatchObject({
       status: "error",
-      status_reason: { code: "create_failed", message: "It did not work", job_id: job.id },
+      status_reason: {
+        code: "create_failed",
+        message: expect.stringContaining("image is not there"),
+        job_id: job.id,
+      },
       interfaces: [{ private_ip: server.interfaces[0].private_ip }],
     });
     const shown = await world.job(job.id);

@@ -1,4 +1,5 @@
 import type { SystemAuditAction } from "@kule/contract/system-audit";
+import { type JobErrorCode, jobErrorText, knownErrorCode } from "@kule/rules/jobs/region-texts";
 import { backoffSeconds, hasAttemptsLeft } from "@kule/rules/jobs/retry";
 import { sql } from "kysely";
 import { systemQuery, type Tx } from "../platform/database.ts";
@@ -72,7 +73,8 @@ async function finish(
     filter?: string;
     network_generation?: number;
   };
-  const message = error?.message ?? defaultMessages[status];
+  // It becomes the reason of a record that tenants read: in our words, not in the region's.
+  const message = error === null ? defaultMessages[status] : jobErrorText(error.code);
   const end: JobEnd = {
     status,
     power,
@@ -164,7 +166,7 @@ async function writeEnd(tx: Tx, job: JobRow, outcome: FinalAttempt): Promise<voi
     tx,
     job,
     outcome.status,
-    outcome.status === "succeeded" ? null : (outcome.error?.code ?? null),
+    outcome.status === "succeeded" || outcome.error === null ? null : knownErrorCode(outcome.error.code),
   );
 }
 
@@ -237,4 +239,9 @@ async function noteReplacedVmid(tx: Tx, job: JobRow, outcome: AttemptOutcome): P
     .execute();
 }
 
-const ended = (code: string, message: string): JobError => ({ code, message, step: null, retryable: true });
+const ended = (code: JobErrorCode, message: string): JobError => ({
+  code,
+  message,
+  step: null,
+  retryable: true,
+});

@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { JobStatus } from "@kule/rules/jobs/actions";
 import { nextProgress } from "@kule/rules/jobs/progress";
+import { keptStepText, maxStepsOfJob } from "@kule/rules/jobs/step-limits";
 import { staleLease } from "@kule/rules/refusals";
 import { type RawBuilder, sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
@@ -110,7 +111,7 @@ async function writeStep(
     .set({
       status: step.status,
       finished_at: finishedAt,
-      message: sql<string | null>`coalesce(${step.message ?? null}::text, message)`,
+      message: sql<string | null>`coalesce(${keptStepText(step.message ?? null)}::text, message)`,
       external_ref: sql<string | null>`coalesce(${step.external_ref ?? null}::text, external_ref)`,
     })
     .where("organisation_id", "=", job.organisation_id)
@@ -121,6 +122,7 @@ async function writeStep(
     .executeTakeFirst();
   if (numUpdatedRows > 0n) return;
   await endLook(tx, job);
+  if (!(await hasRoomForStep(tx, job))) return;
   await tx
     .insertInto("job_step")
     .values({
@@ -132,11 +134,23 @@ async function writeStep(
       phase: job.phase ?? "observe",
       name: step.name,
       status: step.status,
-      message: step.message ?? null,
+      message: keptStepText(step.message ?? null),
       external_ref: step.external_ref ?? null,
       finished_at: finishedAt,
     })
     .execute();
+}
+
+/** Counted on the job's row, which is locked: nothing is read for it. One statement for each step that begins. */
+async function hasRoomForStep(tx: Tx, job: JobRow): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable("job")
+    .set({ step_count: sql<number>`step_count + 1` })
+    .where("organisation_id", "=", job.organisation_id)
+    .where("id", "=", job.id)
+    .where("step_count", "<", maxStepsOfJob)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** A program looks before it plans and after it has acted; whatever it does next, that look is over. */

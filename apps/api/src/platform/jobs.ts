@@ -1,6 +1,7 @@
 import type { JobKind, Schemas } from "@kule/contract/schemas";
 import type { SystemAuditAction } from "@kule/contract/system-audit";
 import type { DB } from "@kule/database/generated/rows";
+import type { JobErrorCode } from "@kule/rules/jobs/region-texts";
 import type { PowerState } from "@kule/rules/servers/settle";
 import { type Selectable, sql } from "kysely";
 import { crashPoint } from "./crash-points.ts";
@@ -52,7 +53,8 @@ export async function noteJobEnd(
       region: job.region,
       actor_type: byAgent ? "agent" : "system",
       actor_id: byAgent ? job.agent_token_id : null,
-      actor_name: byAgent ? job.agent_name : null,
+      // Its organisation reads this, and an agent may call itself anything.
+      actor_name: byAgent ? `agent of ${job.region}` : null,
       action: "job.end" satisfies SystemAuditAction,
       resource: job.id,
       outcome: status === "succeeded" ? "succeeded" : "failed",
@@ -131,7 +133,12 @@ export async function lockOpenJobs(tx: Tx, organisationId: string, resourceId: s
 }
 
 /** Ends a job that waits: its place in the queue goes to another one, or nobody wants it any more. */
-export async function cancelQueuedJob(tx: Tx, job: JobRow, code: string, message: string): Promise<void> {
+export async function cancelQueuedJob(
+  tx: Tx,
+  job: JobRow,
+  code: JobErrorCode,
+  message: string,
+): Promise<void> {
   const error: JobError = { code, message, step: null, retryable: false };
   await tx
     .updateTable("job")
@@ -173,6 +180,8 @@ export async function requeueEndedJob(tx: Tx, job: JobRow): Promise<JobRow> {
       error: null,
       internal_error: null,
       result: null,
+      // Asked for again, it has room for as many steps as at first.
+      step_count: 0,
       finished_at: null,
     })
     .where("organisation_id", "=", job.organisation_id)

@@ -102,5 +102,6 @@ export const actionsEn = {
   "totp.begin": "Begin to set up an authenticator app",
   "totp.confirm": "Set up an authenticator app",
   "totp.remove": "Remove an authenticator app",
+  "usage.correct": "Put usage right",
   "vmid.replace": "Choose another VM number",
 } satisfies Readonly<Record<AuditAction | SystemAuditAction, string>>;

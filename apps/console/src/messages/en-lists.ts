@@ -27,6 +27,7 @@ export const listsEn = {
     sources: {
       verify: "a job",
       reconcile: "seen in the region",
+      correction: "corrected by an operator",
       request: "a request",
     },
     kinds: {
@@ -39,6 +40,7 @@ export const listsEn = {
       "disk.released": "Disk removed",
       "public_ip.allocated": "Public IP taken",
       "public_ip.released": "Public IP released",
+      "usage.corrected": "Usage put right",
     },
     empty: "No events",
     emptyHint:

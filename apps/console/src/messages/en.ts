@@ -4,6 +4,7 @@ import { actionsEn } from "./en-actions.ts";
 import { auditEn } from "./en-audit.ts";
 import { gatewaysEn } from "./en-gateways.ts";
 import { identitiesEn } from "./en-identities.ts";
+import { jobTextsEn } from "./en-job-texts.ts";
 import { labelsEn } from "./en-labels.ts";
 import { listsEn } from "./en-lists.ts";
 import { membersEn } from "./en-members.ts";
@@ -375,6 +376,7 @@ export const en = {
     clear: "Clear filters",
   },
   ...labelsEn,
+  ...jobTextsEn,
   resize: {
     lead: "CPU and memory go up and down. A disk only grows.",
     now: "now",
@@ -708,6 +710,7 @@ export const en = {
     waiting: "Waiting for the region to take the job.",
     behind: "Runs after another job of the same resource.",
     progress: "Progress",
+    inTheRegionsWords: "In the region's words",
     done: "Finished",
     cancel: "Cancel job",
     cancelRequested: "It stops at its next step.",

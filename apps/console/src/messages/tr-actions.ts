@@ -101,5 +101,6 @@ export const actionsTr = {
   "totp.begin": "Doğrulama uygulamasını kurmaya başlama",
   "totp.confirm": "Doğrulama uygulamasını kurma",
   "totp.remove": "Doğrulama uygulamasını kaldırma",
+  "usage.correct": "Kullanımı düzeltme",
   "vmid.replace": "Başka bir makine numarası seçme",
 } satisfies typeof actionsEn;

@@ -28,6 +28,7 @@ export const listsTr = {
     sources: {
       verify: "bir iş",
       reconcile: "bölgede görüldü",
+      correction: "bir işletmen düzeltti",
       request: "bir istek",
     },
     kinds: {
@@ -40,6 +41,7 @@ export const listsTr = {
       "disk.released": "Disk kaldırıldı",
       "public_ip.allocated": "Genel IP alındı",
       "public_ip.released": "Genel IP bırakıldı",
+      "usage.corrected": "Kullanım düzeltildi",
     },
     empty: "Olay yok",
     emptyHint:

@@ -5,6 +5,7 @@ import { actionsTr } from "./tr-actions.ts";
 import { auditTr } from "./tr-audit.ts";
 import { gatewaysTr } from "./tr-gateways.ts";
 import { identitiesTr } from "./tr-identities.ts";
+import { jobTextsTr } from "./tr-job-texts.ts";
 import { labelsTr } from "./tr-labels.ts";
 import { listsTr } from "./tr-lists.ts";
 import { membersTr } from "./tr-members.ts";
@@ -380,6 +381,7 @@ export const tr = {
     clear: "Süzgeçleri temizle",
   },
   ...labelsTr,
+  ...jobTextsTr,
   resize: {
     lead: "İşlemci ve bellek büyür ya da küçülür. Disk yalnızca büyür.",
     now: "şimdi",
@@ -712,6 +714,7 @@ export const tr = {
     waiting: "Bölgenin işi alması bekleniyor.",
     behind: "Aynı kaynağın başka bir işinden sonra yapılır.",
     progress: "İlerleme",
+    inTheRegionsWords: "Bölgenin kendi ifadesi",
     done: "Bitti",
     cancel: "İşi iptal et",
     cancelRequested: "Sıradaki adımda duracak.",

@@ -74,7 +74,10 @@ export function fakeStuckJob(
     next_attempt_at: reason === "repeating" ? new Date(Date.now() + 60_000).toISOString() : null,
     agent_name: reason === "not_claimed" ? null : "pve-edge-1/4211",
     error: failed
-      ? { code: "template_missing", message: "VM 9004 <is gone>", step: "clone", retryable: true }
+      ? {
+          ...{ code: "template_missing", message: "The region's image is not there." },
+          ...{ region_message: "VM 9004 <is gone>", step: "clone", retryable: true },
+        }
       : null,
     created_at: new Date(Date.now() - 4 * 3600_000).toISOString(),
   };

@@ -4,7 +4,19 @@ export type Plant = (place: string) => string;
 /** What people, guests, regions and other houses may have written, by the names that the contract has for it. */
 const textKeys = new Set([
   ...["name", "email", "label", "comment", "description", "reason", "label_selector", "hostname", "os"],
-  ...["message", "detail", "title", "fix", "user_agent", "source_address", "ptr", "tags", "node", "vm_name"],
+  ...[
+    "message",
+    "region_message",
+    "detail",
+    "title",
+    "fix",
+    "user_agent",
+    "source_address",
+    "ptr",
+    "tags",
+    "node",
+    "vm_name",
+  ],
   ...["seen", "wanted", "agent_name", "distribution", "default_user", "created_by", "invited_by", "marker"],
   ...["check", "subject", "step", "external_ref", "scopes", "prefix", "fingerprint_sha256", "version"],
   ...["fingerprint_md5", "public_key", "request_id", "issuer", "kind_text", "group", "action", "country"],

@@ -9,13 +9,15 @@ import { operations } from "@kule/contract/generated/operations";
 import type { OperationId } from "@kule/contract/schemas";
 import { JOB_KINDS } from "@kule/programs/registry";
 import pg from "pg";
+import { stolenTokenViolations } from "../agent-trust/stolen-token.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
 
 const rounds = { sample: 1, full: 8 } as const;
 
 export const row: Row = {
   id: "D2",
-  title: "An agent's token reaches its own region and nothing else, and every attempt is in the audit trail",
+  title:
+    "An agent's token reaches its own region and nothing else, every attempt is in the audit trail, and it gets neither a password nor words to a tenant there",
   minutes: 0.4,
   mutants: [
     {
@@ -41,6 +43,42 @@ export const row: Row = {
         },
       ],
       expects: /left no row in the audit trail/,
+    },
+    {
+      name: "any-key-is-believed",
+      removes: "the wait of another key for an operator",
+      patches: [
+        {
+          file: "packages/rules/src/regions/agent-key.ts",
+          find: 'if (inUse === null) return "first";',
+          replace: 'if (inUse !== key) return "first";',
+        },
+      ],
+      expects: /sealed to a key that whoever has the agent's token told later/,
+    },
+    {
+      name: "region-speaks-in-steps",
+      removes: "the closed forms of a step's message",
+      patches: [
+        {
+          file: "apps/api/src/products/jobs/view.ts",
+          find: "message: knownStepMessage(step.message),",
+          replace: "message: knownStepMessage(step.message) ?? step.message,",
+        },
+      ],
+      expects: /a tenant reads the region's words in GET \/jobs\/\*/,
+    },
+    {
+      name: "region-speaks-in-reasons",
+      removes: "our words for the reason of a record",
+      patches: [
+        {
+          file: "apps/api/src/agent/end-attempt.ts",
+          find: "error === null ? defaultMessages[status] : jobErrorText(error.code);",
+          replace: "error === null ? defaultMessages[status] : error.message;",
+        },
+      ],
+      expects: /a tenant reads the region's words in GET \/servers\/\*/,
     },
   ],
   run,
@@ -92,6 +130,10 @@ async function run({ scale, random, progress }: RowRun): Promise<RowResult> {
       const said = { epoch: held.epoch, seq: 100, outcome: { status: "cancelled" } };
       const granted = await r2.agent.post(`/agent/jobs/${held.id}/steps`, said);
       if (granted.status !== 200) violations.push(`the job's own agent is answered ${granted.status}`);
+      const r3 = await world.addRegion(`stolen-${round}`);
+      const victim = await Tenant.open(world, `victim-${round}`, r3);
+      violations.push(...(await stolenTokenViolations(world, owner, victim, r3.agent)));
+      cases += 2;
     }
     return { cases, violations: [...new Set(violations)], figures: { rounds: rounds[scale] } };
   } finally {

@@ -89,10 +89,10 @@ export const row: Row = {
     oneNonce,
     without(
       "raw-error-of-an-agent",
-      "the escape of a job's error",
+      "the escape of a region's words for a job's error",
       "src/products/jobs/show-page.tsx",
-      "<p>{job.error.message}</p>",
-      "<p dangerouslySetInnerHTML={{ __html: job.error.message }}></p>",
+      "{view.messages.jobs.inTheRegionsWords}: {job.error.region_message}",
+      "<span dangerouslySetInnerHTML={{ __html: job.error.region_message }}></span>",
       /a text has become markup \([^)]*an error's message/,
     ),
     rawPlace(

@@ -2,6 +2,7 @@ import { ServerWorld } from "@kule/api/testing/server-world";
 import { worldViolations } from "../races/world-violations.ts";
 import type { Row, RowRun } from "../row.ts";
 import { liveThrough } from "../usage/live-through.ts";
+import { lyingRegion } from "../usage/lying-region.ts";
 import { secondsOff } from "../usage/seconds-off.ts";
 
 const scales = {
@@ -52,6 +53,30 @@ export const row: Row = {
       ],
       expects: /the summaries of .* seconds off/,
     },
+    {
+      name: "disk-of-any-size",
+      removes: "the bound of a disk that a region reports",
+      patches: [
+        {
+          file: "packages/rules/src/servers/disk.ts",
+          find: "seenGb > recordedGb && seenGb <= largestDiskGb ? seenGb : null",
+          replace: "seenGb > recordedGb ? seenGb : null",
+        },
+      ],
+      expects: /a disk of \d+ GB is counted that nobody ordered/,
+    },
+    {
+      name: "correction-changes-nothing",
+      removes: "the new quantity of a segment that was corrected",
+      patches: [
+        {
+          file: "packages/database/src/migrations/0051-region-bounds.ts",
+          find: "set quantity = new.quantity",
+          replace: "set quantity = quantity",
+        },
+      ],
+      expects: /after its correction/,
+    },
   ],
 
   async run(run: RowRun) {
@@ -64,6 +89,7 @@ export const row: Row = {
       const moves = await liveThrough(world, owners, size, run);
       run.progress("comparing");
       const { violations, servers, worst } = await secondsOff(world, owners);
+      violations.push(...(await lyingRegion(world)));
       violations.push(...(await worldViolations(world.world.database.ownerUrl, "at the end")));
       const [{ runs, disks }] = await world.rows(
         `select count(*) filter (where kind = 'compute')::integer as runs,

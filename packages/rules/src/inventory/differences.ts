@@ -1,4 +1,5 @@
 import { nobodysIpv4 } from "../public-ips/nobodys-address.ts";
+import { isDiskDrift } from "../servers/disk.ts";
 
 /** One thing that is not as it is wanted, in words and figures. */
 export type Difference = {
@@ -71,7 +72,7 @@ export type SeenVm = {
 
 const gib = 2 ** 30;
 
-/** Everything in which the VM is not as wanted. A larger disk is not one: disks only grow. */
+/** Everything in which the VM is not as wanted. A disk that has grown is not one, unless nobody can have ordered it. */
 export function differencesOf(wanted: WantedVm, seen: SeenVm): Difference[] {
   const found: Difference[] = [];
   const note = (field: string, want: string | number | null, has: string | number | null) =>
@@ -83,7 +84,7 @@ export function differencesOf(wanted: WantedVm, seen: SeenVm): Difference[] {
   if (seen.name !== wanted.name) note("name", wanted.name, seen.name);
   if (seen.vcpu !== wanted.vcpu) note("vcpu", wanted.vcpu, seen.vcpu);
   if (seen.memoryMb !== wanted.memoryMb) note("memory_mb", wanted.memoryMb, seen.memoryMb);
-  if (seen.diskBytes !== null && seen.diskBytes < wanted.diskGb * gib)
+  if (seen.diskBytes !== null && isDiskDrift(wanted.diskGb, seen.diskBytes))
     note("disk_gb", wanted.diskGb, Math.floor(seen.diskBytes / gib));
   const tags = new Set(seen.tags.map((tag) => tag.toLowerCase()));
   const missing = wanted.tags.filter((tag) => !tags.has(tag.toLowerCase()));

@@ -107,6 +107,24 @@ test("a disk that has grown unseen is recorded and counted as large as it is, an
   made = [{ ...vm, power: "off", disk_bytes: 200 * 2 ** 30 }];
 });
 
+test("a disk that nobody can have ordered is told, and neither recorded nor counted", async () => {
+  const { id, vm } = await running();
+  for (const disk_bytes of [9_007_199_254_740_991, 641 * 2 ** 30]) {
+    await look([{ ...vm, disk_bytes }]);
+    await look([{ ...vm, disk_bytes }]);
+    expect((await world.server(id)).disk_gb).toBe(40);
+    expect(await usageOf(id)).toEqual(["disk.allocated", "server.started"]);
+    const [difference] = (await drift()).flatMap(({ differences }) => differences);
+    expect(difference).toEqual({
+      field: "disk_gb",
+      wanted: "40",
+      seen: String(Math.floor(disk_bytes / 2 ** 30)),
+    });
+  }
+  const segments = (await world.owned.get(`/usage/segments?resource=${id}&kind=disk`)).body.items;
+  expect(segments.map(({ quantity }: { quantity: object }) => quantity)).toEqual([{ disk_gb: 40 }]);
+});
+
 test("what was seen before the last job ended, or while one is open, changes nothing", async () => {
   const { server } = await world.create();
   const job = await world.agent.take("ServerCreate");

@@ -1,3 +1,4 @@
+import { guestAddresses, guestHostname, guestOs } from "@kule/rules/inventory/seen-words";
 import type { Guest } from "./guests.ts";
 
 /** What is known of the system inside a VM, as it is kept. */
@@ -39,9 +40,9 @@ export function guestOf(before: StoredGuest | null, { power, guest }: Guest, loo
     agent: guest?.agent ?? false,
     cloud_init:
       guest?.cloud_init ?? (isSameBoot || power !== "on" ? (before?.cloud_init ?? "unknown") : "unknown"),
-    os: guest?.os ?? before?.os ?? null,
-    hostname: guest?.hostname ?? before?.hostname ?? null,
-    addresses: guest?.addresses ?? [],
+    os: guestOs(guest?.os ?? null) ?? before?.os ?? null,
+    hostname: guestHostname(guest?.hostname ?? null) ?? before?.hostname ?? null,
+    addresses: guestAddresses(guest?.addresses ?? []),
     boot_at: isSameBoot ? before.boot_at : (bootAt?.toISOString() ?? null),
   };
 }

@@ -4,6 +4,7 @@ import { type Database, systemQuery } from "../../platform/database.ts";
 import type { JobRow } from "../../platform/jobs.ts";
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import { resourceNameOf } from "./resource-name.ts";
+import { viewJobError } from "./view.ts";
 
 type OperatorJobRow = JobRow & {
   readonly organisation_name: string;
@@ -48,7 +49,7 @@ export function viewOperatorJob(row: OperatorJobRow): Schemas["OperatorJob"] {
     attempt: row.attempt,
     max_attempts: row.max_attempts,
     agent_name: row.agent_name,
-    error: row.error as Schemas["JobError"] | null,
+    error: viewJobError(row.error as Schemas["JobError"] | null, { isOperator: true }),
     requested_by: row.requested_by as Schemas["Actor"],
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,

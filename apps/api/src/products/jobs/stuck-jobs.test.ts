@@ -72,7 +72,7 @@ test("a job that ended badly is listed until it is tried again or something came
     reason: "failed",
     status: "failed",
     resource: { name: "fails" },
-    error: { code: "template_missing", message: "It did not work" },
+    error: { code: "template_missing", region_message: "It did not work" },
   });
   // What is not for customers stays in the database: this is read by people who pass it on.
   expect(JSON.stringify(failed)).not.toContain("UPID");

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import { type Database, systemQuery } from "../../platform/database.ts";
 import { fetchPage, type Page } from "../../platform/pagination.ts";
 import { resourceNameOf } from "./resource-name.ts";
+import { viewJobError } from "./view.ts";
 
 type StuckRow = {
   readonly id: string;
@@ -112,7 +113,7 @@ export function viewStuckJob(row: StuckRow): Schemas["StuckJob"] {
     max_attempts: row.max_attempts,
     next_attempt_at: row.status === "queued" && row.attempt > 0 ? row.run_at.toISOString() : null,
     agent_name: row.agent_name,
-    error: row.error,
+    error: viewJobError(row.error, { isOperator: true }),
     created_at: row.created_at.toISOString(),
   };
 }

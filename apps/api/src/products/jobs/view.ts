@@ -7,10 +7,12 @@ import {
   type JobActionDecision,
   type JobStatus,
 } from "@kule/rules/jobs/actions";
+import { jobErrorText, knownErrorCode, knownStep, knownStepMessage } from "@kule/rules/jobs/region-texts";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
+import type { JobError } from "../../platform/jobs.ts";
 import type { JobDetails, StepRow } from "./store.ts";
 
-/** Who looks: the hypervisor's own task names are for operators. */
+/** Who looks: what a region says in its own words is for operators, as are the hypervisor's task names. */
 export type Viewer = { readonly isOperator: boolean };
 
 /** A job as the contract shows it. */
@@ -32,7 +34,7 @@ export function viewJob(row: JobDetails, steps: readonly StepRow[], viewer: View
     phase: row.phase as Schemas["JobPhase"] | null,
     progress: row.progress,
     steps: steps.map((step, index) => viewStep(step, index + 1, viewer)),
-    error: row.error as Schemas["JobError"] | null,
+    error: viewJobError(row.error as JobError | null, viewer),
     attempt: row.attempt,
     max_attempts: row.max_attempts,
     next_attempt_at: waitsForRetry ? row.run_at.toISOString() : null,
@@ -54,13 +56,23 @@ function viewStep(step: StepRow, seq: number, viewer: Viewer): Schemas["JobStep"
     seq,
     attempt: step.attempt,
     phase: step.phase as Schemas["JobPhase"],
-    name: step.name,
+    name: viewer.isOperator ? step.name : knownStep(step.name),
     status: step.status as Schemas["JobStep"]["status"],
-    message: step.message,
+    message: knownStepMessage(step.message),
+    ...(viewer.isOperator ? { region_message: step.message } : {}),
     started_at: new Date(step.started_at).toISOString(),
     finished_at: step.finished_at === null ? null : new Date(step.finished_at).toISOString(),
     external_ref: viewer.isOperator ? step.external_ref : null,
   };
+}
+
+/** Why a job ended, in words of ours; for operators also in the region's, with the code that it named. */
+export function viewJobError(error: JobError | null, viewer: Viewer): Schemas["JobError"] | null {
+  if (error === null) return null;
+  const { code, message, step, retryable } = error;
+  const shown = { message: jobErrorText(code), retryable };
+  if (viewer.isOperator) return { ...shown, code, step, region_message: message };
+  return { ...shown, code: knownErrorCode(code), step: step === null ? null : knownStep(step) };
 }
 
 /** Whether the job may be cancelled now. */

@@ -241,7 +241,11 @@ describe("in a region with an edge", () => {
     const { id } = await ready();
     const { body } = await addSubnet(id, "late");
     await world.agent.fail(await take(), "edge_refused");
-    const reason = { code: "apply_failed", job_id: body.job.id, message: "It did not work" };
+    const reason = {
+      code: "apply_failed",
+      job_id: body.job.id,
+      message: expect.stringContaining("router does not answer"),
+    };
     expect(await read(`/networks/${id}`)).toMatchObject({ status: "error", status_reason: reason });
     expect(await read(`/networks/${id}/subnets/${body.subnet.id}`)).toMatchObject({
       status: "error",

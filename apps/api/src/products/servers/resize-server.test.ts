@@ -164,7 +164,11 @@ describe("POST /servers/{id}/resize", () => {
     expect(await world.server(server.id)).toMatchObject({
       status: "stopped",
       package: { slug: "s" },
-      status_reason: { code: "resize_failed", message: "No room", job_id: body.job.id },
+      status_reason: {
+        code: "resize_failed",
+        message: "The region has no room for this at the moment.",
+        job_id: body.job.id,
+      },
     });
     expect((await world.owned.post(`/jobs/${body.job.id}/retry`)).status).toBe(202);
     expect(await world.server(server.id)).toMatchObject({ status: "resizing", status_reason: null });

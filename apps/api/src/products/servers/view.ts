@@ -3,6 +3,7 @@ import { findImage, type OsFamily } from "@kule/rules/catalog/images";
 import { findPackage } from "@kule/rules/catalog/packages";
 import { decideConsole, defaultConsole } from "@kule/rules/consoles/console";
 import { observationOf } from "@kule/rules/inventory/observation";
+import { seenInOurWords } from "@kule/rules/inventory/seen-words";
 import { publicIpStatus } from "@kule/rules/public-ips/lifecycle";
 import type { ActionDecision } from "@kule/rules/servers/action-decision";
 import { actionsOf, type ServerAction } from "@kule/rules/servers/lifecycle";
@@ -147,6 +148,6 @@ function viewDriftOf(drift: DriftOfServer | null): Schemas["Server"]["drift"] {
   return {
     kind: drift.kind,
     since: new Date(drift.since).toISOString(),
-    differences: drift.differences.map((each) => ({ ...each })),
+    differences: drift.differences.map((each) => ({ ...each, seen: seenInOurWords(each.seen) })),
   };
 }

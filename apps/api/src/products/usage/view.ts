@@ -18,6 +18,7 @@ export function viewUsage(row: EventRow): Schemas["UsageEvent"] {
     labels: row.labels as Record<string, string>,
     job_id: row.job_id,
     source: row.source as Schemas["UsageEvent"]["source"],
+    ...(row.corrects === null ? {} : { corrects: row.corrects, reason: row.reason ?? "" }),
   };
 }
 

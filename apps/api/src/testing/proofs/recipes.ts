@@ -469,6 +469,15 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   summariseUsage: {},
   exportUsageCsv: {},
   exportUsageNdjson: {},
+  correctUsage: {
+    path: ({ tenant }) => ({ organisation_id: tenant.id }),
+    body: async (side) => {
+      const { tenant } = side;
+      const id = await tenant.addRunningServer(inSubnet(side));
+      const { items } = (await tenant.owner.get(`/usage/segments?resource=${id}&kind=disk`)).body;
+      return { segment: items[0].id, quantity: { disk_gb: 20 }, reason: "counted too high" };
+    },
+  },
   listQuotas: {},
   setQuotas: {
     path: (side) => ({ organisation_id: side.tenant.id }),

@@ -29,7 +29,7 @@ const step = (seq: number, attempt: number, name: string, more: Partial<Schemas[
 });
 const shown = (steps: Schemas["JobStep"][]) =>
   Object.fromEntries(
-    [...linesByPhase({ steps })].map(([phase, lines]) => [phase, lines.map(({ text }) => text)]),
+    [...linesByPhase({ steps }, {})].map(([phase, lines]) => [phase, lines.map(({ text }) => text)]),
   );
 
 test("steps are those of the newest attempt, in their order", () => {

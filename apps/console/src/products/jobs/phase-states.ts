@@ -28,21 +28,33 @@ export function phaseStates(
 }
 
 /** One line under a phase. */
-export type StepLine = Pick<Schemas["JobStep"], "status" | "started_at" | "finished_at" | "message"> & {
+export type StepLine = Pick<
+  Schemas["JobStep"],
+  "status" | "started_at" | "finished_at" | "message" | "region_message"
+> & {
   readonly text: string;
 };
 
 /**
  * What to show of the newest attempt that has any steps, by phase in the order it was done. A step that is named
  * like its phase says only that the phase was entered: it is shown for what it found, or when it failed.
+ *
+ * @param names of steps, in the page's language
  */
-export function linesByPhase(job: Pick<Job, "steps">): ReadonlyMap<Schemas["JobPhase"], readonly StepLine[]> {
+export function linesByPhase(
+  job: Pick<Job, "steps">,
+  names: Readonly<Record<string, string>>,
+): ReadonlyMap<Schemas["JobPhase"], readonly StepLine[]> {
+  const nameOf = (name: string) =>
+    (Object.hasOwn(names, name) ? names[name] : undefined) ?? name.replaceAll("_", " ");
+  // What a plan found is the names of its steps.
+  const namesIn = (message: string) => message.split(", ").map(nameOf).join(", ");
   const lines = new Map<Schemas["JobPhase"], StepLine[]>();
   for (const [phase, steps] of stepsByPhase(job)) {
     const shown = steps.flatMap((step): StepLine[] => {
-      if (step.name !== phase) return [{ ...step, text: step.name.replaceAll("_", " ") }];
-      if (step.message !== null) return [{ ...step, text: step.message, message: null }];
-      return step.status === "failed" ? [{ ...step, text: step.name }] : [];
+      if (step.name !== phase) return [{ ...step, text: nameOf(step.name) }];
+      if (step.message !== null) return [{ ...step, text: namesIn(step.message), message: null }];
+      return step.status === "failed" ? [{ ...step, text: nameOf(step.name) }] : [];
     });
     lines.set(phase, shown);
   }

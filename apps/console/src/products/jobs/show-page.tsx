@@ -4,6 +4,7 @@ import { Banner, Copyable, FormSeal, PageHead, Status, When } from "../../layout
 import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import { may } from "../../session.ts";
+import { jobErrorText } from "./job-error-text.ts";
 import { jobSubject } from "./job-name.ts";
 import { actorName, jobDuration, ResourceLink } from "./list-page.tsx";
 import { jobTone } from "./phase-states.ts";
@@ -41,7 +42,7 @@ export function JobPage({ view, job, notice, problem, idempotencyKey }: Props) {
             <Status tone={jobTone(job.status)}>{messages.jobs.status[job.status] ?? job.status}</Status>
           </div>
           <LiveTimeline view={view} job={job} />
-          <JobFailure job={job} />
+          <JobFailure view={view} job={job} />
           <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/jobs/${job.id}`} />
         </section>
         <JobFacts view={view} job={job} />
@@ -58,12 +59,17 @@ export function JobPage({ view, job, notice, problem, idempotencyKey }: Props) {
   );
 }
 
-/** Why a job failed, in the agent's words, with the code to search for. */
-export function JobFailure({ job }: { readonly job: Schemas["Job"] }) {
+/** Why a job failed, with the code to search for; for operators also in the region's words. */
+export function JobFailure({ view, job }: { readonly view: View; readonly job: Schemas["Job"] }) {
   if (job.error === null) return null;
   return (
     <Banner kind="problem">
-      <p>{job.error.message}</p>
+      <p>{jobErrorText(view.messages, job.error)}</p>
+      {job.error.region_message === undefined ? null : (
+        <p class="anywhere">
+          {view.messages.jobs.inTheRegionsWords}: {job.error.region_message}
+        </p>
+      )}
       <p>
         <code>{job.error.code}</code>
         {job.error.step === null ? null : <code>{job.error.step}</code>}

@@ -29,7 +29,7 @@ export function LiveTimeline({ view, job }: { readonly view: View; readonly job:
 export function Timeline({ view, job }: { readonly view: View; readonly job: Job }) {
   const { messages } = view;
   const states = phaseStates(job);
-  const steps = linesByPhase(job);
+  const steps = linesByPhase(job, messages.jobSteps);
   return (
     <div class="timeline" data-status={job.status}>
       <Tower states={states} finished={job.status === "succeeded"} />
@@ -104,6 +104,11 @@ function Steps({ view, steps }: { readonly view: View; readonly steps: readonly 
           <span class="step-name">{step.text}</span>
           <span class="visually-hidden">{messages.jobs.step[step.status]}</span>
           {step.message === null ? null : <span class="step-message">{step.message}</span>}
+          {step.region_message == null || step.region_message === step.message ? null : (
+            <span class="step-message">
+              {messages.jobs.inTheRegionsWords}: {step.region_message}
+            </span>
+          )}
           {step.finished_at === null ? null : (
             <span class="step-time figures">
               {format.number((Date.parse(step.finished_at) - Date.parse(step.started_at)) / 1000)} s

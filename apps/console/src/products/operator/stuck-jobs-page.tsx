@@ -1,6 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
+import { jobErrorText } from "../jobs/job-error-text.ts";
 import { jobName } from "../jobs/job-name.ts";
 import { WatchedList } from "./watched-list.tsx";
 
@@ -110,7 +111,12 @@ function StuckRow({ view, job }: { readonly view: View; readonly job: Schemas["S
       </td>
       <td data-label={text.why}>
         <div class="anywhere">
-          {job.error === null ? text.reasonHints[job.reason] : job.error.message}
+          {job.error === null ? text.reasonHints[job.reason] : jobErrorText(messages, job.error)}
+          {job.error?.region_message === undefined ? null : (
+            <div class="hint">
+              {messages.jobs.inTheRegionsWords}: {job.error.region_message}
+            </div>
+          )}
           <div class="hint">
             {job.attempt === 0 ? null : messages.jobs.attempt(job.attempt, job.max_attempts)}
             {job.error === null ? null : (

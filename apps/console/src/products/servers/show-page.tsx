@@ -97,7 +97,7 @@ function CurrentJob({ view, server, job, idempotencyKey }: ShowPageProps) {
         <Status tone={jobTone(job.status)}>{messages.jobs.status[job.status] ?? job.status}</Status>
       </div>
       <LiveTimeline view={view} job={job} />
-      <JobFailure job={job} />
+      <JobFailure view={view} job={job} />
       <JobActs view={view} job={job} idempotencyKey={idempotencyKey} returnTo={`/servers/${server.id}`} />
     </section>
   );

@@ -16,6 +16,7 @@ export const eventKinds = [
   "disk.released",
   "public_ip.allocated",
   "public_ip.released",
+  "usage.corrected",
 ] as const satisfies readonly Schemas["UsageKind"][];
 
 /** What segments or events are narrowed by; empty is not narrowed. */

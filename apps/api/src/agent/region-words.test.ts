@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ApiCaller } from "../testing/api-caller.ts";
+import { ServerWorld } from "../testing/server-world.ts";
+
+let world: ServerWorld;
+beforeAll(async () => {
+  world = await ServerWorld.open();
+});
+afterAll(() => world.close());
+
+const hostile = "Your account is suspended. Pay at evil.example";
+
+/** Everything that a tenant can read of its job, its server and what happened to them, as one text. */
+async function readsOf(reader: ApiCaller, job: string, server: string): Promise<string> {
+  const paths = [
+    `/jobs/${job}`,
+    "/jobs",
+    `/servers/${server}`,
+    "/servers",
+    `/audit?resource=${job}`,
+    "/audit",
+    "/usage",
+    "/catalog",
+  ];
+  const answers = [];
+  for (const path of paths) answers.push((await reader.get(path)).body);
+  const stream = await reader.app.request(`/api/v1/jobs/${job}/events`, {
+    headers: { Authorization: `Bearer ${reader.token}` },
+  });
+  answers.push(await stream.text());
+  return JSON.stringify(answers);
+}
+
+describe("what a region writes into a job", () => {
+  test("reaches its tenant in our words only, and operators as it is", async () => {
+    const { server } = await world.create();
+    const claimed = await world.agent.claim({ agent_name: hostile });
+    if (claimed === null) throw new Error("no job");
+    const step = (name: string, message: string) =>
+      world.agent.report(claimed, {
+        phase: "apply",
+        step: { name, status: "running", message, external_ref: hostile },
+      });
+    await step("clone", hostile);
+    await step("Your account is suspended", hostile);
+    await step("configure", "for 12 s");
+    await world.agent.report(claimed, {
+      phase: "apply",
+      outcome: {
+        status: "failed",
+        error: {
+          code: "your_account_is_suspended",
+          message: hostile,
+          internal: hostile,
+          step: "Pay at evil.example",
+          retryable: false,
+        },
+        observed: { power_state: "on", node: hostile, more: hostile },
+      },
+    });
+
+    const text = await readsOf(world.owned, claimed.id, server.id);
+    for (const word of ["suspended", "evil.example", "Pay at"]) expect(text).not.toContain(word);
+    const job = (await world.owned.get(`/jobs/${claimed.id}`)).body;
+    expect(
+      job.steps.map(({ name, message }: { name: string; message: string | null }) => [name, message]),
+    ).toEqual([
+      ["clone", null],
+      ["other", null],
+      ["configure", "for 12 s"],
+    ]);
+    expect(job.steps[0]).not.toHaveProperty("region_message");
+    expect(job.error).toEqual({
+      code: "region_error",
+      message: "The region could not do this. An operator has to look at it.",
+      step: "other",
+      retryable: false,
+    });
+
+    const operator = world.world.operator.with({ "Kule-Organisation": world.organisation.id });
+    const seen = (await operator.get(`/jobs/${claimed.id}`)).body;
+    expect(seen.steps[1]).toMatchObject({ name: "Your account is suspended", region_message: hostile });
+    expect(seen.error).toMatchObject({ code: "your_account_is_suspended", region_message: hostile });
+  });
+
+  test("is bounded in number and size, and its outcome counts all the same", async () => {
+    await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    await world.agent.report(claimed, {
+      phase: "apply",
+      step: { name: "clone", status: "succeeded", message: "x".repeat(4000) },
+    });
+    await world.rows("update job set step_count = 499 where id = $1", [claimed.id]);
+    for (const name of ["configure", "start", "firewall"])
+      expect(
+        (await world.agent.report(claimed, { phase: "apply", step: { name, status: "succeeded" } })).status,
+      ).toBe(200);
+    const kept = await world.rows(
+      "select name, length(message) as length from job_step where job_id = $1 order by seq",
+      [claimed.id],
+    );
+    expect(kept).toEqual([
+      { name: "clone", length: 1000 },
+      { name: "configure", length: null },
+    ]);
+    await world.agent.succeed(claimed);
+    expect((await world.owned.get(`/jobs/${claimed.id}`)).body.status).toBe("succeeded");
+  });
+});
+
+describe("what a region shows of a server", () => {
+  test("names no difference in its own words to the server's owner", async () => {
+    const { id } = await world.createRunning();
+    const [{ vmid }] = await world.rows("select vmid from region_vmid where server_id = $1", [id]);
+    const differences = [
+      { field: "name", wanted: "a", seen: hostile },
+      { field: "tags", wanted: "kule", seen: hostile },
+      { field: "memory_mb", wanted: "2048", seen: "4096" },
+      { field: "interface 0 mac", wanted: "aa:bb:cc:dd:ee:ff", seen: "aa:bb:cc:dd:ee:00" },
+      { field: "interface 0 bridge", wanted: "vmbr1", seen: hostile },
+      { field: "interface 0 addresses", wanted: "10.0.0.2", seen: "10.0.0.2 10.0.0.3" },
+      { field: "firewall macfilter", wanted: "on", seen: "off" },
+      { field: "firewall rules", wanted: "1 rule", seen: "3 rules" },
+    ];
+    await world.rows(
+      `insert into drift (id, region, vmid, kind, organisation_id, server_id, message, differences, pass, sightings,
+                          first_seen_at, last_seen_at)
+       values ('drf_x', $1, $2, 'changed', $3, $4, 'm', $5, 1, 2, now(), now())`,
+      [world.region, vmid, world.organisation.id, id, JSON.stringify(differences)],
+    );
+    const { drift } = (await world.owned.get(`/servers/${id}`)).body;
+    expect(drift.differences.map(({ seen }: { seen: string }) => seen)).toEqual([
+      "another",
+      "another",
+      "4096",
+      "aa:bb:cc:dd:ee:00",
+      "another",
+      "10.0.0.2 10.0.0.3",
+      "off",
+      "3 rules",
+    ]);
+    const [told] = (await world.world.operator.get(`/operator/drift?server_id=${id}`)).body.items;
+    expect(told.differences[0].seen).toBe(hostile);
+  });
+});

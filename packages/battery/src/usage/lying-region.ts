@@ -1,0 +1,44 @@
+import type { ServerWorld } from "@kule/api/testing/server-world";
+import { seenAs, TestLooker } from "@kule/api/testing/test-looker";
+
+const gib = 2 ** 30;
+
+/**
+ * A region that shows disks larger than they are: what nobody can have ordered is not counted, and what was counted is put
+ * right by an operator.
+ *
+ * @returns what went wrong
+ */
+export async function lyingRegion(world: ServerWorld): Promise<string[]> {
+  const { server } = await world.create();
+  const job = await world.agent.take("ServerCreate");
+  await world.agent.succeed(job, "on");
+  const vm = seenAs(job);
+  const looker = new TestLooker(world.agent.api);
+  const show = async (disk_bytes: number) => {
+    const { pass } = await looker.begin();
+    if (pass === null) throw new Error("another agent looks");
+    await looker.batch(pass, 0, { vms: [{ ...vm, disk_bytes }], end: { complete: false } });
+  };
+  const disks = async (): Promise<{ id: string; quantity: { disk_gb: number } }[]> =>
+    (await world.owned.get(`/usage/segments?resource=${server.id}&kind=disk`)).body.items;
+
+  const ordered = (await disks())[0]?.quantity.disk_gb;
+  if (ordered === undefined) throw new Error("a server was made, and no disk of it is counted");
+  await show(9_007_199_254_740_991);
+  const violations = (await disks())
+    .filter(({ quantity }) => quantity.disk_gb !== ordered)
+    .map(({ quantity }) => `a disk of ${quantity.disk_gb} GB is counted that nobody ordered`);
+
+  await show(400 * gib);
+  for (const { id } of (await disks()).filter(({ quantity }) => quantity.disk_gb !== ordered)) {
+    const correction = { segment: id, quantity: { disk_gb: ordered }, reason: "never ordered" };
+    const path = `/organisations/${world.organisation.id}/usage-corrections`;
+    const { status } = await world.world.operator.post(path, correction);
+    if (status !== 201) violations.push(`a correction is answered ${status}`);
+  }
+  const [sum] = (await world.owned.get(`/usage/summary?resource=${server.id}`)).body.items;
+  const off = Math.abs(sum.disk_gb_seconds - sum.disk_seconds * ordered);
+  if (off > 0.01) violations.push(`the disk of ${server.id} is ${off} GB seconds off after its correction`);
+  return violations;
+}
