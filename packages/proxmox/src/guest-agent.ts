@@ -3,6 +3,7 @@
 
 import type { CallOptions, ProxmoxClient } from "./client.ts";
 import { ProxmoxAgentUnavailable } from "./errors.ts";
+import { asList, asRecord, asText, resultOf } from "./guest-answer.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -41,20 +42,40 @@ export async function readGuestInterfaces(
     throw error;
   }
   // An error of the agent may come with a 200.
-  const { result } = answer as { result?: unknown };
+  const result = resultOf(answer);
   if (!Array.isArray(result)) return null;
-  return result.map((each: AgentInterface) => ({
-    mac: (each["hardware-address"] ?? "").toLowerCase(),
-    addresses: (each["ip-addresses"] ?? [])
-      .map((one) => `${one["ip-address"]}/${one.prefix}`.toLowerCase())
-      .filter((text) => !text.startsWith("fe80:")),
-  }));
+  return asList(result, MOST_INTERFACES).flatMap((each) => {
+    const { "hardware-address": mac, "ip-addresses": addresses } = asRecord(each);
+    const text = asText(mac, 17)?.toLowerCase() ?? "";
+    return MAC.test(text) ? [{ mac: text, addresses: addressesIn(addresses) }] : [];
+  });
 }
 
-type AgentInterface = {
-  readonly "hardware-address"?: string;
-  readonly "ip-addresses"?: readonly { readonly "ip-address": string; readonly prefix: number }[];
-};
+const MOST_INTERFACES = 64;
+const MOST_ADDRESSES = 64;
+const MAC = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/;
+const ADDRESS = /^[0-9a-f:.]{2,45}$/;
+
+/** Those that are addresses with a prefix; link-local ones are nobody's. */
+function addressesIn(all: unknown): string[] {
+  return asList(all, MOST_ADDRESSES).flatMap((each) => {
+    const { "ip-address": address, prefix } = asRecord(each);
+    const text = asText(address, 45)?.toLowerCase() ?? "";
+    const bits = Number.isInteger(prefix) ? Number(prefix) : -1;
+    if (!ADDRESS.test(text) || bits < 0 || bits > 128 || text.startsWith("fe80:")) return [];
+    return [`${text}/${bits}`];
+  });
+}
+
+/** What the guest is called by itself; null when its agent says nothing that can be a name. Throws a ProxmoxError. */
+export async function readGuestName(
+  client: ProxmoxClient,
+  path: VmPath,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  const answer = await client.call("GET /nodes/{node}/qemu/{vmid}/agent/get-host-name", path, { signal });
+  return asText(asRecord(resultOf(answer))["host-name"], 253);
+}
 
 /**
  * Runs a program in the guest and waits for its end.

@@ -2,6 +2,7 @@
 // malicious: every answer is bounded in time and size, and none is trusted to have the shape it should.
 
 import type { ProxmoxClient } from "./client.ts";
+import { asList, asRecord, asText, resultOf } from "./guest-answer.ts";
 import { readBoolean } from "./lenient.ts";
 import type { Runtime } from "./runtime.ts";
 import type { VmPath } from "./vm-look.ts";
@@ -11,7 +12,9 @@ export type GuestSystem = { readonly os: string | null; readonly hostname: strin
 
 type Limits = { readonly deadlineMilliseconds: number; readonly signal?: AbortSignal | undefined };
 
+const MOST_INTERFACES = 64;
 const MOST_ADDRESSES = 64;
+const MOST_STATUS_CHARACTERS = 65_536;
 const EXEC_POLL_MILLISECONDS = 250;
 const EXEC_POLLS = 12;
 
@@ -22,11 +25,10 @@ export async function guestAddresses(client: ProxmoxClient, path: VmPath, limits
     path,
     limits,
   );
-  const interfaces: unknown[] = Array.isArray(answer.result) ? answer.result : [];
-  const addresses = interfaces.flatMap((each) => {
+  const addresses = asList(resultOf(answer), MOST_INTERFACES).flatMap((each) => {
     const { name, "ip-addresses": all } = asRecord(each);
-    if (name === "lo" || !Array.isArray(all)) return [];
-    return all.flatMap((entry) => {
+    if (name === "lo") return [];
+    return asList(all, MOST_ADDRESSES).flatMap((entry) => {
       const address = asRecord(entry)["ip-address"];
       return typeof address === "string" && /^[0-9a-fA-F:.%a-z]{2,60}$/.test(address) ? [address] : [];
     });
@@ -40,10 +42,10 @@ export async function guestSystem(client: ProxmoxClient, path: VmPath, limits: L
     client.call("GET /nodes/{node}/qemu/{vmid}/agent/get-osinfo", path, limits),
     client.call("GET /nodes/{node}/qemu/{vmid}/agent/get-host-name", path, limits),
   ]);
-  const osInfo = asRecord(os.result);
+  const osInfo = asRecord(resultOf(os));
   return {
     os: textOf(osInfo["pretty-name"], 200) ?? textOf(osInfo.name, 200),
-    hostname: textOf(asRecord(host.result)["host-name"], 253),
+    hostname: textOf(asRecord(resultOf(host))["host-name"], 253),
   };
 }
 
@@ -68,17 +70,17 @@ export async function guestCloudInit(
       { ...path, pid: Number(pid) },
       limits,
     );
-    if (readBoolean(status.exited)) return cloudInitState(status["out-data"] ?? "");
+    if (readBoolean(status.exited)) return cloudInitState(status["out-data"]);
     await runtime.pause(EXEC_POLL_MILLISECONDS, limits.signal);
   }
   return "unknown";
 }
 
 /** What `cloud-init status --format json` printed; anything else is unknown. */
-export function cloudInitState(output: string): CloudInitState {
+export function cloudInitState(output: unknown): CloudInitState {
   let status: unknown;
   try {
-    status = asRecord(JSON.parse(output)).status;
+    status = asRecord(JSON.parse(asText(output, MOST_STATUS_CHARACTERS) ?? "")).status;
   } catch {
     return "unknown";
   }
@@ -96,10 +98,6 @@ export function cloudInitState(output: string): CloudInitState {
     default:
       return "unknown";
   }
-}
-
-function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** Visible text of a length that can be kept. */

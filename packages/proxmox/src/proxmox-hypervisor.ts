@@ -15,7 +15,8 @@ import {
   ProxmoxError,
   ProxmoxForbidden,
 } from "./errors.ts";
-import { type GuestCommand, readGuestInterfaces, runInGuest } from "./guest-agent.ts";
+import { type GuestCommand, readGuestInterfaces, readGuestName, runInGuest } from "./guest-agent.ts";
+import { asRecord, asText, resultOf } from "./guest-answer.ts";
 import { isHighlyAvailable, waitForPower } from "./high-availability.ts";
 import type {
   AdoptionMarks,
@@ -437,13 +438,7 @@ export class ProxmoxHypervisor implements Hypervisor {
     signal?: AbortSignal,
   ): Promise<string | null> {
     try {
-      const answer = await this.#client.call(
-        "GET /nodes/{node}/qemu/{vmid}/agent/get-host-name",
-        { node, vmid },
-        { signal },
-      );
-      const { result } = answer as { result?: { "host-name"?: unknown } };
-      return typeof result?.["host-name"] === "string" ? result["host-name"] : null;
+      return await readGuestName(this.#client, { node, vmid }, signal);
     } catch (error) {
       if (error instanceof ProxmoxAgentUnavailable || error instanceof ProxmoxForbidden) return null;
       throw error;
@@ -556,13 +551,13 @@ export class ProxmoxHypervisor implements Hypervisor {
 }
 
 /** Simple commands answer 200 although the guest refused; the refusal is in the result. */
-function throwAgentError(answer: Record<string, unknown>, vmid: number): void {
-  const error = (answer.result as { error?: { desc?: unknown } } | undefined)?.error;
+function throwAgentError(answer: unknown, vmid: number): void {
+  const { error } = asRecord(resultOf(answer));
   if (error === undefined) return;
   throw new ProxmoxAgentUnavailable({
     call: `guest agent of VM ${vmid}`,
     status: 200,
-    text: String(error.desc ?? "refused"),
+    text: asText(asRecord(error).desc, 1_000) ?? "refused",
     outcome: "retryable",
     fix: null,
   });

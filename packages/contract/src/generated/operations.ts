@@ -63,6 +63,7 @@ export type OperationId =
   | "getOrganisationById"
   | "updateOrganisation"
   | "setQuotas"
+  | "correctUsage"
   | "listMembers"
   | "getMember"
   | "updateMember"
@@ -285,7 +286,8 @@ export type AuditAction =
   | "token.rotate"
   | "totp.begin"
   | "totp.confirm"
-  | "totp.remove";
+  | "totp.remove"
+  | "usage.correct";
 
 /** Every operation of the contract by its operationId. */
 export const operations: { readonly [id in OperationId]: OperationInfo } = {
@@ -335,6 +337,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   getOrganisationById: {"id":"getOrganisationById","method":"get","path":"/organisations/{organisation_id}","tag":"identity","permission":"operator:organisations","audit":null,"pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,403,404,429,503]},
   updateOrganisation: {"id":"updateOrganisation","method":"patch","path":"/organisations/{organisation_id}","tag":"identity","permission":"operator:organisations","audit":"organisation.update","pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":["Idempotency-Key","If-Match"],"body":"required","statuses":[200,400,401,403,404,409,412,422,429,503]},
   setQuotas: {"id":"setQuotas","method":"put","path":"/organisations/{organisation_id}/quotas","tag":"quotas","permission":"operator:organisations","audit":"organisation.set_quotas","pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
+  correctUsage: {"id":"correctUsage","method":"post","path":"/organisations/{organisation_id}/usage-corrections","tag":"usage","permission":"operator:organisations","audit":"usage.correct","pathParameters":["organisation_id"],"queryParameters":[],"headerParameters":["Idempotency-Key"],"body":"required","statuses":[201,400,401,403,404,409,422,429,503]},
   listMembers: {"id":"listMembers","method":"get","path":"/members","tag":"identity","permission":"member:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},
   getMember: {"id":"getMember","method":"get","path":"/members/{member_id}","tag":"identity","permission":"member:read","audit":null,"pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,404,422,429,503]},
   updateMember: {"id":"updateMember","method":"patch","path":"/members/{member_id}","tag":"identity","permission":"member:manage","audit":"member.update","pathParameters":["member_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},

@@ -854,6 +854,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organisations/{organisation_id}/usage-corrections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organisation_id: components["parameters"]["OrganisationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a segment of usage right (operators)
+         * @description Appends a `usage.corrected` event that gives the segment another quantity, with a reason; what was counted before
+         *     stays in the events. What is left out of `quantity` stays. Of a disk that is still there the server's record is put
+         *     right as well, so that nothing is counted wrongly from then on. A region that goes on showing another disk is drift.
+         */
+        post: operations["correctUsage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/members": {
         parameters: {
             query?: never;
@@ -3072,7 +3096,8 @@ export interface paths {
         put?: never;
         /**
          * Report progress or the outcome of a held job
-         * @description Idempotent on (`epoch`, `seq`). Renews the lease. With `outcome` it ends the job: the same transaction settles
+         * @description Idempotent on (`epoch`, `seq`). Renews the lease. A job keeps its first 500 steps, and 1,000 characters of a step's
+         *     message: a report beyond counts all the same, and its step is left out. With `outcome` it ends the job: the same transaction settles
          *     the resource, its allocations and usage. A report with an epoch that is not the current one changes nothing and
          *     answers 409 `stale_lease`: stop at once. A job of another region answers 404.
          */
@@ -5011,20 +5036,32 @@ export interface components {
             seq: number;
             attempt: number;
             phase: components["schemas"]["JobPhase"];
-            /** @example clone */
+            /**
+             * @description One of the programs' steps; `other` for one that this version does not know
+             * @example clone
+             */
             name: string;
             /** @enum {string} */
             status: "running" | "succeeded" | "skipped" | "failed";
+            /** @description In closed forms; of a plan, the names of its steps */
             message: string | null;
+            /** @description What the region said of it; in operators' answers alone */
+            region_message?: string | null;
             started_at: components["schemas"]["Time"];
             finished_at: components["schemas"]["Time"] | null;
             /** @description The hypervisor's task; shown to operators only */
             external_ref: string | null;
         };
         JobError: {
-            /** @example template_missing */
+            /**
+             * @description `region_error` for one that this version does not know
+             * @example template_missing
+             */
             code: string;
+            /** @description What the code means */
             message: string;
+            /** @description What the region said; in operators' answers alone */
+            region_message?: string;
             step: string | null;
             retryable: boolean;
         };
@@ -5051,7 +5088,7 @@ export interface components {
             resource: components["schemas"]["ResourceRef"];
             phase: components["schemas"]["JobPhase"] | null;
             progress: number;
-            /** @description Empty in lists */
+            /** @description Empty in lists. Of a job with more than 500 steps the later ones are left out */
             steps: components["schemas"]["JobStep"][];
             error: components["schemas"]["JobError"] | null;
             attempt: number;
@@ -5134,7 +5171,18 @@ export interface components {
             next_cursor: components["schemas"]["NextCursor"];
         };
         /** @enum {string} */
-        UsageKind: "server.started" | "server.stopped" | "server.resized" | "server.purge_scheduled" | "server.purged" | "disk.allocated" | "disk.released" | "public_ip.allocated" | "public_ip.released";
+        UsageKind: "server.started" | "server.stopped" | "server.resized" | "server.purge_scheduled" | "server.purged" | "disk.allocated" | "disk.released" | "public_ip.allocated" | "public_ip.released" | "usage.corrected";
+        UsageCorrection: {
+            /** @description The segment's id */
+            segment: string;
+            quantity: {
+                vcpu?: number;
+                memory_mb?: number;
+                disk_gb?: number;
+                count?: number;
+            };
+            reason: string;
+        };
         UsageResource: {
             /** @enum {string} */
             type: "server" | "public_ip";
@@ -5163,10 +5211,14 @@ export interface components {
             labels: components["schemas"]["Labels"];
             job_id: string | null;
             /**
-             * @description verify: the end of a job; reconcile: what the region was seen to do by itself; request: a call that changes nothing in a region
+             * @description verify: the end of a job; reconcile: what the region was seen to do by itself; request: a call that changes nothing in a region; correction: an operator put a segment right
              * @enum {string}
              */
-            source: "verify" | "reconcile" | "request";
+            source: "verify" | "reconcile" | "request" | "correction";
+            /** @description The segment that has this event's quantity from now on */
+            corrects?: string;
+            /** @description Why it was corrected */
+            reason?: string;
         };
         /**
          * @description compute: vCPUs and memory while a server runs; disk: as long as it is there, off or on; public_ip: as long as it is taken
@@ -7777,6 +7829,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QuotaList"];
+                };
+            };
+            400: components["responses"]["MalformedJson"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    correctUsage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                organisation_id: components["parameters"]["OrganisationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "segment": "seg_06ex2v3m8n4k6q1r5s7t9w0y2z_disk",
+                 *       "quantity": {
+                 *         "disk_gb": 80
+                 *       },
+                 *       "reason": "The region reported a disk that was never there"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UsageCorrection"];
+            };
+        };
+        responses: {
+            /** @description The event */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageEvent"];
                 };
             };
             400: components["responses"]["MalformedJson"];

@@ -30,6 +30,7 @@ export const linkIdentity: Validator;
 export const createOrganisation: Validator;
 export const updateOrganisation: Validator;
 export const setQuotas: Validator;
+export const correctUsage: Validator;
 export const updateMember: Validator;
 export const createInvitation: Validator;
 export const createToken: Validator;

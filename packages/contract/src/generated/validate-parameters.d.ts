@@ -100,6 +100,8 @@ export const updateOrganisation_query: Validator;
 export const updateOrganisation_header: Validator;
 export const setQuotas_query: Validator;
 export const setQuotas_header: Validator;
+export const correctUsage_query: Validator;
+export const correctUsage_header: Validator;
 export const listMembers_query: Validator;
 export const listMembers_header: Validator;
 export const getMember_query: Validator;

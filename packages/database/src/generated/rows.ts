@@ -339,6 +339,7 @@ export interface Job {
   run_at: Generated<Timestamp>;
   started_at: Timestamp | null;
   status: Generated<string>;
+  step_count: Generated<number>;
   version: Generated<Int8>;
 }
 
@@ -750,6 +751,7 @@ export interface Token {
 
 export interface UsageEvent {
   at: Generated<Timestamp>;
+  corrects: string | null;
   epoch: Generated<number>;
   id: string;
   job_id: string | null;
@@ -758,6 +760,7 @@ export interface UsageEvent {
   organisation_id: string;
   package: string | null;
   quantity: Json;
+  reason: string | null;
   region: string;
   resource_id: string;
   resource_name: string;
