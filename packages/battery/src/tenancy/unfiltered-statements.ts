@@ -52,6 +52,9 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "select token by id, kind, organisation_id, revoked_at, user_id":
     "a token says itself which organisation it is of",
   "select token by id, proven_at, revoked_at, secs": "a session is found by its own id",
+  "select token by id": "agent and operator tokens are of no organisation",
+  "select token by expires_at, id, is_operator, kind, minter_id, minter_secret, revoked_at, secret_hash, user_id in a function":
+    "an operator's token is made for who shows the secret of one",
   "select token by id, kind, region": "agent and operator tokens are of no organisation",
   "select token by kind, region": "agent and operator tokens are of no organisation",
   "select public_ip by pool_id, region, version in a function":
