@@ -4,6 +4,7 @@
  */
 export const systemQueries: readonly string[] = [
   "agent/end-attempt.ts: an audit row for operators",
+  "agent/reported-key.ts: an audit row for operators",
   "agent/routes.ts: an agent's job is found by its region",
   "commands/seed.ts: seeding ends the tokens of the seeding before",
   "platform/audit.ts: the audit trail holds rows of no organisation too",
@@ -24,9 +25,11 @@ export const systemQueries: readonly string[] = [
   "products/identity/proof.ts: a session is found by its own id",
   "products/identity/prove-identity.ts: a session is found by its own id",
   "products/identity/session-store.ts: a person's sessions are of all of their organisations",
+  "products/identity/token-store.ts: a person's tokens are of all of their organisations",
   "products/identity/token-store.ts: a session is followed by one of another organisation of its user",
   "products/identity/token-store.ts: a token that was found by its owner is ended by its id",
   "products/identity/token-store.ts: agent and operator tokens are of no organisation",
+  "products/identity/verify-audit.ts: what is wrong with the seals themselves is of no organisation",
   "products/inventory/capacity.ts: a region's room is shared by all organisations",
   "products/inventory/drift-notes.ts: drift is of whoever's VM it is, and of nobody's",
   "products/inventory/guests.ts: the time is nobody's",
