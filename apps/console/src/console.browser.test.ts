@@ -259,7 +259,7 @@ describe.skipIf(part.missing)("the console in a browser", { timeout: 60_000 }, (
     // What was opened stays open, although the console did not know of it.
     expect(await page.locator("#advanced").evaluate((details) => details.hasAttribute("open"))).toBe(true);
     expect(await page.textContent("label:has(#package-s)")).toContain(
-      "Windows Server 2025 needs 4 GB of memory",
+      "Windows Server 2025 needs package L or larger",
     );
     expect(await page.isDisabled("#package-l")).toBe(false);
     expect(await page.isChecked("#package-l")).toBe(true);

@@ -50,6 +50,7 @@ export const ownershipPairs: readonly OwnershipPair[] = [
   { child: "usage_event", column: "job_id", parent: "job", region: true },
   { child: "usage_segment", column: "opened_by", parent: "usage_event", region: true },
   { child: "usage_segment", column: "closed_by", parent: "usage_event", region: true },
+  { child: "usage_event", column: "corrects", parent: "usage_segment", region: true },
   // These have no constraint: one may refer to one of several tables, the other is only shown.
   {
     child: "job",

@@ -472,7 +472,7 @@ const planted: readonly Planted[] = [
     "a server that is started twice in usage",
     usage("server.started"),
     [
-      "I9 srv_run server.started after server.started, at 3",
+      "I9 srv_run server.started after server.started, at 4",
       "I9 srv_run is running with power on; usage has 1 disks, 2 runs, 0 purges",
       "I9 srv_run compute has a segment from T that ends at no time and not at T",
       "I9 srv_run compute has no segment from T",
@@ -482,7 +482,7 @@ const planted: readonly Planted[] = [
     "a server that stops before it starts in usage",
     usage("server.stopped", "srv_new"),
     [
-      "I9 srv_new server.stopped first, at 3",
+      "I9 srv_new server.stopped first, at 4",
       "I9 srv_new is creating with power unknown; usage has 0 disks, -1 runs, 0 purges",
     ],
   ],
@@ -530,7 +530,7 @@ const planted: readonly Planted[] = [
   [
     "a segment that is gone",
     "delete from usage_segment where kind = 'disk'",
-    ["I9 srv_run disk has no segment from T"],
+    ["I9 srv_run disk has no segment from T", "I11 usage_event seg_1_disk"],
   ],
   ["a gap in usage", "delete from usage_event where id = 'use_3'", ["I9 org_b counts 4, has 3 up to 4"]],
   [
@@ -832,6 +832,7 @@ describe("the lists of the checks hold", () => {
       "idempotency_key organisation_id, subject, method, path, key",
       "invariant_report singleton",
       "kule_migration name",
+      "password_reset user_id",
       "region slug",
       "region_organisation region, organisation_id",
       "server_secret server_id",

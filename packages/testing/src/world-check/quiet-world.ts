@@ -3,7 +3,7 @@
  * belongs to them. No check finds anything in it.
  */
 export const quietWorld = `
-insert into organisation (id, slug, name, usage_seq) values ('org_a', 'a', 'A', 2), ('org_b', 'b', 'B', 4);
+insert into organisation (id, slug, name, usage_seq) values ('org_a', 'a', 'A', 3), ('org_b', 'b', 'B', 4);
 insert into app_user (id, email, name, password_hash) values ('usr_1', 'one@example.org', 'One', 'x');
 insert into user_totp (user_id, sealed_secret, confirmed_at) values ('usr_1', 'v1.x', now());
 insert into recovery_code (user_id, code_hash) values ('usr_1', 'one'), ('usr_1', 'two');
@@ -128,4 +128,7 @@ insert into usage_event (id, organisation_id, seq, kind, region, resource_type, 
   ('use_4', 'org_b', 2, 'server.purged', 'r1', 'server', 'srv_gone', 'gone', '{}', 'job_gone'),
   ('use_5', 'org_b', 3, 'public_ip.allocated', 'r1', 'public_ip', 'pip_gone', 'gone', '{}', null),
   ('use_6', 'org_b', 4, 'public_ip.released', 'r1', 'public_ip', 'pip_gone', 'gone', '{}', null);
+insert into usage_event (id, organisation_id, seq, kind, region, resource_type, resource_id, resource_name, quantity,
+                         source, corrects) values
+  ('use_7', 'org_a', 3, 'usage.corrected', 'r1', 'server', 'srv_run', 'run', '{}', 'correction', 'seg_1_disk');
 `;
