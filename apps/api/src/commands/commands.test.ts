@@ -157,7 +157,8 @@ describe("seeding", () => {
       .toBe(401);
     // The file's tokens are dead now, so keeping it makes new ones.
     expect((await seed("--keep", file)).operator_token).not.toBe(first.operator_token);
-  });
+    // Five processes are started one after another.
+  }, 60_000);
 });
 
 describe("stopping", () => {

@@ -69,11 +69,13 @@ function isMeant(attachment: Omit<Attachment, "servers">, server: Schemas["Serve
 /** Firewalls as the API keeps them; what they would do with a packet by their blocks and ports alone. */
 export function registerFirewalls(operation: Operation, state: FakeState): void {
   const find = (id: string | undefined) => state.firewalls.find((each) => each.id === id);
-  const changed = (firewall: Firewall, change: Partial<Firewall>, token: string) => {
+  const touch = (firewall: Firewall, change: Partial<Firewall>) =>
     Object.assign(firewall, change, {
       generation: firewall.generation + 1,
       updated_at: new Date().toISOString(),
     });
+  const changed = (firewall: Firewall, change: Partial<Firewall>, token: string) => {
+    touch(firewall, change);
     const told = state.servers.filter((server) =>
       firewall.attachments.some((attachment) => isMeant(attachment, server)),
     );
@@ -105,12 +107,16 @@ export function registerFirewalls(operation: Operation, state: FakeState): void 
     "patch",
     "/firewalls/:firewall_id",
     "updateFirewall",
-    ({ params, body, fail, token }) => {
+    ({ params, body, fail }) => {
       const firewall = find(params.firewall_id);
       if (firewall === undefined) return fail(404, "not_found", "There is no such firewall");
       if (state.firewalls.some(({ id, name }) => id !== firewall.id && name === body.name))
         return fail(409, "name_taken", `region ist1 has a firewall named ${body.name}`);
-      return relabelled(firewall, body, fail, () => ({ ...changed(firewall, {}, token), status: 200 }));
+      // A name and labels are of no interest to any server: nothing is queued.
+      return relabelled(firewall, body, fail, () => {
+        touch(firewall, {});
+        return { status: 200, body: { firewall, job: null, job_ids: [] } };
+      });
     },
   );
   operation("delete", "/firewalls/:firewall_id", "deleteFirewall", ({ params, fail }) => {
