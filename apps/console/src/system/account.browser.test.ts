@@ -124,7 +124,7 @@ describe.skipIf(part.missing)("one's own account in the panel of a whole Kule", 
     await signOut(page);
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "sign-in");
-    await page.click(".sign-in-other a");
+    await page.click(".sign-in-other a[href^='/sign-in/passkey']");
     await page.waitForURL("**/sign-in/passkey**");
     await takeScreenshots(page, "sign-in-passkey");
     await page.click(".sign-in-card button[type=submit]");
