@@ -23,7 +23,8 @@ describe.skipIf(part.missing)("the measures of a page", { timeout: 60_000 }, () 
       `<!doctype html><html><head><title>Page</title><meta name="viewport" content="width=device-width">
       <style>body { margin: 0; font: 16px sans-serif } .box { border: 1px solid }</style></head><body>${body}</body></html>`,
     );
-  const long = "aNameThatNobodyWouldGiveToAServerButMayGive";
+  // Narrower than the screen in every font, and wider than the boxes below.
+  const long = "aNameThatNobodyWouldGiveToAServer";
   const popup = (style: string) =>
     `<details style="position: relative"><summary>More</summary><div style="position: absolute; width: 300px; ${style}">text</div></details>`;
   const header = (height: string) =>

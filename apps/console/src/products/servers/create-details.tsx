@@ -7,7 +7,7 @@ import type { CreatePageProps } from "./create-page.tsx";
 
 const nameRules = ["characters", "letter", "edges", "length"] as const;
 
-export function NameChoice({ view, form, problems }: CreatePageProps) {
+export function NameChoice({ view, form, problems, isOpened }: CreatePageProps) {
   const { messages } = view;
   return (
     <TextField
@@ -18,7 +18,7 @@ export function NameChoice({ view, form, problems }: CreatePageProps) {
       hint={messages.create.nameHint}
       problems={problems}
       required
-      autofocus
+      autofocus={isOpened}
       maxlength={63}
       mono
       attributes={{ "data-rules": "name-rules", placeholder: "web-1" }}

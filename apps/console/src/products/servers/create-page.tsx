@@ -33,6 +33,8 @@ export type CreatePageProps = {
   readonly check: Check;
   /** The form was sent and came back, so what is wrong is also said at its top. */
   readonly sent: boolean;
+  /** Just opened, so that the first field takes the focus; a preview leaves the focus where the person is. */
+  readonly isOpened: boolean;
 };
 
 export function CreatePage(props: CreatePageProps) {

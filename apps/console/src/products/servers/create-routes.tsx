@@ -220,6 +220,7 @@ function show(context: ConsoleContext, choices: Choices, form: CreateForm, extra
         banner={extra.banner ?? refused.banner ?? null}
         check={typeof check === "object" && "request_id" in check ? "refused" : check}
         sent={extra.status !== undefined}
+        isOpened={context.req.method === "GET"}
       />,
     ),
     extra.status ?? 200,
