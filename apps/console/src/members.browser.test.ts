@@ -94,7 +94,7 @@ describe.skipIf(part.missing)("people of an organisation in a browser", { timeou
     await page.click(".organisation-switch");
     await page.waitForURL("**/switch-organisation");
     await takeScreenshots(page, "switch-organisation");
-    await page.click("#content form button[type=submit]");
+    await page.click(`#content form[action="/switch-organisation"] button[type=submit]`);
     await page.waitForURL("**/servers");
     expect(await page.textContent(".organisation-name")).toBe("Beta Works");
   });

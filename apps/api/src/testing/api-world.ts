@@ -102,9 +102,9 @@ export class ApiWorld {
 }
 
 /** As the seed makes it: the API's role may not, and there is no operator yet who could. */
-export async function firstOperatorToken(ownerUrl: string): Promise<string> {
+export async function firstOperatorToken(ownerUrl: string, scopes: readonly string[] = []): Promise<string> {
   const owner = openDatabase({ url: ownerUrl, poolSize: 1, guardTenants: false });
-  const token = { kind: "operator", name: "test operator", lifetimeSeconds: 86_400 } as const;
+  const token = { kind: "operator", name: "test operator", scopes, lifetimeSeconds: 86_400 } as const;
   const { secret } = await issueToken(owner.db, token);
   await owner.close();
   return secret;

@@ -35,6 +35,7 @@ export type WatchedPage = {
 const skippedTurns = new Set([
   "AbortError: Transition was skipped",
   "InvalidStateError: Transition was aborted because of invalid state",
+  "InvalidStateError: Transition was aborted because of invalid state. Page already revealed",
 ]);
 
 export async function openPage(

@@ -51,7 +51,7 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/agent/claim-job.ts",
-          find: "return new Unrenderable(job, error);",
+          find: "return new NotGiven(job, unrenderable(error), error);",
           replace: "throw error;",
         },
       ],

@@ -28,6 +28,7 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
       if (asked.status >= 300) throw new Error(`refused: ${JSON.stringify(asked.body)}`);
     const gone = await tenant.addRunningServer({ subnet_id: standing.subnet });
     await noteDrift(world.database.ownerUrl, tenant.region.slug, gone);
+    await correctUsage(world.operator, tenant.id, tenant.owner);
     await addFirewallOfEveryKind(tenant, standing);
     await failGateway(tenant);
     const keyed = await tenant.owner.post("/ssh-keys", tenant.sshKeyBody(), {
@@ -35,6 +36,21 @@ export async function fillEveryTable({ world, a, b }: TwoOrganisations): Promise
     });
     if (keyed.status !== 201) throw new Error(`no key: ${JSON.stringify(keyed.body)}`);
   }
+}
+
+/** An event that names the segment of the same organisation that it puts right. */
+async function correctUsage(
+  operator: TwoOrganisations["world"]["operator"],
+  organisation: string,
+  owner: TwoOrganisations["a"]["tenant"]["owner"],
+): Promise<void> {
+  const [segment] = (await owner.get("/usage/segments?kind=disk")).body.items;
+  const corrected = await operator.post(`/organisations/${organisation}/usage-corrections`, {
+    segment: segment.id,
+    quantity: { disk_gb: 1 },
+    reason: "of the proof",
+  });
+  if (corrected.status !== 201) throw new Error(`no correction: ${JSON.stringify(corrected.body)}`);
 }
 
 /** One whose rule names all that a rule can name, attached to all that it can be attached to. */

@@ -5,7 +5,7 @@ import { newId } from "../../platform/ids.ts";
 import { insertMember, insertUser } from "../../products/identity/member-store.ts";
 import { issueToken } from "../../products/identity/token-store.ts";
 import { type Answer, ApiCaller } from "../api-caller.ts";
-import type { ApiWorld, TestOrganisation } from "../api-world.ts";
+import { type ApiWorld, firstOperatorToken, type TestOrganisation } from "../api-world.ts";
 import type { Findings } from "./isolation-answers.ts";
 
 type Role = (typeof organisationRoles)[number];
@@ -174,16 +174,11 @@ async function mint(
 }
 
 async function operatorCaller(
-  { replica, app }: ApiWorld,
+  { database, app }: ApiWorld,
   organisation: TestOrganisation,
   scopes: readonly string[],
 ): Promise<ApiCaller> {
-  const { secret } = await issueToken(replica.deps.db, {
-    kind: "operator",
-    name: "of the matrix",
-    scopes,
-    lifetimeSeconds: 3600,
-  });
+  const secret = await firstOperatorToken(database.ownerUrl, scopes);
   return new ApiCaller(app, secret, { "Kule-Organisation": organisation.id });
 }
 
