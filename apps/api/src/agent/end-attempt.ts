@@ -15,7 +15,7 @@ export type AttemptOutcome = {
   readonly internal: string | null;
   readonly power: PowerState | null;
   readonly vmidUnusable: "taken" | "quarantined" | null;
-  /** What the agent read back, as it said it. */
+  /** What the agent read back. */
   readonly result: object | null;
   /** How long a job that is `released` waits for its next attempt; at once when left out. */
   readonly waitSeconds?: number;

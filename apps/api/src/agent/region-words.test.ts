@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ApiCaller } from "../testing/api-caller.ts";
 import { ServerWorld } from "../testing/server-world.ts";
+import { seenAs, TestLooker } from "../testing/test-looker.ts";
 
 let world: ServerWorld;
 beforeAll(async () => {
@@ -105,6 +106,83 @@ describe("what a region writes into a job", () => {
     ]);
     await world.agent.succeed(claimed);
     expect((await world.owned.get(`/jobs/${claimed.id}`)).body.status).toBe("succeeded");
+  });
+});
+
+describe("what a region says beside the contract", () => {
+  let looker: TestLooker;
+  beforeAll(() => {
+    looker = new TestLooker(world.agent.api);
+  });
+  const more = { more: "x".repeat(10_000), deep: { very: [hostile] } };
+
+  test("of a job's outcome is not kept, and the MACs of it only as such", async () => {
+    await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    await world.agent.end(claimed, {
+      status: "succeeded",
+      observed: {
+        power_state: "on",
+        node: "pve1",
+        macs: ["BC:24:11:00:00:01", hostile, null, { ...more }],
+        ...more,
+      } as never,
+    });
+    const [{ result }] = await world.rows("select result from job where id = $1", [claimed.id]);
+    expect(result).toEqual({
+      power_state: "on",
+      node: "pve1",
+      macs: ["bc:24:11:00:00:01", null, null, null],
+    });
+    await world.create();
+    const another = await world.agent.take("ServerCreate");
+    const macs = Array.from({ length: 33 }, () => "bc:24:11:00:00:02");
+    await world.agent.end(another, { status: "succeeded", observed: { power_state: "on", macs } as never });
+    const [{ result: kept }] = await world.rows("select result from job where id = $1", [another.id]);
+    expect(kept).not.toHaveProperty("macs");
+  });
+
+  test("of its health and its guests is neither kept nor shown", async () => {
+    const health = {
+      agent_version: "0.1.0",
+      hypervisor: {
+        kind: "proxmox",
+        reachable: true,
+        nodes: [{ name: "pve1", online: true, ...more }],
+        ...more,
+      },
+      templates: [{ image: "debian-13", ok: true, ...more }],
+      edge: { reachable: false, message: null, ...more },
+    };
+    expect((await world.agent.api.post("/agent/health", health)).status).toBe(200);
+    const [row] = await world.rows("select health, edge from region where slug = $1", [world.region]);
+    expect(row).toEqual({
+      health: {
+        hypervisor: { kind: "proxmox", reachable: true, nodes: [{ name: "pve1", online: true }] },
+        templates: [{ image: "debian-13", ok: true }],
+        agent_name: null,
+      },
+      edge: { reachable: false, message: null },
+    });
+    const vm = { vmid: 31_000, node: "pve1", state: "seen", seen_after_ms: 0, power: "on" } as const;
+    await looker.look([{ ...vm, interfaces: [{ position: 0, mac: null, ...more }], ...more }]);
+    const [{ facts }] = await world.rows("select facts from region_vm where vmid = 31000", []);
+    expect(facts.interfaces).toEqual([{ position: 0, mac: null }]);
+    expect(JSON.stringify(facts)).not.toContain("suspended");
+    // A region that has an edge now is told of its networks.
+    await world.agent.work();
+  });
+
+  test("of how long a guest has run is believed only if a machine can have", async () => {
+    const { server } = await world.create();
+    const claimed = await world.agent.take("ServerCreate");
+    await world.agent.succeed(claimed, "on");
+    const see = async (uptime_seconds: number) => {
+      await looker.look([seenAs(claimed, { guest: { agent: true, uptime_seconds } })]);
+      return (await world.server(server.id)).guest.boot_at;
+    };
+    expect(await see(4_000_000_000)).toBeNull();
+    expect(Date.parse(await see(3_600))).toBeGreaterThan(Date.now() - 3_700_000);
   });
 });
 

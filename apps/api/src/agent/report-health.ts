@@ -1,3 +1,4 @@
+import type { RequestBody, Schemas } from "@kule/contract/schemas";
 import { sql } from "kysely";
 import type { ApiRequest } from "../platform/api-request.ts";
 import { type Reply, reply } from "../platform/reply.ts";
@@ -16,7 +17,7 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
   const region = regionOf(request);
   const templates = body.templates ?? [];
   const isOk = body.hypervisor.reachable && templates.every((template) => template.ok);
-  const health = { hypervisor: body.hypervisor, templates, agent_name: body.agent_name ?? null };
+  const health = keptHealth(body);
   const { now, agent_public_key: keyInUse } = await db
     .updateTable("region")
     .set({
@@ -32,7 +33,7 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
         ? {}
         : {
             has_edge: body.edge !== null,
-            edge: body.edge === null ? null : JSON.stringify(body.edge),
+            edge: body.edge === null ? null : JSON.stringify(keptEdge(body.edge)),
             edge_at: sql<Date>`clock_timestamp()`,
           }),
       ...(body.public_key === undefined
@@ -67,4 +68,24 @@ export async function reportHealth(request: ApiRequest<"reportHealth">): Promise
     server_time: now.toISOString(),
     ...(body.public_key === undefined ? {} : { agent_key: isKeyInUse ? "in_use" : "waits_for_approval" }),
   });
+}
+
+/** What the contract knows of, and nothing else that a region says: the region's row does not grow by it. */
+function keptHealth({ hypervisor, templates = [], agent_name }: RequestBody<"reportHealth">) {
+  const { kind, reachable, version, message, nodes } = hypervisor;
+  return {
+    hypervisor: {
+      kind,
+      reachable,
+      version,
+      message,
+      nodes: nodes?.map(({ name, online }) => ({ name, online })),
+    },
+    templates: templates.map(({ image, ok, message }) => ({ image, ok, message })),
+    agent_name: agent_name ?? null,
+  };
+}
+
+function keptEdge({ reachable, message, networks }: Schemas["EdgeHealth"]) {
+  return { reachable, message, networks };
 }

@@ -51,6 +51,8 @@ function tell(
   for (const each of power) log.info({ region, ...each }, "a server follows its VM");
   for (const each of drift) log.warn({ region, ...each }, "a region is not as the records say");
   for (const each of resolved) log.info({ region, ...each }, "a region is as the records say again");
+  if (passEnded !== null && passEnded.implausible.length > 0)
+    log.warn({ region, implausible: passEnded.implausible.slice(0, 20) }, "a region reports what cannot be");
   if (passEnded !== null && !passEnded.complete)
     log.debug({ region, trouble: passEnded.trouble }, "a look at a region was not whole");
 }

@@ -11,6 +11,7 @@ import { handlerOf, type JobHandlers } from "../platform/job-handler.ts";
 import type { JobRow } from "../platform/jobs.ts";
 import { type Reply, reply } from "../platform/reply.ts";
 import { type AttemptOutcome, endAttempt, isHeld, StaleLease } from "./end-attempt.ts";
+import { keptOfObserved } from "./observed.ts";
 
 type Report = Schemas["StepReport"];
 
@@ -182,7 +183,7 @@ function readOutcome(outcome: NonNullable<Report["outcome"]>): AttemptOutcome {
     internal: error?.internal ?? null,
     power: observed?.power_state ?? null,
     vmidUnusable: observed?.vmid_unusable ?? null,
-    result: observed ?? null,
+    result: observed === undefined ? null : keptOfObserved(observed),
   };
 }
 

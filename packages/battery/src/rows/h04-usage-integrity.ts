@@ -59,11 +59,23 @@ export const row: Row = {
       patches: [
         {
           file: "packages/rules/src/servers/disk.ts",
-          find: "seenGb > recordedGb && seenGb <= largestDiskGb ? seenGb : null",
+          find: "seenGb > recordedGb && seenGb <= orderedGb ? seenGb : null",
           replace: "seenGb > recordedGb ? seenGb : null",
         },
       ],
       expects: /a disk of \d+ GB is counted that nobody ordered/,
+    },
+    {
+      name: "disk-of-the-largest-package",
+      removes: "what was ordered for this server from the bound of its disk",
+      patches: [
+        {
+          file: "packages/rules/src/servers/disk.ts",
+          find: "seenGb > recordedGb && seenGb <= orderedGb ? seenGb : null",
+          replace: "seenGb > recordedGb && seenGb <= Math.max(orderedGb, largestDiskGb) ? seenGb : null",
+        },
+      ],
+      expects: /a disk of 640 GB is counted that nobody ordered/,
     },
     {
       name: "correction-changes-nothing",

@@ -185,7 +185,7 @@ function diskAfter(
   const has = diskOf(server);
   if (kind !== "ServerResize") return has;
   const recorded = status === "succeeded" ? Math.max(parameters.disk_gb ?? has, has) : has;
-  return grownDiskGb(recorded, seenBytes) ?? recorded;
+  return grownDiskGb(recorded, parameters.disk_gb ?? has, seenBytes) ?? recorded;
 }
 
 /**

@@ -14,6 +14,8 @@ export type WantedVm = {
   readonly vcpu: number;
   readonly memoryMb: number;
   readonly diskGb: number;
+  /** The largest that was ever asked for. */
+  readonly orderedDiskGb: number;
   /** Ours; a VM may carry others besides. */
   readonly tags: readonly string[];
   /** All there are to be: one that is not among them is a difference itself. */
@@ -72,7 +74,7 @@ export type SeenVm = {
 
 const gib = 2 ** 30;
 
-/** Everything in which the VM is not as wanted. A disk that has grown is not one, unless nobody can have ordered it. */
+/** Everything in which the VM is not as wanted. A disk that has grown is not one, unless nobody has ordered it. */
 export function differencesOf(wanted: WantedVm, seen: SeenVm): Difference[] {
   const found: Difference[] = [];
   const note = (field: string, want: string | number | null, has: string | number | null) =>
@@ -84,7 +86,7 @@ export function differencesOf(wanted: WantedVm, seen: SeenVm): Difference[] {
   if (seen.name !== wanted.name) note("name", wanted.name, seen.name);
   if (seen.vcpu !== wanted.vcpu) note("vcpu", wanted.vcpu, seen.vcpu);
   if (seen.memoryMb !== wanted.memoryMb) note("memory_mb", wanted.memoryMb, seen.memoryMb);
-  if (seen.diskBytes !== null && isDiskDrift(wanted.diskGb, seen.diskBytes))
+  if (seen.diskBytes !== null && isDiskDrift(wanted.diskGb, wanted.orderedDiskGb, seen.diskBytes))
     note("disk_gb", wanted.diskGb, Math.floor(seen.diskBytes / gib));
   const tags = new Set(seen.tags.map((tag) => tag.toLowerCase()));
   const missing = wanted.tags.filter((tag) => !tags.has(tag.toLowerCase()));

@@ -2,22 +2,33 @@ import { packages } from "../catalog/packages.ts";
 
 const gib = 2 ** 30;
 
-/** No package has a larger disk, so that nobody can have ordered one. */
+/** No package has a larger disk. */
 const largestDiskGb = Math.max(...packages.map(({ diskGb }) => diskGb));
 
 /**
  * What a server's disk is from now on when the region shows one of so many bytes, in whole GB; null leaves it as it is
- * recorded. Disks only grow: a smaller one is drift, and not the truth. So is one that is larger than any that could have
- * been ordered: a region must not be able to make somebody pay for a disk of any size by saying so.
+ * recorded. Disks only grow: a smaller one is drift, and not the truth. So is one that is larger than was ordered for this
+ * server: a region must not be able to make somebody pay for a disk by saying that it is there.
+ *
+ * @param orderedGb the largest disk that was ever asked for, by a resize that failed, too: it may have grown all the same
  */
-export function grownDiskGb(recordedGb: number, seenBytes: number | null): number | null {
+export function grownDiskGb(recordedGb: number, orderedGb: number, seenBytes: number | null): number | null {
   if (seenBytes === null) return null;
   const seenGb = Math.floor(seenBytes / gib);
-  return seenGb > recordedGb && seenGb <= largestDiskGb ? seenGb : null;
+  return seenGb > recordedGb && seenGb <= orderedGb ? seenGb : null;
 }
 
 /** Whether the disk is not as recorded, and the record does not follow it. */
-export function isDiskDrift(recordedGb: number, seenBytes: number): boolean {
+export function isDiskDrift(recordedGb: number, orderedGb: number, seenBytes: number): boolean {
   const seenGb = Math.floor(seenBytes / gib);
-  return seenGb < recordedGb || seenGb > Math.max(recordedGb, largestDiskGb);
+  return seenGb < recordedGb || seenGb > Math.max(recordedGb, orderedGb);
+}
+
+/**
+ * The disk that a VM is taken over with: the package's, or its own when that is larger and some package has one as large.
+ * Taking it over orders it.
+ */
+export function takenOverDiskGb(packageGb: number, seenBytes: number | null): number {
+  const seenGb = Math.floor((seenBytes ?? 0) / gib);
+  return seenGb <= largestDiskGb ? Math.max(packageGb, seenGb) : packageGb;
 }

@@ -64,6 +64,34 @@ test("a region that has stopped reporting is silent, and servers are accepted al
   await world.rows("update region set health_at = null, health_ok = null");
 });
 
+test("figures that no machine can have make no room, and operators read which", async () => {
+  const enormous = { ...node("pve2", 12), cpus: 1_000_000 };
+  const fuller = { ...node("pve3", 12), memory_used_bytes: 13 * gib };
+  await report([node("pve1", 12), enormous, fuller, node("pve4", 1_000_000)]);
+  // The failed server of before keeps its 2 GB, on whichever node.
+  expect((await check()).fits).toBe(2);
+  const read = async () => (await world.world.operator.get(`/regions/${world.region}/capacity`)).body;
+  const { nodes, last_pass } = await read();
+  expect(
+    nodes.map(({ cpus, memory_free_mb }: { cpus: number; memory_free_mb: number }) => [
+      cpus,
+      memory_free_mb > 0,
+    ]),
+  ).toEqual([
+    [64, true],
+    [0, false],
+    [0, false],
+    [0, false],
+  ]);
+  expect(last_pass.trouble).toBe(
+    "node pve2 reports 1000000 CPUs; node pve3 reports 13312 of 12288 MB of memory used; node pve4 reports 1024000000 MB of memory",
+  );
+  const impossible = { name: "ceph", node: null, total_bytes: 2 ** 53 - 1, used_bytes: 0 };
+  await report([node("pve1", 12)], { storages: [impossible] });
+  expect(await check()).toMatchObject({ placeable: false, fits: 0, reason: "capacity" });
+  expect((await read()).last_pass.trouble).toBe("storage ceph reports 8388607 GB");
+});
+
 test("a create goes to a node with room, and is refused when there is none", async () => {
   // The failed server of before may be tried again: it keeps its 2 GB on whichever node.
   await report([node("pve1", 12), node("pve2", 20), node("pve3", 500, { maintenance: true })]);

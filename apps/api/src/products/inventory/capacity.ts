@@ -12,6 +12,7 @@ import {
   type StorageCapacity,
 } from "@kule/rules/inventory/capacity";
 import { staleAfterSeconds } from "@kule/rules/inventory/observation";
+import { implausibleNode, implausibleStorage } from "@kule/rules/inventory/plausible";
 import { sql } from "kysely";
 import { type Database, systemQuery, type Tx } from "../../platform/database.ts";
 import type { PassRow } from "./passes.ts";
@@ -39,13 +40,21 @@ type Reported = {
   readonly images: StoredCapacity["images"];
 };
 
-/** Puts the agent's figures and the servers that were there when its look began into one. */
+/**
+ * Puts the agent's figures and the servers that were there when its look began into one. A node or storage with figures
+ * that cannot be has no room: nothing is placed by them.
+ *
+ * @returns what was found implausible beside it, for operators
+ */
 export async function capacityOf(
   tx: Tx,
   region: string,
   { began_at, pass }: Pick<PassRow, "began_at" | "pass">,
   reported: Reported,
-): Promise<StoredCapacity> {
+): Promise<{ readonly capacity: StoredCapacity; readonly implausible: readonly string[] }> {
+  const nodes = reported.nodes.map(nodeOf);
+  const storages = reported.storages.map(storageOf);
+  const implausible = [...nodes.map(implausibleNode), ...storages.map(implausibleStorage)];
   const { rows } = await sql<PlacedRow>`
     select coalesce(m.node, s.node) as node, s.package, s.disk_gb, s.resize_package, s.resize_disk_gb,
            (m.vmid is not null) as is_seen, count(*)::integer as servers
@@ -56,14 +65,19 @@ export async function capacityOf(
      group by 1, 2, 3, 4, 5, 6`.execute(systemQuery(tx, why));
   // What grew since the look began is counted whenever room is read, until a later look takes it in.
   const since = await growthSince(tx, region, began_at ?? new Date());
-  return withShares(
+  const capacity = withShares(
     {
-      nodes: reported.nodes.map(nodeOf),
-      storages: reported.storages.map(storageOf),
+      nodes: nodes.map((node) =>
+        implausibleNode(node) === null ? node : { ...node, cpus: 0, memoryMb: 0, memoryUsedMb: 0 },
+      ),
+      storages: storages.map((storage) =>
+        implausibleStorage(storage) === null ? storage : { ...storage, totalGb: 0, usedGb: 0 },
+      ),
       images: reported.images.map(({ image, nodes }) => ({ image, nodes })),
     },
     [...rows.map(shareOf), ...since.map((share) => times(share, -1))],
   );
+  return { capacity, implausible: implausible.filter((each) => each !== null) };
 }
 
 /** What is left in the region by what its agent said last and what was accepted since. */

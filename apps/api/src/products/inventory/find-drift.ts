@@ -108,6 +108,7 @@ function wantedVm(holder: Holder, region: RegionFacts) {
     vcpu,
     memoryMb: memory_mb,
     diskGb: diskOf(server),
+    orderedDiskGb: holder.orderedDiskGb,
     tags: ["kule", server.organisation_id, server.id],
     interfaces: [...inside, ...publicInterface(holder, region)],
     mayRun: server.status !== "pending_deletion" && server.status !== "deleting",

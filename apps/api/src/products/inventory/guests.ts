@@ -90,7 +90,13 @@ function factsOf({ type, template, tags, lock, vcpu, memory_mb, disk_bytes, inte
     vcpu,
     memory_mb,
     disk_bytes,
-    interfaces,
+    interfaces: interfaces?.map(({ position, mac, vlan, bridge, firewall }) => ({
+      position,
+      mac,
+      vlan,
+      bridge,
+      firewall,
+    })),
   };
 }
 

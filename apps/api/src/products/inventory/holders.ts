@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { systemQuery, type Tx } from "../../platform/database.ts";
 import type { ServerRow } from "../servers/store.ts";
+import { diskOf } from "../servers/view.ts";
 
 /** A server of the region as far as a look at its VM concerns it. */
 export type Holder = {
@@ -9,6 +10,8 @@ export type Holder = {
   readonly hasOpenJob: boolean;
   /** When its last job ended. What was seen before that is history. */
   readonly lastJobEnd: Date | null;
+  /** The largest disk that was ever asked for. */
+  readonly orderedDiskGb: number;
   readonly interfaces: readonly {
     readonly position: number;
     readonly mac: string;
@@ -74,6 +77,7 @@ export async function lockHolders(
         vmid,
         hasOpenJob: jobs.get(server.id)?.has_open_job ?? false,
         lastJobEnd: jobs.get(server.id)?.last_end ?? null,
+        orderedDiskGb: Math.max(diskOf(server), jobs.get(server.id)?.ordered_disk_gb ?? 0),
         interfaces: nics.filter((nic) => nic.server_id === server.id),
         publicIps: publicIps.filter(({ held_by }) => held_by === server.id),
       });
@@ -85,6 +89,7 @@ type JobsRow = {
   readonly resource_id: string;
   readonly has_open_job: boolean;
   readonly last_end: Date | null;
+  readonly ordered_disk_gb: number | null;
 };
 
 /** The jobs of servers by their ids, those of servers that are gone included. */
@@ -99,6 +104,9 @@ export async function jobsOf(
       "resource_id",
       sql<boolean>`bool_or(status in ('queued', 'running'))`.as("has_open_job"),
       sql<Date | null>`max(finished_at)`.as("last_end"),
+      sql<number | null>`max((parameters ->> 'disk_gb')::integer) filter (where kind = 'ServerResize')`.as(
+        "ordered_disk_gb",
+      ),
     ])
     .where("organisation_id", "in", [...new Set(servers.map((each) => each.organisation_id))])
     .where(

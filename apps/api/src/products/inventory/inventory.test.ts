@@ -73,8 +73,16 @@ test("a guest that powers itself off stops its server, and one that comes back s
   expect(audit).toHaveLength(2);
 });
 
+/** A resize that the region gave up without a word about the disk. */
+async function failedResize(id: string, to: string): Promise<void> {
+  const answer = await world.owned.post(`/servers/${id}/resize`, { package: to, allow_restart: true });
+  expect(answer.status).toBe(202);
+  await world.agent.fail(await world.agent.take("ServerResize"));
+}
+
 test("a disk that has grown unseen is recorded and counted as large as it is, and never as smaller", async () => {
   const { id, vm } = await running();
+  await failedResize(id, "xl");
   const disk = async () => (await world.server(id)).disk_gb;
   await look([{ ...vm, disk_bytes: 160 * 2 ** 30 }]);
   expect(await disk()).toBe(160);
@@ -107,9 +115,9 @@ test("a disk that has grown unseen is recorded and counted as large as it is, an
   made = [{ ...vm, power: "off", disk_bytes: 200 * 2 ** 30 }];
 });
 
-test("a disk that nobody can have ordered is told, and neither recorded nor counted", async () => {
+test("a disk larger than was ordered for the server is told, and neither recorded nor counted", async () => {
   const { id, vm } = await running();
-  for (const disk_bytes of [9_007_199_254_740_991, 641 * 2 ** 30]) {
+  for (const disk_bytes of [9_007_199_254_740_991, 641 * 2 ** 30, 640 * 2 ** 30, 41 * 2 ** 30]) {
     await look([{ ...vm, disk_bytes }]);
     await look([{ ...vm, disk_bytes }]);
     expect((await world.server(id)).disk_gb).toBe(40);
@@ -121,8 +129,19 @@ test("a disk that nobody can have ordered is told, and neither recorded nor coun
       seen: String(Math.floor(disk_bytes / 2 ** 30)),
     });
   }
-  const segments = (await world.owned.get(`/usage/segments?resource=${id}&kind=disk`)).body.items;
-  expect(segments.map(({ quantity }: { quantity: object }) => quantity)).toEqual([{ disk_gb: 40 }]);
+  const disks = async () =>
+    (await world.owned.get(`/usage/segments?resource=${id}&kind=disk`)).body.items.map(
+      ({ quantity }: { quantity: object }) => quantity,
+    );
+  expect(await disks()).toEqual([{ disk_gb: 40 }]);
+  // What was asked for once may be there; a GB more may not.
+  await failedResize(id, "m");
+  await look([{ ...vm, disk_bytes: 81 * 2 ** 30 }]);
+  expect(await disks()).toEqual([{ disk_gb: 40 }]);
+  await look([{ ...vm, disk_bytes: 80 * 2 ** 30 }]);
+  expect((await world.server(id)).disk_gb).toBe(80);
+  expect(await disks()).toEqual([{ disk_gb: 40 }, { disk_gb: 80 }]);
+  made = [...made.filter(({ vmid }) => vmid !== vm.vmid), { ...vm, disk_bytes: 80 * 2 ** 30 }];
 });
 
 test("what was seen before the last job ended, or while one is open, changes nothing", async () => {

@@ -1,5 +1,6 @@
 import type { SystemAuditAction } from "@kule/contract/system-audit";
 import { type Followed, followPower } from "@kule/rules/inventory/follow-power";
+import { plausibleUptime } from "@kule/rules/inventory/plausible";
 import { needsNoReboot } from "@kule/rules/public-ips/reboot";
 import { grownDiskGb } from "@kule/rules/servers/disk";
 import type { ServerStatus } from "@kule/rules/servers/lifecycle";
@@ -52,7 +53,7 @@ export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise
   );
   for (const each of ordered) {
     await followGuestNetwork(tx, each);
-    const server = await followDisk(tx, each.holder.server, each.guest);
+    const server = await followDisk(tx, each.holder, each.guest);
     const result = await follow(tx, server, each.guest);
     if (result === null) continue;
     const isNewPower = result.powerState !== server.power_state || result.status !== server.status;
@@ -69,13 +70,13 @@ export async function observeServers(tx: Tx, seen: readonly Observed[]): Promise
 }
 
 /**
- * A disk that has grown all the same, by a resize whose end nobody saw or by somebody's hand: it is held and counted as
- * large as it is.
+ * A disk that has grown all the same, by a resize whose end nobody saw: it is held and counted as large as it is. One that
+ * is larger than was ever asked for is drift.
  *
  * @returns the server as it is now
  */
-async function followDisk(tx: Tx, server: Server, guest: Guest | null): Promise<Server> {
-  const disk_gb = grownDiskGb(diskOf(server), guest?.disk_bytes ?? null);
+async function followDisk(tx: Tx, { server, orderedDiskGb }: Holder, guest: Guest | null): Promise<Server> {
+  const disk_gb = grownDiskGb(diskOf(server), orderedDiskGb, guest?.disk_bytes ?? null);
   if (disk_gb === null || server.observed_generation === 0) return server;
   await tx
     .updateTable("server")
@@ -94,7 +95,7 @@ async function followDisk(tx: Tx, server: Server, guest: Guest | null): Promise<
 async function followGuestNetwork(tx: Tx, { holder, lookedAt, guest }: Observed): Promise<void> {
   if (guest === null) return;
   const power = guest.power ?? "off";
-  const uptime = power === "on" ? (guest.guest?.uptime_seconds ?? null) : null;
+  const uptime = power === "on" ? plausibleUptime(guest.guest?.uptime_seconds ?? null) : null;
   const seen = {
     power,
     bootAtMs: uptime === null ? null : lookedAt.getTime() - uptime * 1000,

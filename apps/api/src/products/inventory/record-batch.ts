@@ -17,7 +17,11 @@ export type BatchNews = {
   readonly power: readonly PowerNews[];
   readonly drift: readonly DriftNews[];
   readonly resolved: readonly DriftNews[];
-  readonly passEnded: { readonly complete: boolean; readonly trouble: string | null } | null;
+  readonly passEnded: {
+    readonly complete: boolean;
+    readonly trouble: string | null;
+    readonly implausible: readonly string[];
+  } | null;
 };
 
 const nothing: BatchNews = { recorded: true, power: [], drift: [], resolved: [], passEnded: null };
@@ -49,7 +53,11 @@ export async function recordBatch(tx: Tx, region: string, report: Report): Promi
     power: [...power, ...ended.power],
     drift: [...drift, ...ended.drift],
     resolved: [...resolved, ...ended.resolved],
-    passEnded: { complete: report.end.complete, trouble: report.end.trouble ?? null },
+    passEnded: {
+      complete: report.end.complete,
+      trouble: report.end.trouble ?? null,
+      implausible: ended.implausible,
+    },
   };
 }
 
@@ -119,12 +127,16 @@ async function jobsOfMarked(tx: Tx, region: string, sightings: readonly Sighting
   return jobsOf(tx, marked);
 }
 
-type Ended = Pick<BatchNews, "power" | "drift" | "resolved">;
+type Ended = Pick<BatchNews, "power" | "drift" | "resolved"> & { readonly implausible: readonly string[] };
 
 /** The look is over. Only a whole one shows what is not there. */
 async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["InventoryEnd"]): Promise<Ended> {
   const { complete, nodes, storages, images } = end;
-  const hasCapacity = nodes !== undefined && storages !== undefined;
+  const measured =
+    nodes !== undefined && storages !== undefined
+      ? await capacityOf(tx, region, pass, { nodes, storages, images: images ?? [] })
+      : null;
+  const implausible = measured?.implausible ?? [];
   await tx
     .updateTable("region_inventory")
     .set({
@@ -132,21 +144,16 @@ async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["Inve
       ended_pass: pass.pass,
       ended_at: sql<Date>`clock_timestamp()`,
       ended_complete: complete,
-      trouble: end.trouble ?? null,
+      trouble: troubleOf(end, implausible),
       ...(complete ? { complete_pass: pass.pass, complete_began_at: pass.began_at } : {}),
-      ...(hasCapacity
-        ? {
-            capacity: JSON.stringify(
-              await capacityOf(tx, region, pass, { nodes, storages, images: images ?? [] }),
-            ),
-            capacity_at: pass.began_at,
-          }
-        : {}),
+      ...(measured === null
+        ? {}
+        : { capacity: JSON.stringify(measured.capacity), capacity_at: pass.began_at }),
     })
     .where("region", "=", region)
     .execute();
-  if (hasCapacity && pass.began_at !== null) await forgetGrowth(tx, region, pass.began_at);
-  if (!complete) return { power: [], drift: [], resolved: [] };
+  if (measured !== null && pass.began_at !== null) await forgetGrowth(tx, region, pass.began_at);
+  if (!complete) return { power: [], drift: [], resolved: [], implausible };
   const gone = await findGone(tx, region, pass.pass);
   const power = await observeServers(
     tx,
@@ -160,7 +167,15 @@ async function endPass(tx: Tx, region: string, pass: PassRow, end: Schemas["Inve
   );
   const resolved = await clearUnseenDrift(tx, region, pass.pass);
   await tx.deleteFrom("region_vm").where("region", "=", region).where("pass", "<", pass.pass).execute();
-  return { power, drift, resolved };
+  return { power, drift, resolved, implausible };
+}
+
+const maxTroubleCharacters = 1_000;
+
+/** What operators read of the look: the region's own trouble, and figures of it that cannot be. */
+function troubleOf({ trouble }: Schemas["InventoryEnd"], implausible: readonly string[]): string | null {
+  const all = trouble == null ? implausible : [trouble, ...implausible];
+  return all.length === 0 ? null : all.join("; ").slice(0, maxTroubleCharacters);
 }
 
 /** Servers whose numbers were asked for in this whole look, and that no guest has. */

@@ -70,7 +70,7 @@ export async function findGuest(
   tx: Tx,
   region: string,
   vmid: number,
-): Promise<{ readonly why: string | null } | null> {
+): Promise<{ readonly why: string | null; readonly diskBytes: number | null } | null> {
   const row = await tx
     .selectFrom("region_inventory")
     .leftJoin("region_vm", (join) =>
@@ -90,9 +90,13 @@ export async function findGuest(
     .executeTakeFirst();
   if (row?.age == null || row.age > staleAfterSeconds(row.every_seconds)) return null;
   if (row.state === null || row.state === "absent")
-    return { why: "was not there when the region was last looked at" };
-  if (row.marker_server_id !== null) return { why: `is marked for ${row.marker_server_id}` };
-  const { type, template } = (row.facts ?? {}) as { type?: string; template?: boolean };
-  if (type === "lxc") return { why: "is a container" };
-  return { why: template === true ? "is a template" : null };
+    return { why: "was not there when the region was last looked at", diskBytes: null };
+  const {
+    type,
+    template,
+    disk_bytes: diskBytes = null,
+  } = (row.facts ?? {}) as { type?: string; template?: boolean; disk_bytes?: number | null };
+  if (row.marker_server_id !== null) return { why: `is marked for ${row.marker_server_id}`, diskBytes };
+  if (type === "lxc") return { why: "is a container", diskBytes };
+  return { why: template === true ? "is a template" : null, diskBytes };
 }

@@ -1,3 +1,4 @@
+import { plausibleUptime } from "@kule/rules/inventory/plausible";
 import { guestAddresses, guestHostname, guestOs } from "@kule/rules/inventory/seen-words";
 import type { Guest } from "./guests.ts";
 
@@ -21,7 +22,7 @@ const sameBootMs = 5_000;
 
 /** A guest that does not answer now is still the one that answered before, unless it was switched on anew. */
 export function guestOf(before: StoredGuest | null, { power, guest }: Guest, lookedAt: Date): StoredGuest {
-  const uptime = power === "on" ? (guest?.uptime_seconds ?? null) : null;
+  const uptime = power === "on" ? plausibleUptime(guest?.uptime_seconds ?? null) : null;
   const bootAt = uptime === null ? null : new Date(lookedAt.getTime() - uptime * 1000);
   const isSameBoot =
     before?.boot_at != null &&

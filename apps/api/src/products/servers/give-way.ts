@@ -6,6 +6,7 @@ import type { Tx } from "../../platform/database.ts";
 import { cancelQueuedJob, type JobRow, lockOpenJobs, seenByLastAttempt } from "../../platform/jobs.ts";
 import { leaveFilter } from "../firewalls/index.ts";
 import { openUsage, recordUsage } from "../usage/record.ts";
+import type { ResizeParameters } from "./payload.ts";
 import { returnGrowth } from "./resize-server.ts";
 import { wipeSecret } from "./server-secret.ts";
 import { lockServer, type ServerRow } from "./store.ts";
@@ -34,7 +35,9 @@ export async function giveWay(tx: Tx, server: ServerRow, job: JobRow, message: s
   await cancelQueuedJob(tx, job, "superseded", message);
   const { power, diskBytes } = seenByLastAttempt(job);
   const isResize = job.kind === "ServerResize";
-  const disk_gb = isResize ? grownDiskGb(diskOf(server), diskBytes) : null;
+  const disk_gb = isResize
+    ? grownDiskGb(diskOf(server), (job.parameters as ResizeParameters).disk_gb, diskBytes)
+    : null;
   const settled = settleServer(
     job.kind as ServerJobKind,
     {

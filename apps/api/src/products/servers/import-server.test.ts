@@ -107,6 +107,25 @@ test("what the region was seen to have decides at once: marked, a template, a co
   await world.agent.succeed(await world.agent.take("ServerAdopt"), "off");
 });
 
+test("a VM is taken over with the disk that it was seen to have, against the quota of its organisation", async () => {
+  await looker.look([
+    stranger(20_825, { disk_bytes: 100 * 2 ** 30 }),
+    stranger(20_826, { disk_bytes: 2 ** 52 }),
+  ]);
+  const taken = await operator.post("/servers/import", body(20_825));
+  expect(taken.status, JSON.stringify(taken.body)).toBe(202);
+  await world.agent.succeed(await world.agent.take("ServerAdopt"), "on");
+  expect((await world.server(taken.body.server.id)).disk_gb).toBe(100);
+  const counted = await world.rows(
+    "select quantity from usage_segment where resource_id = $1 and kind = 'disk'",
+    [taken.body.server.id],
+  );
+  expect(counted).toEqual([{ quantity: { disk_gb: 100 } }]);
+  const impossible = await operator.post("/servers/import", body(20_826));
+  await world.agent.succeed(await world.agent.take("ServerAdopt"), "on");
+  expect((await world.server(impossible.body.server.id)).disk_gb).toBe(40);
+});
+
 test("a number without a VM is refused before there is a job, and taken once its VM was seen", async () => {
   await looker.look([stranger(20_815)]);
   const refused = await operator.post("/servers/import", body(20_816));

@@ -2,6 +2,7 @@ import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
 import type { Refusal } from "@kule/rules/decision";
 import { inUse, serverNameTaken, vmNotImportable } from "@kule/rules/refusals";
+import { takenOverDiskGb } from "@kule/rules/servers/disk";
 import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
@@ -54,9 +55,14 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
   const placement = placements.get(request);
   if (placement === undefined || placement.subnet === null) throw new Error("the request was not checked");
   const { region, image, plan, subnet } = placement;
+  const guest = await findGuest(tx, body.region, body.vmid);
+  const diskGb = takenOverDiskGb(plan.diskGb, guest?.diskBytes ?? null);
   const refusals = [
-    ...(await quotaRefusalsUnderLock(tx, organisationId, async () => quotaOfPackage(plan.slug))),
-    ...(await decide(request, tx)),
+    ...(await quotaRefusalsUnderLock(tx, organisationId, async () => ({
+      ...quotaOfPackage(plan.slug),
+      disk_gb: diskGb,
+    }))),
+    ...(await decide(request, tx, guest?.why ?? null)),
   ];
   if (request.dryRun && refusals.length > 0) return blocked(refusals);
   refuseConflicts(refusals);
@@ -71,6 +77,7 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
       status: "creating",
       image: image.slug,
       package: plan.slug,
+      disk_gb: diskGb === plan.diskGb ? null : diskGb,
       labels: JSON.stringify(body.labels ?? {}),
       // A VM that was somebody's and matters enough to be taken over is not deleted by one slip.
       protect_delete: true,
@@ -102,7 +109,7 @@ export async function importServer(request: Request, tx: Tx): Promise<Outcome> {
   return changed(request, tx, serverId, job);
 }
 
-async function decide({ body, organisationId }: Request, tx: Tx): Promise<Refusal[]> {
+async function decide({ body, organisationId }: Request, tx: Tx, why: string | null): Promise<Refusal[]> {
   const refusals: Refusal[] = [];
   const namesake = await findNamesake(tx, organisationId, body.region, body.name);
   if (namesake !== null) refusals.push(serverNameTaken(body.name, body.region, namesake));
@@ -113,8 +120,6 @@ async function decide({ body, organisationId }: Request, tx: Tx): Promise<Refusa
     .where("vmid", "=", body.vmid)
     .executeTakeFirstOrThrow();
   if (state !== "free" && state !== "quarantined") refusals.push(numberUsed(body));
-  const guest = await findGuest(tx, body.region, body.vmid);
-  const why = guest === null ? null : guest.why;
   if (why !== null)
     refusals.push(
       vmNotImportable("vm_importable", `VM ${body.vmid} of region ${body.region} ${why}`, {

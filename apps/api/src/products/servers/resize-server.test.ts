@@ -210,16 +210,45 @@ describe("POST /servers/{id}/resize", () => {
 
   test("tried again after its disk had grown takes only what is missing, and never calls the disk smaller", async () => {
     const server = await world.createRunning({ package: "s" });
-    const { body } = await resize(server.id, { package: "m", allow_restart: true });
+    const { body } = await resize(server.id, { package: "l", allow_restart: true });
     await world.agent.end(await world.agent.take("ServerResize"), {
       status: "failed",
       error: { code: "region_capacity", message: "No room" },
-      // Somebody has made it larger still.
       observed: { power_state: "on", disk_bytes: 100 * 2 ** 30 },
     });
+    expect(await world.server(server.id)).toMatchObject({ package: { slug: "s" }, disk_gb: 100 });
     expect((await world.owned.post(`/jobs/${body.job.id}/retry`)).status).toBe(202);
     await world.agent.work();
-    expect(await world.server(server.id)).toMatchObject({ package: { slug: "m" }, disk_gb: 100 });
+    expect(await world.server(server.id)).toMatchObject({ package: { slug: "l" }, disk_gb: 160 });
+  });
+
+  test.each(["succeeded", "failed"] as const)(
+    "that has %s makes nobody pay for more than it asked for",
+    async (status) => {
+      const server = await world.createRunning({ package: "s" });
+      await resize(server.id, { package: "m", allow_restart: true });
+      await world.agent.end(await world.agent.take("ServerResize"), {
+        status,
+        ...(status === "failed" ? { error: { code: "region_capacity", message: "No room" } } : {}),
+        observed: { power_state: "on", disk_bytes: 640 * 2 ** 30 },
+      });
+      const recorded = status === "succeeded" ? 80 : 40;
+      expect((await world.server(server.id)).disk_gb).toBe(recorded);
+      expect((await usageOf(server.id)).some((each: string) => each.endsWith(" 640"))).toBe(false);
+    },
+  );
+
+  test("that gives way with a disk larger than it asked for leaves the record as it is", async () => {
+    const server = await world.createRunning({ package: "s" });
+    await resize(server.id, { package: "m", allow_restart: true });
+    await world.agent.end(await world.agent.take("ServerResize"), {
+      status: "retry",
+      error: { code: "hypervisor_unavailable", message: "Later" },
+      observed: { power_state: "on", disk_bytes: 640 * 2 ** 30 },
+    });
+    expect((await world.owned.delete(`/servers/${server.id}`)).status).toBe(202);
+    expect((await world.server(server.id)).disk_gb).toBe(40);
+    await world.agent.work();
   });
 
   test("that fails, is tried again and fails again counts both", async () => {

@@ -110,7 +110,7 @@ function diskAfter(job: JobRow, server: ServerRow, { status, diskBytes = null }:
   if (job.kind !== "ServerResize") return {};
   const wanted = (job.parameters as ResizeParameters).disk_gb;
   const recorded = status === "succeeded" ? Math.max(wanted, diskOf(server)) : diskOf(server);
-  const disk_gb = grownDiskGb(recorded, diskBytes) ?? recorded;
+  const disk_gb = grownDiskGb(recorded, wanted, diskBytes) ?? recorded;
   return status === "succeeded" || disk_gb !== diskOf(server) ? { disk_gb } : {};
 }
 
