@@ -83,7 +83,7 @@ export const POISONS: readonly Poison[] = [
       await scene.owner.query("update region set has_edge = true where slug = $1", [scene.region]);
       const { api, name } = await newSubject(scene);
       const made = await api.post("/networks", { name, region: scene.region });
-      if (made.status !== 201) throw new Error(`${made.status} ${JSON.stringify(made.body)}`);
+      if (made.status !== 202) throw new Error(`${made.status} ${JSON.stringify(made.body)}`);
       const { rows } = await scene.owner.query<{ id: string }>(
         `update job set run_at = clock_timestamp() - interval '2 minutes'
           where resource_id = $1 and kind = 'NetworkApply' returning id`,

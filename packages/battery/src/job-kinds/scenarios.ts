@@ -204,7 +204,11 @@ async function rebuild({ api, server }: Subject): Promise<void> {
 
 /** As the organisation's owner: what is inside of its machines is not for operators. */
 export async function resetPassword({ api, server }: Subject, when: "now" | "next_boot"): Promise<void> {
-  const minted = await api.post("/tokens", { name: `password of ${server}`, role: "owner" });
+  const minted = await api.post("/tokens", {
+    name: `password of ${server}`,
+    role: "owner",
+    reason: "resets a password",
+  });
   if (minted.status !== 201) throw new Error(`${minted.status} ${JSON.stringify(minted.body)}`);
   const owner = api.with({ Authorization: `Bearer ${minted.body.secret}` });
   accepted(await owner.post(`/servers/${server}/password-reset`, { when }));
