@@ -47,6 +47,7 @@ export function preflightSettings(file: RegionFile): PreflightSettings {
   return {
     storages: [...new Set([storage.disks, storage.cloudinit])],
     bridges: [...new Set([network.bridge, ...(network.public ? [network.public.bridge] : [])])],
+    poolPrefix: hypervisor.poolPrefix,
     templates: templateVmids(file),
     vmidRange: [hypervisor.vmidRange.first, hypervisor.vmidRange.last],
     hasNodeFilter: hypervisor.hasNodeFilter,

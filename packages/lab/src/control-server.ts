@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { ApiError } from "./api-error.ts";
 import type { HttpFault, HttpFaults } from "./http/http-faults.ts";
 import { readJournal } from "./journal.ts";
+import { pveum } from "./node-commands/pveum.ts";
 import type { Region } from "./region.ts";
 import type { TaskFault } from "./tasks/task-faults.ts";
 import { configView } from "./vm/config-file.ts";
@@ -20,7 +21,7 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
 /**
  * The lab's back door, on a port of its own and loopback only, never part of the Proxmox VE API:
  * `GET /journal?after=seq`, `GET /vms`, `GET|POST|DELETE /faults`, `POST /task-faults`, `POST /guests`,
- * `POST /world {do, args}`.
+ * `POST /world {do, args}`, `POST /pveum {args}`.
  */
 export function controlServer(region: Region, world: World, faults: HttpFaults, dataDir: string): Server {
   const route = async (request: IncomingMessage): Promise<unknown> => {
@@ -71,6 +72,10 @@ export function controlServer(region: Region, world: World, faults: HttpFaults, 
         set(region.taskFaults.deafGuests, deaf);
         set(region.taskFaults.agentless, agentless);
         return {};
+      }
+      case "POST /pveum": {
+        const { args = [] } = (await readJson(request)) as { args?: string[] };
+        return { output: pveum(region, args) };
       }
       case "POST /world": {
         const { do: name, args = [] } = (await readJson(request)) as { do?: string; args?: unknown[] };

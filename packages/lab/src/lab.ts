@@ -7,11 +7,12 @@ import { handlers } from "./handlers.ts";
 import { type HttpFaults, makeHttpFaults } from "./http/http-faults.ts";
 import { apiServer } from "./http/server.ts";
 import { type JournalEntry, readJournal } from "./journal.ts";
+import { pveum } from "./node-commands/pveum.ts";
 import { PortTaken } from "./port-taken.ts";
 import { makeRegion, type Region } from "./region.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import type { ProxmoxVersion } from "./schema/api-schema.ts";
-import { AGENT_TOKEN, OPERATOR_TOKEN, refreshRoles, seedRegion } from "./seed.ts";
+import { AGENT_TOKEN, type AgentGrant, OPERATOR_TOKEN, refreshRoles, seedRegion } from "./seed.ts";
 import { openStore } from "./store.ts";
 import type { TaskFaults } from "./tasks/task-faults.ts";
 import { type EdgeMachine, startEdgeMachine } from "./wires/edge-machine.ts";
@@ -49,6 +50,8 @@ export interface LabOptions {
   readonly nodeRules?: string;
   /** Port of the edge's SSH on 127.0.0.1, where there are wires; any free one when absent. */
   readonly edgePort?: number;
+  /** What the agent's token may do when the region is seeded; `guests` when absent. */
+  readonly agentGrant?: AgentGrant;
   /** Replaces clock and chance altogether. */
   readonly runtime?: Runtime;
 }
@@ -59,7 +62,7 @@ export interface Lab {
   readonly url: string;
   /** SHA-256 of the certificate, "AB:CD:...", as Node's getPeerCertificate() prints it. */
   readonly fingerprint256: string;
-  /** The agent's token, with exactly the roles it needs. */
+  /** The agent's token, with the roles it needs. Its secret is empty in a region that was seeded without one. */
   readonly tokenId: string;
   readonly tokenSecret: string;
   /** root@pam's token without privilege separation: may do everything a token may. */
@@ -69,6 +72,8 @@ export interface Lab {
   readonly controlUrl: string | undefined;
   /** What happens without anybody asking: drift, broken nodes, lost quorum. */
   readonly control: World & {
+    /** What root types on a node after `pveum`; answers what is printed. Throws CommandFailed. */
+    pveum(...args: readonly string[]): string;
     /** Every VM as it is. */
     vms(): VmDocument[];
     vm(vmid: number): VmDocument | undefined;
@@ -111,8 +116,7 @@ function countBoot(region: Region): void {
 
 function tokenSecret(region: Region, tokenid: string): string {
   const token = region.store.get("token", tokenid);
-  if (token === undefined) throw new Error(`the data directory has no token ${tokenid}`);
-  return token.secret;
+  return token?.secret ?? "";
 }
 
 /**
@@ -131,7 +135,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   const runtime = options.runtime ?? systemRuntime(timeScale, seed + boots * 7919, skewMs);
   const fresh = store.empty;
   const region = makeRegion(runtime, store, version, options.withoutWires);
-  if (fresh) seedRegion(region, options.size);
+  if (fresh) seedRegion(region, options.size, options.agentGrant);
   else refreshRoles(region);
   countBoot(region);
 
@@ -181,6 +185,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     controlUrl: controlPort === undefined ? undefined : `http://127.0.0.1:${controlPort}`,
     control: {
       ...world,
+      pveum: (...args) => pveum(region, args),
       vms: () => store.all("vm"),
       vm: (vmid) => store.get("vm", String(vmid)),
       volumes: (vmid) =>

@@ -87,11 +87,28 @@ function templateChanges(region: Region, template: Template): DocumentChange[] {
 }
 
 /**
- * Fills an empty store: two nodes, two storages, two bridges, templates, the agent's token with minimal roles.
+ * What the agent's token is granted. `pools`: as its runbook says, servers by their pools. `guests`: all of /vms as well,
+ * so that servers can be adopted wherever they are. `none`: there is neither token nor user nor role.
+ */
+export type AgentGrant = "pools" | "guests" | "none";
+
+/** The agent's grants, as path, role, and whether it holds below the path. */
+const AGENT_GRANTS: readonly (readonly [path: string, roleid: string, propagate: boolean])[] = [
+  ["/pool", "CloudAgent", true],
+  ...TEMPLATES.map(({ vmid }) => [`/vms/${vmid}`, "CloudTemplate", true] as const),
+  [`/storage/${DISKS}`, "CloudStore", true],
+  ["/sdn/zones/localnetwork/vmbr0", "CloudNet", true],
+  ["/sdn/zones/localnetwork/vmbr1", "CloudNet", true],
+  ["/nodes", "CloudNode", true],
+  ["/", "CloudNode", false],
+];
+
+/**
+ * Fills an empty store: two nodes, two storages, two bridges, templates, the agent's token.
  *
  * @param size how many times as big as usual nodes and storages are
  */
-export function seedRegion(region: Region, size = 1): void {
+export function seedRegion(region: Region, size = 1, agentGrant: AgentGrant = "guests"): void {
   const changes: DocumentChange[] = [
     [
       "cluster",
@@ -144,42 +161,46 @@ export function seedRegion(region: Region, size = 1): void {
   for (const [roleid, privileges] of Object.entries(roles)) {
     changes.push(["role", roleid, { roleid, privileges, special: true }]);
   }
-  for (const [roleid, privileges] of Object.entries(agentRoles(region.version))) {
-    changes.push(["role", roleid, { roleid, privileges, special: false }]);
-  }
-  for (const userid of ["root@pam", "cloud@pve"]) {
-    changes.push(["user", userid, { userid, enable: true, expire: 0 }]);
-  }
+  const user = (userid: string): DocumentChange => ["user", userid, { userid, enable: true, expire: 0 }];
   const token = (tokenid: string, privsep: boolean): DocumentChange => [
     "token",
     tokenid,
     { tokenid, userid: tokenid.split("!")[0] ?? "", privsep, expire: 0, secret: systemSecrets.token() },
   ];
-  changes.push(token(AGENT_TOKEN, true), token(OPERATOR_TOKEN, false));
-  const grants: readonly (readonly [string, string])[] = [
-    ["/vms", "CloudAgent"],
-    ["/pool", "CloudAgent"],
-    [`/storage/${DISKS}`, "CloudStore"],
-    ["/sdn/zones/localnetwork/vmbr0", "CloudNet"],
-    ["/sdn/zones/localnetwork/vmbr1", "CloudNet"],
-    ["/nodes", "CloudNode"],
-  ];
-  for (const [path, roleid] of grants) {
-    // A separated token needs each grant twice: its owner's and its own.
-    for (const [type, ugid] of [
-      ["user", "cloud@pve"],
-      ["token", AGENT_TOKEN],
-    ] as const) {
-      changes.push(["acl", `${path} ${ugid} ${roleid}`, { path, type, ugid, roleid, propagate: true }]);
-    }
-  }
+  changes.push(user("root@pam"), token(OPERATOR_TOKEN, false));
+  if (agentGrant !== "none")
+    changes.push(user("cloud@pve"), token(AGENT_TOKEN, true), ...agentAccess(region, agentGrant));
   region.store.commit({ op: "region-seeded", detail: { version: region.version } }, changes);
+}
+
+function agentAccess(region: Region, agentGrant: AgentGrant): DocumentChange[] {
+  const roles = Object.entries(agentRoles(region.version)).map(
+    ([roleid, privileges]): DocumentChange => ["role", roleid, { roleid, privileges, special: false }],
+  );
+  const grants =
+    agentGrant === "guests" ? [...AGENT_GRANTS, ["/vms", "CloudAgent", true] as const] : AGENT_GRANTS;
+  // A separated token needs each grant twice: its owner's and its own.
+  const entries = grants.flatMap(([path, roleid, propagate]) =>
+    (
+      [
+        ["user", "cloud@pve"],
+        ["token", AGENT_TOKEN],
+      ] as const
+    ).map(
+      ([type, ugid]): DocumentChange => [
+        "acl",
+        `${path} ${ugid} ${roleid}`,
+        { path, type, ugid, roleid, propagate },
+      ],
+    ),
+  );
+  return [...roles, ...entries];
 }
 
 /** After a change of version: the same roles, with the privileges that exist there. */
 export function refreshRoles(region: Region): void {
   const all = allPrivileges(region.version);
-  const wanted: Record<string, string[]> = { Administrator: all, ...agentRoles(region.version) };
+  const wanted = { Administrator: all, ...agentRoles(region.version) };
   const changes: DocumentChange[] = [];
   for (const [roleid, privileges] of Object.entries(wanted)) {
     const role = region.store.get("role", roleid);

@@ -1,6 +1,10 @@
-// Writes src/generated/api.ts from schema/proxmox-api-schema.json: for every call its parameters and its
-// answer. `--check` writes nothing and fails when the committed file differs.
+// Writes src/generated/api.ts: for every call of src/driver-calls/driver-calls.ts the parameters that the driver sends,
+// as it writes them, and what schema/proxmox-api-schema.json says of its answer; and the roles that the calls need for
+// the lab, which knows nothing of the driver. `--check` writes nothing and fails when a committed file differs.
 import { readFileSync, writeFileSync } from "node:fs";
+import type { CallFacts, Parameter } from "../src/driver-calls/call-facts.ts";
+import { DRIVER_CALLS } from "../src/driver-calls/driver-calls.ts";
+import { agentRoles } from "../src/driver-calls/grants.ts";
 
 type Property = {
   type?: string;
@@ -25,19 +29,44 @@ function enumeration(values: readonly (string | number | null)[]): string {
     .join(" | ");
 }
 
-function parameterType(property: Property): string {
-  if (property.enum && property.enum.length > 0) return enumeration(property.enum);
-  switch (property.type) {
-    case "integer":
+/** As the driver writes it; what the schema allows of a text is kept. */
+function parameterType(property: Property, { as }: Parameter): string {
+  switch (as) {
     case "number":
       return "number";
-    case "boolean":
+    case "flag":
       return "boolean";
-    case "array":
+    case "list":
       return "readonly string[]";
-    default:
-      return "string";
+    case "text":
+      return property.enum && property.enum.length > 0 ? enumeration(property.enum) : "string";
   }
+}
+
+const WRITTEN_AS: Readonly<Record<string, Parameter["as"]>> = {
+  integer: "number",
+  number: "number",
+  boolean: "flag",
+  array: "list",
+};
+
+/** What the schema has of the parameters that the driver sends. Those in the path are never left out. */
+function sentParameters(
+  call: string,
+  { path, parameters }: Endpoint,
+  facts: CallFacts,
+): Record<string, Property> {
+  return Object.fromEntries(
+    Object.entries(facts.parameters).map(([name, { as }]) => {
+      const property = parameters[name];
+      if (property === undefined) throw new Error(`${call} has no parameter ${name} in the schema`);
+      // A text is never refused for its type: what is a number or a flag may be written as one.
+      const schemas = WRITTEN_AS[property.type ?? "string"] ?? "text";
+      if (as !== "text" && as !== schemas)
+        throw new Error(`${call}: ${name} is ${property.type} in the schema and written as ${as}`);
+      return [name, path.includes(`{${name}}`) ? { ...property, optional: 0 } : property];
+    }),
+  );
 }
 
 function answerType(property: Property, indent: string): string {
@@ -69,7 +98,7 @@ function wrapped(type: string): string {
 function members(
   properties: Record<string, Property>,
   indent: string,
-  render: (property: Property, indent: string) => string,
+  render: (property: Property, indent: string, key: string) => string,
 ): string {
   const deeper = `${indent}  `;
   return Object.keys(properties)
@@ -78,20 +107,30 @@ function members(
       const property = properties[key] ?? {};
       const indexed = INDEXED.exec(key);
       if (indexed)
-        return `${deeper}[key: \`${indexed[1]}\${number}\`]: ${render(property, deeper)} | undefined;\n`;
+        return `${deeper}[key: \`${indexed[1]}\${number}\`]: ${render(property, deeper, key)} | undefined;\n`;
       const name = /^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key);
-      return `${deeper}${name}${property.optional ? "?" : ""}: ${render(property, deeper)};\n`;
+      return `${deeper}${name}${property.optional ? "?" : ""}: ${render(property, deeper, key)};\n`;
     })
     .join("");
 }
 
 function render(endpoints: readonly Endpoint[]): string {
-  const calls = endpoints.map(({ method, path, parameters, returns }) => {
-    const indented = members(parameters, "    ", parameterType);
+  const byCall = new Map(endpoints.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint]));
+  const calls = Object.entries(DRIVER_CALLS).map(([call, facts]) => {
+    const endpoint = byCall.get(call);
+    if (endpoint === undefined) throw new Error(`${call} is not in the schema`);
+    const parameters = sentParameters(call, endpoint, facts);
+    const written = (property: Property, _: string, key: string) => {
+      const parameter = facts.parameters[key];
+      if (parameter === undefined) throw new Error(`${call} sends no ${key}`);
+      return parameterType(property, parameter);
+    };
+    const indented = members(parameters, "    ", written);
     const rendered = Object.keys(parameters).length === 0 ? "Record<string, never>" : `{\n${indented}    }`;
-    return `  "${method} ${path}": {\n    parameters: ${rendered};\n    answer: ${answerType(returns, "    ")};\n  };\n`;
+    return `  "${call}": {\n    parameters: ${rendered};\n    answer: ${answerType(endpoint.returns, "    ")};\n  };\n`;
   });
-  return `// Generated by scripts/generate-types.ts from schema/proxmox-api-schema.json. Do not edit.
+  return `// Generated by scripts/generate-types.ts from src/driver-calls/driver-calls.ts and schema/proxmox-api-schema.json. Do
+// not edit.
 
 /** The answer's numbers may come as strings: Perl decides per call. Read them with \`readNumber\`. */
 export type PveNumber = number | string;
@@ -101,6 +140,28 @@ export type PveBoolean = boolean | number | string;
 /** Every call this package may make: what goes in (path, query and form together) and what comes back. */
 export type ProxmoxCalls = {
 ${calls.join("")}};
+
+export type CallName = keyof ProxmoxCalls;
+`;
+}
+
+function renderRoles(): string {
+  const entries = (record: Readonly<Record<string, readonly string[]>>) =>
+    Object.entries(record)
+      .map(
+        ([role, privileges]) =>
+          `    ${role}: [\n${privileges.map((each) => `      "${each}",\n`).join("")}    ],\n`,
+      )
+      .join("");
+  return `// Generated by packages/proxmox/scripts/generate-types.ts from the table of the driver's calls. Do not edit.
+
+/** The roles of a region's agent and their privileges, by the major version of Proxmox VE. */
+export const AGENT_ROLES: Readonly<Record<8 | 9, Readonly<Record<string, readonly string[]>>>> = {
+  8: {
+${entries(agentRoles(8))}  },
+  9: {
+${entries(agentRoles(9))}  },
+};
 `;
 }
 
@@ -108,11 +169,14 @@ const here = (path: string) => new URL(path, import.meta.url);
 const schema = JSON.parse(readFileSync(here("../schema/proxmox-api-schema.json"), "utf8")) as {
   endpoints: Endpoint[];
 };
-const text = render(schema.endpoints);
-const target = here("../src/generated/api.ts");
-if (process.argv.includes("--check")) {
-  if (readFileSync(target, "utf8") !== text) {
-    console.error("packages/proxmox/src/generated/api.ts is not current: run npm run generate");
+for (const [path, text] of [
+  ["../src/generated/api.ts", render(schema.endpoints)],
+  ["../../lab/src/access/generated/agent-roles.ts", renderRoles()],
+] as const) {
+  const target = here(path);
+  if (!process.argv.includes("--check")) writeFileSync(target, text);
+  else if (readFileSync(target, "utf8") !== text) {
+    console.error(`${target.pathname} is not current: run npm run generate`);
     process.exit(1);
   }
-} else writeFileSync(target, text);
+}

@@ -118,8 +118,8 @@ describe("The client's requests", () => {
     await client([pve]).call("POST /nodes/{node}/qemu/{vmid}/config", {
       ...startVm,
       description,
-      onboot: true,
-      protection: false,
+      onboot: "1",
+      protection: "0",
       net0: "virtio=BC:24:11:00:00:02,bridge=vmbr1",
     });
     const [asked] = pve.asked;

@@ -2,6 +2,7 @@
 // call goes out once, on a connection of its own, and when its answer is lost nobody here repeats it.
 
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
+import { encodeCall } from "./driver-calls/encode-call.ts";
 import {
   errorOfAnswer,
   type ProxmoxError,
@@ -9,15 +10,15 @@ import {
   ProxmoxUnknownOutcome,
   ProxmoxUntrusted,
 } from "./errors.ts";
-import type { ProxmoxCalls } from "./generated/api.ts";
+import type { CallName, ProxmoxCalls } from "./generated/api.ts";
 import { type HttpAnswer, httpsTransport, NoAnswer, type Transport } from "./http-exchange.ts";
 import { redactParameters, redactText, secretsIn } from "./redaction.ts";
 import { systemRuntime, type Timers } from "./runtime.ts";
 import { isCertificateError, type TlsTrust } from "./trusted-agent.ts";
 import { trustedWebSocket, WebSocketRefused } from "./web-socket.ts";
-import { encodeForm, parseJson, textOfFailure } from "./wire-format.ts";
+import { parseJson, textOfFailure } from "./wire-format.ts";
 
-export type CallName = keyof ProxmoxCalls;
+export type { CallName } from "./generated/api.ts";
 export type ParametersOf<Call extends CallName> = ProxmoxCalls[Call]["parameters"];
 export type AnswerOf<Call extends CallName> = ProxmoxCalls[Call]["answer"];
 
@@ -95,31 +96,22 @@ export class ProxmoxClient {
 
   /**
    * One API call. `parameters` holds path, query and form parameters together, as the schema does.
-   * Throws a ProxmoxError; its `outcome` says whether the call may have taken effect.
+   * Throws a TypeError for what is not in the table of the driver's calls, else a ProxmoxError; its `outcome` says whether the call may have taken effect.
    */
   async call<Call extends CallName>(
     call: Call,
     parameters: ParametersOf<Call>,
     options: CallOptions = {},
   ): Promise<AnswerOf<Call>> {
-    const [method = "", template = ""] = call.split(" ", 2);
-    const rest = new Map(
-      Object.entries(parameters as Record<string, unknown>).filter(([, value]) => value !== undefined),
-    );
-    const node = String(rest.get("node") ?? "");
-    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const value = rest.get(name);
-      if (value === undefined || value === "") throw new TypeError(`${call} needs ${name}`);
-      rest.delete(name);
-      return encodeURIComponent(String(value));
-    });
-    const form = encodeForm(rest);
+    const sent = parameters as Record<string, unknown>;
+    const { method, path, form } = encodeCall(call, sent);
+    const node = String(sent.node ?? "");
     const request = {
       method,
       path,
       form,
       label: `${method} ${path}`,
-      parameters: parameters as Record<string, unknown>,
+      parameters: sent,
     };
     const answer =
       method === "GET"

@@ -2,7 +2,6 @@
 // endpoint, since the listener is on that host.
 
 import type { WebSocket } from "ws";
-import type { ParametersOf } from "./client.ts";
 import { type ConsoleStream, consoleStream, HandshakeReader } from "./console-stream.ts";
 import { ProxmoxBadRequest, ProxmoxUnsupported } from "./errors.ts";
 import type { Owner } from "./hypervisor.ts";
@@ -137,9 +136,7 @@ export class ProxmoxConsoles {
   /** A call without its parameters is refused with 400 where it exists, and with 501 where it does not. */
   async #probe(signal: AbortSignal): Promise<boolean> {
     try {
-      await this.#region.client.call("POST /access/vncticket", {} as ParametersOf<"POST /access/vncticket">, {
-        signal,
-      });
+      await this.#region.client.call("POST /access/vncticket", {}, { signal });
       return true;
     } catch (error) {
       if (error instanceof ProxmoxBadRequest) return true;

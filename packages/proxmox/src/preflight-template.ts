@@ -3,8 +3,11 @@
 import type { ProxmoxClient } from "./client.ts";
 import { agentEnabled } from "./config-difference.ts";
 import { bootDiskOf, disksOf } from "./disks.ts";
+import { bridgePath, grantCommands } from "./driver-calls/grants.ts";
 import { type Finding, failed, passed } from "./finding.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
+import { privilegesHeld } from "./preflight-privileges.ts";
+import { parseNetDevice, parsePropertyString } from "./property-string.ts";
 import { renderSize } from "./sizes.ts";
 import { normalConfig } from "./vm-observation.ts";
 
@@ -35,6 +38,18 @@ export async function checkTemplate(client: ProxmoxClient, slug: string, vmid: n
   for (const key of ["args", "hookscript", "startup"])
     if (config[key] !== undefined)
       complain(`carries ${key}`, `An API token cannot take it off a clone: qm set ${vmid} --delete ${key}`);
+  for (const key of hostDevices(config))
+    complain(
+      `carries ${key}, a device of the host`,
+      `Only root@pam may clone it: qm set ${vmid} --delete ${key}`,
+    );
+  for (const bridge of await forbiddenBridges(client, config)) {
+    const grant = { path: bridgePath(bridge), role: "CloudNet", propagate: true } as const;
+    complain(
+      `has an interface on ${bridge}, which the token may not use, so no clone can be made`,
+      `Take the interface off the template (qm set ${vmid} --delete net0), or grant the bridge: ${grantCommands(grant, client.tokenId)}`,
+    );
+  }
   if (readBoolean(config.protection))
     complain("protected, and so is every clone", `qm set ${vmid} --delete protection`, "advised");
   if (findings.length === 0)
@@ -45,4 +60,28 @@ export async function checkTemplate(client: ProxmoxClient, slug: string, vmid: n
       ),
     );
   return findings;
+}
+
+/** What only root may have in a config: a clone inherits it, and is refused. */
+function hostDevices(config: Readonly<Record<string, string>>): string[] {
+  return Object.keys(config).filter((key) => {
+    if (!/^(usb|hostpci)\d+$/.test(key)) return false;
+    const host = parsePropertyString(config[key] ?? "", "host").get("host");
+    return host !== undefined && host.toLowerCase() !== "spice";
+  });
+}
+
+/** Bridges of its interfaces that the token may not use, on which every clone would be refused. */
+async function forbiddenBridges(
+  client: ProxmoxClient,
+  config: Readonly<Record<string, string>>,
+): Promise<string[]> {
+  const found = new Set<string>();
+  for (const key of Object.keys(config).filter((each) => /^net\d+$/.test(each))) {
+    const { bridge, vlan } = parseNetDevice(config[key] ?? "");
+    if (bridge === null) continue;
+    const path = vlan === null ? bridgePath(bridge) : `${bridgePath(bridge)}/${vlan}`;
+    if (!("SDN.Use" in (await privilegesHeld(client, path)))) found.add(bridge);
+  }
+  return [...found];
 }

@@ -3,9 +3,11 @@
 
 import type { ProxmoxClient } from "./client.ts";
 import { onlineNodes } from "./cluster.ts";
+import { grantCommands } from "./driver-calls/grants.ts";
 import { ProxmoxError } from "./errors.ts";
 import { type Finding, failed, passed } from "./finding.ts";
 import { readBoolean, readNumber } from "./lenient.ts";
+import { checkExcess, checkForeignPools, checkPrivileges, privilegesHeld } from "./preflight-privileges.ts";
 import { checkTemplate } from "./preflight-template.ts";
 
 export type { Finding } from "./finding.ts";
@@ -13,6 +15,8 @@ export type { Finding } from "./finding.ts";
 export type PreflightSettings = {
   readonly storages: readonly string[];
   readonly bridges: readonly string[];
+  /** Pools of ours are named "<prefix>-<organisation>". */
+  readonly poolPrefix: string;
   /** Image slug to the template's VMIDs: one, or one for each node with local storage. */
   readonly templates: Readonly<Record<string, readonly number[]>>;
   /** Both ends belong to the range. */
@@ -23,19 +27,21 @@ export type PreflightSettings = {
 
 const OLDEST_VERSION = [8, 4] as const;
 
-const VM_PRIVILEGES = [
-  "VM.Allocate", "VM.Audit", "VM.Clone", "VM.Config.CDROM", "VM.Config.CPU", "VM.Config.Cloudinit",
-  "VM.Config.Disk", "VM.Config.HWType", "VM.Config.Memory", "VM.Config.Network", "VM.Config.Options",
-  "VM.Console", "VM.PowerMgmt",
-]; // biome-ignore format: a list of words
-
 /** Never throws for what it finds; throws only what is not about Proxmox. */
 export async function preflight(client: ProxmoxClient, settings: PreflightSettings): Promise<Finding[]> {
-  const version = await attempt("version", "required", async () => checkVersion(client));
+  let majorVersion = 0;
+  const version = await attempt("version", "required", async () => {
+    const answer = await client.call("GET /version", {});
+    majorVersion = Number(answer.version.split(".")[0]);
+    return [checkVersion(answer.version)];
+  });
   // Without an answer to the simplest question every other check would only repeat it.
   if (version.length === 1 && version[0]?.ok === false) return version;
+  const region = { ...settings, templates: Object.values(settings.templates).flat() };
   const groups = await Promise.all([
-    attempt("token privileges", "required", () => checkPrivileges(client, settings)),
+    attempt("token privileges", "required", () => checkPrivileges(client, region, majorVersion)),
+    attempt("privileges beyond what is needed", "advised", () => checkExcess(client, region, majorVersion)),
+    attempt("pools of others", "advised", () => checkForeignPools(client, settings.poolPrefix)),
     attempt("nodes", "required", () => checkNodes(client)),
     attempt("storages", "required", () => checkStorages(client, settings.storages)),
     attempt("bridges", "required", () => checkBridges(client, settings.bridges)),
@@ -65,55 +71,12 @@ async function attempt(
   }
 }
 
-async function checkVersion(client: ProxmoxClient): Promise<Finding[]> {
-  const { version } = await client.call("GET /version", {});
+function checkVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const recent = major > OLDEST_VERSION[0] || (major === OLDEST_VERSION[0] && minor >= OLDEST_VERSION[1]);
-  return [
-    recent
-      ? passed("version", `Proxmox VE ${version}`)
-      : failed("version", `Proxmox VE ${version}`, `Upgrade to ${OLDEST_VERSION.join(".")} or newer.`),
-  ];
-}
-
-async function checkPrivileges(client: ProxmoxClient, settings: PreflightSettings): Promise<Finding[]> {
-  const needs: [path: string, privileges: readonly string[]][] = [
-    ["/vms", VM_PRIVILEGES],
-    ["/pool", ["Pool.Allocate", "Pool.Audit"]],
-    ["/nodes", ["Sys.Audit"]],
-    ...settings.storages.map((storage): [string, string[]] => [
-      `/storage/${storage}`,
-      ["Datastore.Audit", "Datastore.AllocateSpace"],
-    ]),
-    ...settings.bridges.map((bridge): [string, string[]] => [
-      `/sdn/zones/localnetwork/${bridge}`,
-      ["SDN.Use"],
-    ]),
-  ];
-  return Promise.all(
-    needs.map(async ([path, privileges]) => {
-      const check = `privileges on ${path}`;
-      const answer = await client.call("GET /access/permissions", { path });
-      const held = (answer[path] ?? {}) as Record<string, unknown>;
-      const missing = privileges.filter((privilege) => !(privilege in held));
-      const unpropagated = privileges.filter(
-        (privilege) => privilege in held && !readBoolean(held[privilege] as number),
-      );
-      if (missing.length > 0)
-        return failed(
-          check,
-          `missing: ${missing.join(", ")}`,
-          `Grant a role with these on ${path} to both the token and its user: a separated token has only what both have.`,
-        );
-      if (unpropagated.length > 0)
-        return failed(
-          check,
-          `not propagated: ${unpropagated.join(", ")}`,
-          `Set propagate on the ACL of ${path}.`,
-        );
-      return passed(check, "complete");
-    }),
-  );
+  return recent
+    ? passed("version", `Proxmox VE ${version}`)
+    : failed("version", `Proxmox VE ${version}`, `Upgrade to ${OLDEST_VERSION.join(".")} or newer.`);
 }
 
 async function checkNodes(client: ProxmoxClient): Promise<Finding[]> {
@@ -217,6 +180,8 @@ async function checkNextId(
   [first, last]: readonly [number, number],
 ): Promise<Finding[]> {
   const check = "next-id range";
+  const hidden = await hiddenCluster(client, check);
+  if (hidden !== null) return [hidden];
   const options = await client.call("GET /cluster/options", {});
   const nextId = options["next-id"];
   const text = typeof nextId === "string" ? nextId : JSON.stringify(nextId ?? "");
@@ -235,6 +200,8 @@ async function checkNextId(
 }
 
 async function checkFirewall(client: ProxmoxClient): Promise<Finding[]> {
+  const hidden = await hiddenCluster(client, "firewall");
+  if (hidden !== null) return [hidden];
   const options = await client.call("GET /cluster/firewall/options", {});
   if (readBoolean(options.enable)) return [{ ...passed("firewall", "enabled"), severity: "advised" }];
   return [
@@ -245,6 +212,18 @@ async function checkFirewall(client: ProxmoxClient): Promise<Finding[]> {
       "advised",
     ),
   ];
+}
+
+/** The cluster's own settings are for who may audit / itself; without it the answers say nothing, or are refused. */
+async function hiddenCluster(client: ProxmoxClient, check: string): Promise<Finding | null> {
+  if ("Sys.Audit" in (await privilegesHeld(client, "/"))) return null;
+  const grant = { path: "/", role: "CloudNode", propagate: false } as const;
+  return failed(
+    check,
+    "not readable: Sys.Audit on / is missing",
+    grantCommands(grant, client.tokenId),
+    "advised",
+  );
 }
 
 /** The API shows nothing of what a node's kernel does with frames: that it was seen to is the operator's word. */

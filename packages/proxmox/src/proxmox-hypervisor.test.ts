@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { run } from "@kule/lab/api-client";
 import { type Lab, startLab } from "@kule/lab/lab";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ProxmoxClient } from "./client.ts";
@@ -109,7 +110,6 @@ describe("The driver", () => {
       (await hypervisor.findVm(vmid, ownerOf(vmid))) as { vm: { config: { cores?: string } } }
     ).vm;
     let changes = 0;
-    const path = { node: "pve1", vmid };
     const meddling = new Proxy(client, {
       get: (target, key) =>
         key !== "call"
@@ -118,7 +118,7 @@ describe("The driver", () => {
               const answer = await target.call(...call);
               // Between the first answer about the VM itself and the next one.
               if (/\/qemu\/\{vmid\}\/(config|pending)$/.test(call[0]) && changes++ === 0)
-                await target.call("PUT /nodes/{node}/qemu/{vmid}/config", { ...path, cores: 7 });
+                await run(lab, `PUT /nodes/pve1/qemu/${vmid}/config`, { form: { cores: 7 } });
               return answer;
             },
     });
@@ -180,9 +180,9 @@ describe("The driver", () => {
     const { digest } = await client.call("GET /nodes/{node}/qemu/{vmid}/config", { node: "pve1", vmid });
     await configure("job_2", "4");
     await configure("job_3", "2");
-    const late = { node: "pve1", vmid, cores: 4, ...(digest === undefined ? {} : { digest }) };
     expect(digest).toBeDefined();
-    await expect(client.call("PUT /nodes/{node}/qemu/{vmid}/config", late)).rejects.toThrow(/checksum/);
+    const late = { node: "pve1", vmid, cores: "4", digest: digest ?? "" };
+    await expect(client.call("POST /nodes/{node}/qemu/{vmid}/config", late)).rejects.toThrow(/checksum/);
     expect(lab.control.vm(vmid)?.config.cores).toBe("2");
   });
 
@@ -242,7 +242,7 @@ describe("The driver", () => {
     await set({ ...wanted, ipsets: { own: ["10.0.0.1", "10.0.0.2"] } });
     const hands = {
       options: () =>
-        client.call("PUT /nodes/{node}/qemu/{vmid}/firewall/options", { ...at, log_level_in: "info" }),
+        run(lab, `PUT /nodes/pve1/qemu/${vmid}/firewall/options`, { form: { log_level_in: "info" } }),
       rules: () =>
         client.call("POST /nodes/{node}/qemu/{vmid}/firewall/rules", { ...at, type: "in", action: "DROP" }),
       set: () =>
@@ -283,8 +283,7 @@ describe("The driver", () => {
     const set = (firewall: DesiredFirewall, changes: Partial<EffectContext> = {}) =>
       hypervisor.setFirewall(vmid, ownerOf(vmid), firewall, effect(changes));
     await set({ ...wanted, ipsets: { gone: ["10.0.0.1", "10.0.0.2"] } });
-    const digest = "0".repeat(40);
-    const late = { ...at, type: "in", action: "ACCEPT", enable: 0, comment: "late", digest } as const;
+    const late = { ...at, type: "in", action: "ACCEPT", enable: 0, comment: "late" } as const;
     await client.call("POST /nodes/{node}/qemu/{vmid}/firewall/rules", late);
     const rules = async () => (await hypervisor.readFirewall(await present(vmid))).rules;
     expect((await rules())[0]).toEqual({ text: textOfRule({ ...late }), isEnabled: false });
@@ -518,6 +517,7 @@ describe("The check of a region", () => {
   const settings: PreflightSettings = {
     storages: ["ceph-vm"],
     bridges: ["vmbr1"],
+    poolPrefix: "kule",
     templates: { "ubuntu-24.04": [9000], "windows-2022": [9005] },
     vmidRange: [20_000, 20_999],
     hasNodeFilter: true,
@@ -544,7 +544,7 @@ describe("The check of a region", () => {
       "storage nvme on pve1: not there",
       "bridge vmbr7 on pve2: not there",
       "template plan9 (9999): not there",
-      "privileges on /storage/nvme: missing: Datastore.Audit, Datastore.AllocateSpace",
+      "privileges on /storage/nvme: missing: Datastore.AllocateSpace, Datastore.Audit",
     ])
       expect(found).toContain(text);
   });

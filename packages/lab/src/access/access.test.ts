@@ -82,13 +82,14 @@ describe("the agent's token has what a driver needs and no more", () => {
     ]);
   });
 
-  test("adding an existing VM to a pool needs Permissions.Modify on it", async () => {
+  test("adding an existing VM to a pool needs Permissions.Modify or VM.Allocate on it", async () => {
     await call(lab, "POST /pools", { form: { poolid: "kule-later" } });
     await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20203 } });
-    expect(await refused("PUT /pools?poolid=kule-later&vms=20203")).toEqual([
+    expect(await refused("PUT /pools?poolid=kule-later&vms=9000")).toEqual([
       403,
-      "Permission check failed (/vms/20203, Permissions.Modify)",
+      "Permission check failed (/vms/9000, Permissions.Modify|VM.Allocate)",
     ]);
+    expect((await refused("PUT /pools?poolid=kule-later&vms=20203"))[0]).toBe(200);
   });
 
   test("permission is checked before parameters", async () => {

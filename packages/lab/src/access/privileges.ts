@@ -1,4 +1,5 @@
 import type { ProxmoxVersion } from "../schema/api-schema.ts";
+import { AGENT_ROLES } from "./generated/agent-roles.ts";
 
 const COMMON: readonly string[] = [
   "Datastore.Allocate",
@@ -58,35 +59,7 @@ export function allPrivileges(version: ProxmoxVersion): string[] {
   return [...COMMON, ...(version.startsWith("8") ? ONLY_8 : ONLY_9)].sort();
 }
 
-/** The roles that a region's agent needs and no more; `check` of the agent and its manual name the same. */
-export function agentRoles(version: ProxmoxVersion): Record<string, string[]> {
-  const guestAgent = version.startsWith("8")
-    ? ["VM.Monitor"]
-    : ["VM.GuestAgent.Audit", "VM.GuestAgent.Unrestricted"];
-  return {
-    CloudAgent: [
-      "VM.Allocate",
-      "VM.Audit",
-      "VM.Clone",
-      "VM.Config.CDROM",
-      "VM.Config.CPU",
-      "VM.Config.Cloudinit",
-      "VM.Config.Disk",
-      "VM.Config.HWType",
-      "VM.Config.Memory",
-      "VM.Config.Network",
-      "VM.Config.Options",
-      "VM.Console",
-      "VM.PowerMgmt",
-      "VM.Snapshot",
-      "VM.Snapshot.Rollback",
-      "VM.Migrate",
-      ...guestAgent,
-      "Pool.Audit",
-      "Pool.Allocate",
-    ],
-    CloudStore: ["Datastore.Audit", "Datastore.AllocateSpace"],
-    CloudNet: ["SDN.Use", "SDN.Audit"],
-    CloudNode: ["Sys.Audit"],
-  };
+/** The roles of a region's agent: made from the calls that the driver can make, in packages/proxmox. */
+export function agentRoles(version: ProxmoxVersion): Readonly<Record<string, readonly string[]>> {
+  return AGENT_ROLES[version.startsWith("8") ? 8 : 9];
 }

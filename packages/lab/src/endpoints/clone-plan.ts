@@ -78,6 +78,17 @@ function checkStorages(call: Call, source: VmDocument, storage: string | undefin
   return shared;
 }
 
+/** A device of the host is root's: a clone would hand it on. */
+function refuseHostDevices(authUser: string, config: Readonly<Record<string, string>>): void {
+  if (authUser === "root@pam") return;
+  for (const [key, value] of Object.entries(config)) {
+    const isUsb = /^usb\d+$/.test(key);
+    const [, host = ""] = /^(?:host=)?([^,=]+)(?:,|$)/.exec(value) ?? [];
+    if ((!isUsb && !/^hostpci\d+$/.test(key)) || host === "" || host.toLowerCase() === "spice") continue;
+    throw failure(`only root can set '${key}' config for ${isUsb ? "real" : "non-mapped"} devices`);
+  }
+}
+
 /** Runs before the fork and again in the task: what it throws is an HTTP error the first time. */
 export function planClone(call: Call, request: CloneRequest): ClonePlan {
   const { region, authUser } = call;
@@ -94,6 +105,7 @@ export function planClone(call: Call, request: CloneRequest): ClonePlan {
     throw failure("parameter 'format' not allowed for linked clones");
   const shared = checkStorages(call, source, request.storage);
   requireBridgeAccess(region, authUser, source.config);
+  refuseHostDevices(authUser, source.config);
   const custom = /(?:^|cputype=)custom-([^,]+)/.exec(source.config.cpu ?? "")?.[1];
   if (custom !== undefined && region.version === "9.2") {
     region.permissions.require(authUser, `/mapping/cpu-model/${custom}`, "Mapping.Use");

@@ -89,6 +89,19 @@ function permissionsOf(call: Call): unknown {
     : { [path]: Object.fromEntries([...held].map(([name, p]) => [name, p ? 1 : 0])) };
 }
 
+/** Without Sys.Audit on / itself nothing of it is there, and nothing says that something is left out. */
+function clusterOptions({ region, authUser }: Call): Record<string, unknown> {
+  const always = { "allowed-tags": [] };
+  if (!region.permissions.has(authUser, "/", "Sys.Audit")) return always;
+  const { nextIdLower, nextIdUpper } = clusterOf(region);
+  // Its numbers are text, as in the file that they are read from.
+  const nextId = {
+    ...(nextIdLower === 100 ? {} : { lower: String(nextIdLower) }),
+    ...(nextIdUpper === 1_000_000 ? {} : { upper: String(nextIdUpper) }),
+  };
+  return { ...always, keyboard: "en-us", ...(Object.keys(nextId).length === 0 ? {} : { "next-id": nextId }) };
+}
+
 function putFirewallOptions(call: Call): null {
   const { region } = call;
   requireQuorum(region);
@@ -140,10 +153,7 @@ export const clusterHandlers: Handlers = {
   "GET /cluster/nextid": nextId,
   "GET /cluster/status": clusterStatus,
   "GET /cluster/tasks": clusterTasks,
-  "GET /cluster/options": ({ region }) => ({
-    keyboard: "en-us",
-    "next-id": { lower: clusterOf(region).nextIdLower, upper: clusterOf(region).nextIdUpper },
-  }),
+  "GET /cluster/options": clusterOptions,
   "GET /cluster/firewall/options": ({ region }) =>
     Object.fromEntries(
       Object.entries(clusterOf(region).firewallOptions).map(([k, v]) => [k, /^\d+$/.test(v) ? Number(v) : v]),

@@ -70,7 +70,7 @@ function create(call: Call): null {
   return null;
 }
 
-/** Membership also needs the right to change permissions on each VM: joining a pool hands them out. */
+/** Membership also needs the right to change permissions on each VM, which who may allocate it has: joining a pool hands them out. */
 function update(call: Call): null {
   const { region, authUser } = call;
   requireQuorum(region);
@@ -80,7 +80,7 @@ function update(call: Call): null {
   let storages = [...pool.storages];
   const changes = new Map<string, PoolDocument>();
   for (const vmid of splitList(text(call, "vms") ?? "").map(Number)) {
-    region.permissions.require(authUser, `/vms/${vmid}`, "Permissions.Modify");
+    region.permissions.requireAny(authUser, `/vms/${vmid}`, ["Permissions.Modify", "VM.Allocate"]);
     if (remove) {
       if (!vms.includes(vmid)) throw failure(`update pools failed: VM ${vmid} is not a pool member`);
       vms = vms.filter((id) => id !== vmid);
@@ -101,7 +101,10 @@ function update(call: Call): null {
     vms.push(vmid);
   }
   for (const storage of splitList(text(call, "storage") ?? "")) {
-    region.permissions.require(authUser, `/storage/${storage}`, "Datastore.Allocate");
+    region.permissions.requireAny(authUser, `/storage/${storage}`, [
+      "Permissions.Modify",
+      "Datastore.Allocate",
+    ]);
     storages = remove ? storages.filter((name) => name !== storage) : [...new Set([...storages, storage])];
   }
   changes.set(pool.poolid, { ...pool, vms, storages, comment: text(call, "comment") ?? pool.comment });

@@ -75,7 +75,9 @@ describe("a clone in progress", () => {
     await slow.faults.tasks.whenHeld();
     const again = await clone(slow, { newid: 20301 });
     expect(again.reason).toBe("unable to create VM 20301: config file already exists");
-    expect((await clone(slow, { newid: 20304 }, 20301)).reason).toBe("VM is locked (clone)");
+    const form = { newid: 20304 };
+    const copy = await call(slow, "POST /nodes/pve1/qemu/20301/clone", { form, as: "operator" });
+    expect(copy.reason).toBe("VM is locked (clone)");
     // The clone's own task holds the file lock all along, so a change waits for that, in vain.
     const change = await call(slow, "PUT /nodes/pve1/qemu/20301/config", { form: { cores: 2 } });
     expect(change.reason).toBe("can't lock file '/var/lock/qemu-server/lock-20301.conf' - got timeout");
@@ -123,13 +125,14 @@ describe("a finished clone", () => {
     expect(volumes.find(({ volid }) => volid.endsWith("disk-0"))?.parent).toBe("ceph-vm:base-9000-disk-0");
     const answer = await clone(lab, { newid: 20312, storage: "ceph-vm" });
     expect(answer.reason).toBe("parameter 'storage' not allowed for linked clones");
-    const destroyed = await run(lab, "DELETE /nodes/pve1/qemu/9000", {});
+    const destroyed = await run(lab, "DELETE /nodes/pve1/qemu/9000", { as: "operator" });
     expect(destroyed).toBe("base volume 'ceph-vm:base-9000-disk-0' is still in use by linked cloned");
   });
 
   test("has a copy of the template's firewall", async () => {
     const base = "/nodes/pve1/qemu";
-    await call(lab, `PUT ${base}/9001/firewall/options`, { form: { enable: 1, policy_in: "REJECT" } });
+    const form = { enable: 1, policy_in: "REJECT" };
+    await call(lab, `PUT ${base}/9001/firewall/options`, { form, as: "operator" });
     await run(lab, `POST ${base}/9001/clone`, { form: { newid: 20313 } });
     expect((await call(lab, `GET ${base}/20313/firewall/options`)).data).toMatchObject({
       enable: 1,
@@ -140,7 +143,10 @@ describe("a finished clone", () => {
 
 describe("a clone that cannot be", () => {
   test("is refused before the fork when the source or the number is wrong", async () => {
-    const missing = await clone(lab, { newid: 20320 }, 9999);
+    const missing = await call(lab, "POST /nodes/pve1/qemu/9999/clone", {
+      form: { newid: 20320 },
+      as: "operator",
+    });
     expect(missing.reason).toBe("unable to find configuration file for VM 9999 on node 'pve1'");
     await run(lab, "POST /nodes/pve1/qemu/9000/clone", { form: { newid: 20321 } });
     const taken = await clone(lab, { newid: 20321 });
@@ -169,7 +175,8 @@ describe("a clone that cannot be", () => {
     lab.faults.tasks.add({ type: "qmstart", action: "held", stage: "start" });
     const start = await call(lab, "POST /nodes/pve1/qemu/20324/status/start");
     await lab.faults.tasks.whenHeld();
-    const copied = await run(lab, "POST /nodes/pve1/qemu/20324/clone", { form: { newid: 20325, full: 1 } });
+    const form = { newid: 20325, full: 1 };
+    const copied = await run(lab, "POST /nodes/pve1/qemu/20324/clone", { form, as: "operator" });
     expect(copied).toBe("can't lock file '/var/lock/qemu-server/lock-20324.conf' - got timeout");
     lab.faults.tasks.release();
     expect(await finished(lab, start.data)).toBe("OK");

@@ -195,7 +195,9 @@ describe("disks", () => {
   });
 
   test("a second cloud-init drive is refused", async () => {
-    const answer = await put(STOPPED, { ide0: "ceph-vm:cloudinit" });
+    const form = { ide0: "ceph-vm:cloudinit" };
+    expect((await put(STOPPED, form)).reason).toBe("Permission check failed (/vms/20400, VM.Config.CDROM)");
+    const answer = await call(lab, `PUT ${STOPPED}/config`, { form, as: "operator" });
     expect(answer.reason).toBe("ide0 - cloud-init drive is already attached at 'ide2'");
   });
 
@@ -252,6 +254,7 @@ describe("a VM of an operator's making", () => {
     expect(await run(lab, "POST /nodes/pve2/qemu/20450/status/start")).toBe(
       "you can't start a vm if it's a template",
     );
-    expect(await run(lab, "POST /nodes/pve2/qemu/20450/clone", { form: { newid: 20451 } })).toBe("OK");
+    const copy = { form: { newid: 20451 }, as: "operator" };
+    expect(await run(lab, "POST /nodes/pve2/qemu/20450/clone", copy)).toBe("OK");
   });
 });

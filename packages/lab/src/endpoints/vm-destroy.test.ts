@@ -76,9 +76,10 @@ describe("destroy", () => {
 describe("migrate", () => {
   test("moves the config at the end; the old node's path is then unknown", async () => {
     await make(20710);
-    const local = await call(lab, "POST /nodes/pve1/qemu/20710/migrate", { form: { target: "pve1" } });
+    const migrate = (target: string) => ({ form: { target }, as: "operator" });
+    const local = await call(lab, "POST /nodes/pve1/qemu/20710/migrate", migrate("pve1"));
     expect(local.errors).toEqual({ target: "target is local node." });
-    expect(await run(lab, "POST /nodes/pve1/qemu/20710/migrate", { form: { target: "pve2" } })).toBe("OK");
+    expect(await run(lab, "POST /nodes/pve1/qemu/20710/migrate", migrate("pve2"))).toBe("OK");
     expect((await call(lab, "GET /nodes/pve1/qemu/20710/config")).status).toBe(500);
     expect((await call(lab, "GET /nodes/pve2/qemu/20710/config")).status).toBe(200);
   });
@@ -88,7 +89,7 @@ describe("migrate", () => {
     await run(lab, "POST /nodes/pve1/qemu/20711/status/start");
     const first = lab.control.vm(20711)?.process;
     const form = { target: "pve2", online: 1 };
-    expect(await run(lab, "POST /nodes/pve1/qemu/20711/migrate", { form })).toBe("OK");
+    expect(await run(lab, "POST /nodes/pve1/qemu/20711/migrate", { form, as: "operator" })).toBe("OK");
     const there = lab.control.vm(20711)?.process;
     lab.control.migrateVm(20711, "pve1");
     const back = lab.control.vm(20711)?.process;
