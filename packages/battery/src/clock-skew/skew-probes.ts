@@ -48,7 +48,12 @@ async function probeToken(
   seconds: number,
   expected: number,
 ): Promise<string[]> {
-  const minted = await api.post("/tokens", { name: `for ${seconds} s`, role: "viewer", expires_in_days: 1 });
+  const minted = await api.post("/tokens", {
+    name: `for ${seconds} s`,
+    role: "viewer",
+    expires_in_days: 1,
+    reason: "of the battery",
+  });
   if (minted.status !== 201) return [`POST /tokens answers ${minted.status}`];
   await scene.owner.query(
     "update token set expires_at = clock_timestamp() + make_interval(secs => $2) where id = $1",

@@ -44,7 +44,7 @@ export const keyedOperations: readonly KeyedOperation[] = [
     name: "createToken",
     status: 201,
     prepare: plain("/tokens"),
-    body: (world) => ({ name: world.next("token") }),
+    body: (world) => ({ name: world.next("token"), reason: "of the battery" }),
     idOf: (body) => body.token.id,
   },
 ];

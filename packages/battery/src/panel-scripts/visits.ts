@@ -20,6 +20,8 @@ const shownNowhere: ReadonlySet<string> = new Set([
   ...["an agent's name", "a node's name", "a machine's tag", "a key's comment", "an edge's message"],
   // For the operators' log alone.
   "an error's internal text",
+  // Not kept unless they are of a form without marks of punctuation (packages/rules/src/inventory/seen-words.ts).
+  ...["a guest's system", "a guest's name for itself"],
 ]);
 
 /** Pages for people who have not signed in. */
