@@ -38,6 +38,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/account/proof/provider": "beginIdentity",
   "/members/*/second-factor": "resetSecondFactor",
   "/members/*/password-reset": "createPasswordReset",
+  "/forgot-password": "requestPasswordReset",
   "/reset-password": "confirmPasswordReset",
   "/members/invitations": "createInvitation",
   "/members/invitations/*/revoke": "revokeInvitation",

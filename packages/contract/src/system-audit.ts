@@ -5,6 +5,7 @@ export type SystemAuditAction =
   | "agent.refused"
   | "installation.seed"
   | "job.end"
+  | "password.mail_reset"
   | "server.console_closed"
   | "server.console_opened"
   | "server.observe"

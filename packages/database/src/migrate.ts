@@ -35,6 +35,7 @@ import { identities } from "./migrations/0041-identities.ts";
 import { memberQuota } from "./migrations/0042-member-quota.ts";
 import { operatorsEntry } from "./migrations/0045-operators-entry.ts";
 import { passwordResets } from "./migrations/0046-password-resets.ts";
+import { mails } from "./migrations/0047-mails.ts";
 import { workerPresence } from "./migrations/0048-worker-presence.ts";
 import { auditSeals } from "./migrations/0049-audit-seals.ts";
 import { operatorsRights } from "./migrations/0049-operators-rights.ts";
@@ -76,6 +77,7 @@ const migrations: Record<string, Migration> = {
   "0042-member-quota": step(memberQuota),
   "0045-operators-entry": step(operatorsEntry),
   "0046-password-resets": step(passwordResets),
+  "0047-mails": step(mails),
   "0048-worker-presence": step(workerPresence),
   "0049-rights-and-seals": step(auditSeals + operatorsRights),
   "0050-agent-key": step(agentKey),

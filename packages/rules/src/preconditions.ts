@@ -83,6 +83,7 @@ export const preconditions = {
   not_attached: ["public_ip_attached", "subnet_served"],
   not_configured: [
     "installation_has_a_secret",
+    "installation_sends_mail",
     "organisation_to_join",
     "panel_has_a_domain",
     "panel_has_an_origin",

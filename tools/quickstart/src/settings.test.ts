@@ -9,6 +9,7 @@ test("without settings the usual ports are used and everything is kept in .kule"
     labPort: 8006,
     databaseUrl: undefined,
     oidcFile: undefined,
+    mailFile: undefined,
   });
 });
 
@@ -19,6 +20,7 @@ test("settings overrule, and an empty one counts as absent", () => {
     KULE_LAB_PORT: "",
     DATABASE_URL: "postgres://db",
     KULE_OIDC_FILE: "oidc.yaml",
+    KULE_MAIL_FILE: "/etc/kule/mail.yaml",
   };
   expect(readSettings(env, "/srv")).toMatchObject({
     home: "/srv/elsewhere",
@@ -26,6 +28,7 @@ test("settings overrule, and an empty one counts as absent", () => {
     labPort: 8006,
     databaseUrl: "postgres://db",
     oidcFile: "/srv/oidc.yaml",
+    mailFile: "/etc/kule/mail.yaml",
   });
 });
 

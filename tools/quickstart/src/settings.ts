@@ -11,6 +11,8 @@ export interface Settings {
   databaseUrl: string | undefined;
   /** Where the providers of sign-ins are written down; without it people sign in with their password. */
   oidcFile: string | undefined;
+  /** Which mail server sends links for lost passwords; without it nothing is mailed. */
+  mailFile: string | undefined;
   /** How long the simulated hypervisor takes: 1 is lifelike, 0 immediate. */
   labTimeScale: number;
   /** How long a deleted server can be brought back. */
@@ -58,6 +60,7 @@ export function readSettings(
     labPort: port("KULE_LAB_PORT", 8006),
     databaseUrl: env.DATABASE_URL || undefined,
     oidcFile: env.KULE_OIDC_FILE ? resolve(workingDir, env.KULE_OIDC_FILE) : undefined,
+    mailFile: env.KULE_MAIL_FILE ? resolve(workingDir, env.KULE_MAIL_FILE) : undefined,
     labTimeScale: number("KULE_LAB_TIME_SCALE", 0.2, (value) => value >= 0 && value <= 100, "from 0 to 100"),
     removalBufferSeconds: number(
       "KULE_REMOVAL_BUFFER_SECONDS",

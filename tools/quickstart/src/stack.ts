@@ -4,6 +4,7 @@ import { bundleApps } from "@kule/build/bundle-apps";
 import { migrate } from "@kule/database/migrate";
 import { findFreePort, isPortBusy } from "@kule/postgres/free-port";
 import { type KeptDatabase, keepDatabase } from "./kept-database.ts";
+import { mailEnv } from "./mail-server.ts";
 import { readJsonFile, writePrivateFile } from "./private-file.ts";
 import { acceptsConnections, answersHttp, hasEdge, lacksNothing } from "./probes.ts";
 import { labInternet } from "./public-addresses.ts";
@@ -47,11 +48,12 @@ export class StackRun {
   /**
    * Starts the database, migrates it, and starts lab, API, worker, console and agent, each a process of its own.
    *
-   * @throws SettingsError for a busy port or a wrong file of providers, ProcessFailed, PostgresError, or what the migration or seed threw.
+   * @throws SettingsError for a busy port or a wrong file of providers or of the mail server, ProcessFailed, PostgresError, or what the migration or seed threw.
    */
   async start(): Promise<Stack> {
     const { home, apiPort, consolePort, labPort } = this.#settings;
     const signIns = signInProviders(this.#settings.oidcFile, process.env);
+    const mail = mailEnv(this.#settings.mailFile, process.env);
     await this.#refuseBusyPorts();
     mkdirSync(join(home, "logs"), { recursive: true, mode: 0o700 });
     const secrets = loadSecrets(home);
@@ -78,6 +80,7 @@ export class StackRun {
     const consoleUrl = `http://127.0.0.1:${consolePort}`;
     const apiEnv = {
       ...signIns.env,
+      ...mail.api,
       KULE_DATABASE_URL: apiDatabaseUrl(database.ownerUrl, secrets.apiDatabasePassword),
       KULE_API_HOST: "127.0.0.1",
       KULE_API_PORT: String(apiPort),
@@ -113,6 +116,7 @@ export class StackRun {
     const worker = this.#run("worker", ["apps/api/dist/main.js", "worker"], {
       ...apiEnv,
       ...ownerEnv,
+      ...mail.worker,
       KULE_AUDIT_KEYS: `k1:${secrets.auditKey}`,
       ...(isDirect ? { ...regionEnv, KULE_DIRECT_REGIONS: regionFile } : {}),
     });

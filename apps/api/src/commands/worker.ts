@@ -5,6 +5,7 @@ import { BadSettings, type Settings } from "../platform/settings.ts";
 import { readAuditKeys } from "../worker/audit-seals/audit-keys.ts";
 import { readDirectRegions, workDirectRegions } from "../worker/direct-regions.ts";
 import { keepWorking } from "../worker/keep-working.ts";
+import { readMailer } from "../worker/mailer.ts";
 import { runWorker } from "../worker/run.ts";
 import { onceToldToStop } from "./stop-signal.ts";
 
@@ -17,6 +18,7 @@ export async function workerCommand(
   const ownerUrl = environment.KULE_OWNER_DATABASE_URL;
   if (ownerUrl === undefined || ownerUrl === "") throw new BadSettings("KULE_OWNER_DATABASE_URL is not set");
   const auditKeys = readAuditKeys(environment);
+  const mailer = readMailer(settings, environment);
   const regions = readDirectRegions(environment);
   const stop = onceToldToStop();
   const open = await openDeps(settings, log, batteryHook(environment));
@@ -26,7 +28,7 @@ export async function workerCommand(
     void stop.then(() => stopping.abort());
     const direct = workDirectRegions(open.deps, regions, environment, stopping.signal);
     await Promise.all([
-      keepWorking(() => runWorker({ deps: open.deps, ownerUrl, auditKeys }), stop, log),
+      keepWorking(() => runWorker({ deps: open.deps, ownerUrl, auditKeys, mailer }), stop, log),
       // A region that cannot be worked for ends the process, as it would end its agent.
       direct,
     ]);

@@ -18,6 +18,8 @@ export type Settings = {
   readonly consoleOrigins: readonly string[];
   /** Who else may vouch for people who sign in. */
   readonly oidcProviders: readonly OidcProvider[];
+  /** Which file names the mail server. Null: nothing is mailed. Only the worker reads it. */
+  readonly mailFile: string | null;
   /** A console without any input ends after this. */
   readonly consoleIdleSeconds: number;
   readonly consoleLengthSeconds: number;
@@ -122,6 +124,10 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     return [];
   };
 
+  const mailFile = text("KULE_MAIL_FILE", "");
+  if (mailFile !== "" && consoleOrigins.length === 0)
+    problems.push("KULE_MAIL_FILE needs KULE_CONSOLE_ORIGINS: mailed links lead to the first of them");
+
   const host = text("KULE_API_HOST", "127.0.0.1");
   const port = integer("KULE_API_PORT", 8080, 0, 65_535);
   const metricsPort = text("KULE_API_METRICS_PORT", "");
@@ -143,6 +149,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     consoleKeys,
     consoleOrigins,
     oidcProviders: oidcProviders(),
+    mailFile: mailFile === "" ? null : mailFile,
     removalBufferSeconds: integer("KULE_REMOVAL_BUFFER_SECONDS", 259_200, 0, 31_536_000),
     addressQuarantineSeconds: integer("KULE_ADDRESS_QUARANTINE_SECONDS", 600, 0, 31_536_000),
     leaseSeconds: integer("KULE_LEASE_SECONDS", 90, 2, 3600),

@@ -136,6 +136,8 @@ export function testSettings(databaseUrl: string): Settings {
       KULE_API_SECRET: testApiSecret,
     }),
     oidcProviders: sharedProviders,
+    // Only the worker reads it: the mails of these worlds wait in the queue.
+    mailFile: "mail.yaml",
     poolSize: 10,
     rateLimitPerHour: 100_000_000,
     rateLimitBurst: 1_000_000,

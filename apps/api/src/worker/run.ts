@@ -2,6 +2,7 @@ import { type JobHelpers, Logger, run, type TaskList } from "graphile-worker";
 import { crashPoint, withCrashPoints } from "../platform/crash-points.ts";
 import type { Deps } from "../platform/deps.ts";
 import type { Settings } from "../platform/settings.ts";
+import type { ResetMailTask } from "../products/identity/index.ts";
 import { jobHandlers } from "../products/job-handlers.ts";
 import { applyUnseenNetworks } from "../products/networks/index.ts";
 import type { AuditKeys } from "./audit-seals/audit-keys.ts";
@@ -11,6 +12,8 @@ import { checkInvariants } from "./check-invariants.ts";
 import { cleanUp } from "./clean-up.ts";
 import { endLostConsoles } from "./end-lost-consoles.ts";
 import { expireRemovalBuffer, sweepRemovalBuffers } from "./expire-removal-buffer.ts";
+import { mailPasswordReset } from "./mail-password-reset.ts";
+import type { Mailer } from "./mailer.ts";
 import { reapLeases } from "./reap-leases.ts";
 import { keepAddingTasks, type RecurringTask } from "./recurring-tasks.ts";
 import { refreshFiltersOf } from "./refresh-filters.ts";
@@ -30,15 +33,18 @@ export async function runWorker({
   deps,
   ownerUrl,
   auditKeys = null,
+  mailer = null,
 }: {
   readonly deps: Deps;
   readonly ownerUrl: string;
   /** Null: the audit trail is not sealed. */
   readonly auditKeys?: AuditKeys | null;
+  /** Null: nothing is mailed. */
+  readonly mailer?: Mailer | null;
 }): Promise<RunningWorker> {
   const runner = await run({
     connectionString: ownerUrl,
-    taskList: tasksOf(deps, auditKeys),
+    taskList: tasksOf(deps, { auditKeys, mailer }),
     // One more than what waits for nobody: a look at the invariants of a large installation takes seconds.
     concurrency: 3,
     pollInterval: 2_000,
@@ -78,8 +84,8 @@ function recurringTasks({ invariantsEveryMinutes }: Settings): RecurringTask[] {
 }
 
 /** The tasks by name. A task that throws is tried again with backoff. */
-export function tasksOf(deps: Deps, auditKeys: AuditKeys | null = null): TaskList {
-  const tasks = plainTasksOf(deps, auditKeys);
+export function tasksOf(deps: Deps, has: Partial<WorkersOwn> = {}): TaskList {
+  const tasks = plainTasksOf(deps, { auditKeys: null, mailer: null, ...has });
   const withPoints = Object.entries(tasks).map(([name, task]) => {
     const run = (payload: unknown, helpers: JobHelpers) =>
       withCrashPoints(deps.crash, `worker.${name}`, async () => {
@@ -92,9 +98,11 @@ export function tasksOf(deps: Deps, auditKeys: AuditKeys | null = null): TaskLis
   return Object.fromEntries(withPoints);
 }
 
-type Task = (payload: unknown, helpers: Pick<JobHelpers, "withPgClient">) => Promise<void>;
+/** What only the worker has of the environment. */
+type WorkersOwn = { readonly auditKeys: AuditKeys | null; readonly mailer: Mailer | null };
+type Task = (payload: unknown, helpers: Pick<JobHelpers, "withPgClient" | "abortSignal">) => Promise<void>;
 
-function plainTasksOf(deps: Deps, auditKeys: AuditKeys | null): Readonly<Record<string, Task>> {
+function plainTasksOf(deps: Deps, { auditKeys, mailer }: WorkersOwn): Readonly<Record<string, Task>> {
   return {
     expire_removal_buffer: async (payload) => {
       const { organisation_id, server_id } = payload as { organisation_id: string; server_id: string };
@@ -119,6 +127,9 @@ function plainTasksOf(deps: Deps, auditKeys: AuditKeys | null): Readonly<Record<
     refresh_filters: async (payload) => {
       const { organisation_id, region } = payload as { organisation_id: string; region: string };
       await refreshFiltersOf(deps, organisation_id, region);
+    },
+    mail_password_reset: async (payload, { abortSignal }) => {
+      await mailPasswordReset(deps, mailer, payload as ResetMailTask, abortSignal);
     },
     check_invariants: async (_payload, { withPgClient }) => {
       await withPgClient((owner) => checkInvariants(deps, owner));

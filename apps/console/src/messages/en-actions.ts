@@ -53,6 +53,8 @@ export const actionsEn = {
   "passkey.remove": "Remove a passkey",
   "passkey.rename": "Rename a passkey",
   "password.change": "Change one's password",
+  "password.mail_reset": "Mail a link for a lost password",
+  "password.request_reset": "Ask for a link for a lost password",
   "password.reset": "Set a lost password anew",
   "port_forward.create": "Forward a port",
   "port_forward.delete": "Forward a port no more",

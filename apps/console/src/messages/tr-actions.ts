@@ -52,6 +52,8 @@ export const actionsTr = {
   "passkey.remove": "Geçiş anahtarı kaldırma",
   "passkey.rename": "Geçiş anahtarını yeniden adlandırma",
   "password.change": "Parola değiştirme",
+  "password.mail_reset": "Unutulan parola için bağlantıyı postayla gönderme",
+  "password.request_reset": "Unutulan parola için bağlantı isteme",
   "password.reset": "Unutulan parolayı yeniden belirleme",
   "port_forward.create": "Port yönlendirme",
   "port_forward.delete": "Port yönlendirmesini kaldırma",

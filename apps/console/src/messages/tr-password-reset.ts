@@ -4,6 +4,14 @@ import type { passwordResetEn } from "./en-password-reset.ts";
 export const passwordResetTr: typeof passwordResetEn = {
   passwordReset: {
     forgot: "Parolanızı mı unuttunuz?",
+    mailLead:
+      "E-posta adresinize bir bağlantı göndeririz. Bağlantı, bir saat içinde bir kez yeni parola belirlemenizi sağlar.",
+    mail: "Bağlantıyı gönder",
+    mailed:
+      "Bu e-posta adresiyle parolalı bir hesap varsa bağlantı yola çıktı. Birkaç dakika sürebilir; istenmeyen iletilere de bakın. Gelmezse bu kurulumu işletenden bir bağlantı isteyin.",
+    tooMany:
+      "Çok fazla bağlantı istendi. Posta kutunuza ve istenmeyen iletilere bakın ya da bir saat bekleyip yeniden deneyin.",
+    noEmail: "ada@example.org gibi bir e-posta adresi yazın.",
     ask: "Bu kurulumu işletenden bir bağlantı isteyin. Bağlantı, bir saat içinde bir kez yeni parola belirlemenizi sağlar.",
     back: "Girişe dön",
     set: "Yeni parola belirle",

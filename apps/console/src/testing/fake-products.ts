@@ -37,7 +37,7 @@ export function registerProducts(operation: Operation, state: FakeState, app: Ho
   registerIpPools(operation, state);
   registerAudit(operation, state);
   registerPeople(operation, state);
-  registerPasswordResets(operation);
+  registerPasswordResets(operation, state);
   registerTokens(operation, state);
   registerUsage(operation, state, app, calls);
 }

@@ -87,6 +87,10 @@ export type FakePool = {
 
 /** The stand-in's world. Jobs move only when a test says so. */
 export class FakeState {
+  /** Whether the installation has a mail server. */
+  sendsMail = true;
+  /** The links for lost passwords that were asked for. */
+  readonly resetMails: Schemas["PasswordResetRequest"][] = [];
   readonly users: FakeUser[] = [
     {
       id: fakeId("usr"),

@@ -24,8 +24,8 @@ export async function visitWholePanel(world: ConsoleWorld, see: SeePage): Promis
   const grace = await new Visitor(world).signIn("grace@example.org", "keeps it running");
   const join = `/join?invitation=${state.invitations[0]?.secret}`;
   see(grace, join, await grace.page(join));
-  const reset = "/reset-password?secret=kule_pwr_x";
-  see(grace, reset, await grace.page(reset));
+  for (const page of ["/forgot-password", "/reset-password?secret=kule_pwr_x"])
+    see(grace, page, await grace.page(page));
   const [pool] = state.ipPools;
   const [organisation] = state.organisations;
   const pools = `/ip-pools/${pool?.pool.id}`;

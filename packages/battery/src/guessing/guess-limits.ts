@@ -5,6 +5,9 @@ import type { GuessWorld } from "./guess-world.ts";
 const failures = 10;
 const windowSeconds = 900;
 const guessesMade = 16;
+/** And so many links by mail for one e-mail, and from one address, in an hour. */
+const links = { email: 3, address: 20 };
+const linkWindowSeconds = 3600;
 
 export type Guessing = {
   readonly name: string;
@@ -86,6 +89,42 @@ export async function guessedTooOften(guesses: GuessWorld, { name, guess }: Gues
     const wait = Number(headers.get("Retry-After") ?? Number.NaN);
     if (!(wait > 0 && wait <= windowSeconds))
       found.push(`a guess too many at ${name} is told to wait ${headers.get("Retry-After")} seconds`);
+  }
+  return [...new Set(found)];
+}
+
+/** Links for a lost password: nobody's mailbox is filled with them, by one stranger or by many, of one spelling or of several. */
+export async function mailedTooOften(guesses: GuessWorld): Promise<string[]> {
+  const { strangers, stranger } = guesses;
+  const { email } = await guesses.addPerson();
+  const from = guesses.from("192.0.2.30");
+  const floods = [
+    {
+      what: "links for one e-mail",
+      most: links.email,
+      ask: (number: number) =>
+        (strangers[number % strangers.length] ?? stranger).post("/auth/password-reset", {
+          email: number % 2 === 0 ? email : email.toUpperCase(),
+        }),
+    },
+    {
+      what: "links from one address",
+      most: links.address,
+      ask: (number: number) => from.post("/auth/password-reset", { email: `p-${number}@example.org` }),
+    },
+  ];
+  const found: string[] = [];
+  for (const { what, most, ask } of floods) {
+    await guesses.forgetFailures();
+    const answers = await Promise.all(Array.from({ length: most + 6 }, (_, number) => ask(number)));
+    const taken = answers.filter(({ status }) => status === 202).length;
+    if (taken !== most)
+      found.push(`of ${answers.length} requests for ${what} ${taken} were taken, not ${most}`);
+    for (const { status, headers } of answers) {
+      const wait = Number(headers.get("Retry-After") ?? Number.NaN);
+      if (status !== 202 && !(status === 429 && wait > 0 && wait <= linkWindowSeconds))
+        found.push(`one too many of ${what} is answered ${status} and told to wait ${wait} seconds`);
+    }
   }
   return [...new Set(found)];
 }

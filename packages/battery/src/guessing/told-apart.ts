@@ -11,6 +11,8 @@ export type Question = {
   readonly isTimed: boolean;
   readonly known: () => Promise<Answer>;
   readonly unknown: () => Promise<Answer>;
+  /** How both are answered; left out, as a refusal. */
+  readonly answers?: number;
 };
 
 /** Each takes a hash of a password, of which there are a few dozen a second. */
@@ -54,7 +56,15 @@ export async function questionsOf(guesses: GuessWorld): Promise<readonly Questio
     known: Question["known"],
     unknown: Question["unknown"],
   ): Question => ({ name, isTimed, known, unknown });
+  const mailed = (email: string) => async () => {
+    await guesses.forgetFailures();
+    return elsewhere.post("/auth/password-reset", { email });
+  };
   return [
+    {
+      ...question("a link for a lost password", true, mailed(plain.email), mailed("nobody@example.org")),
+      answers: 202,
+    },
     question("a login", true, login(plain.email, wrong), nobody),
     question("a login of somebody with a second factor", true, login(careful.email, wrong), nobody),
     question("a login of somebody who belongs nowhere", true, login(nowhere.email, wrong), nobody),
@@ -82,9 +92,10 @@ const passwordsOf = (current_password: string) => ({
 });
 
 /** In what the replies differ; nothing where they read the same. */
-export async function toldByReply({ name, known, unknown }: Question): Promise<string[]> {
+export async function toldByReply({ name, known, unknown, answers }: Question): Promise<string[]> {
   const [one, other] = [readingOf(await known()), readingOf(await unknown())];
-  if (one.status < 400) return [`${name} is answered ${one.status}`];
+  if (answers === undefined ? one.status < 400 : one.status !== answers)
+    return [`${name} is answered ${one.status}`];
   return one.text === other.text
     ? []
     : [`${name} reads otherwise than what never was: ${one.text} and ${other.text}`];

@@ -1,4 +1,4 @@
-import { guessedTooOften, guessings, lockedByGuesses } from "../guessing/guess-limits.ts";
+import { guessedTooOften, guessings, lockedByGuesses, mailedTooOften } from "../guessing/guess-limits.ts";
 import { GuessWorld } from "../guessing/guess-world.ts";
 import { distance, questionsOf, toldByReply, toldByTime } from "../guessing/told-apart.ts";
 import type { Row, RowResult, RowRun } from "../row.ts";
@@ -49,6 +49,31 @@ export const row: Row = {
         },
       ],
       expects: /invitation that was withdrawn reads otherwise/,
+    },
+    {
+      name: "mailed-is-said",
+      removes: "the one answer to who asks for a link, whether there is such an account or not",
+      patches: [
+        {
+          file: `${identity}/request-password-reset.ts`,
+          find: "await countResetRequest(request, email);",
+          replace:
+            'await countResetRequest(request, email);\n  if ((await request.db.selectFrom("app_user").select("id").where("email", "=", email).execute()).length === 0) return reply(204, null);',
+        },
+      ],
+      expects: /^a link for a lost password reads otherwise than what never was/,
+    },
+    {
+      name: "mails-not-counted",
+      removes: "the count of links that are mailed for one e-mail",
+      patches: [
+        {
+          file: `${identity}/login-limit.ts`,
+          find: "failures >= (subject === byEmail ? maxResets.email : maxResets.address)",
+          replace: "subject !== byEmail && failures >= maxResets.address",
+        },
+      ],
+      expects: /requests for links for one e-mail 9 were taken, not 3/,
     },
     {
       name: "endless-guesses",
@@ -147,6 +172,7 @@ async function guess({ scale, progress }: RowRun, guesses: GuessWorld): Promise<
     violations.push(...(await guessedTooOften(guesses, way)));
     progress(`guesses at ${way.name}`);
   }
+  violations.push(...(await mailedTooOften(guesses)));
   violations.push(...(await lockedByGuesses(guesses)));
   const areas: number[] = [];
   for (const question of questions.filter(({ isTimed }) => isTimed)) {
@@ -157,7 +183,7 @@ async function guess({ scale, progress }: RowRun, guesses: GuessWorld): Promise<
   }
   const furthest = areas.toSorted((one, other) => distance(other) - distance(one))[0] ?? Number.NaN;
   return {
-    cases: questions.length + ways.length + areas.length + 1,
+    cases: questions.length + ways.length + areas.length + 2,
     violations,
     figures: {
       "ways to guess": ways.length,

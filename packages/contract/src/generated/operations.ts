@@ -31,6 +31,7 @@ export type OperationId =
   | "listOidcProviders"
   | "beginOidcLogin"
   | "loginWithOidc"
+  | "requestPasswordReset"
   | "confirmPasswordReset"
   | "logout"
   | "getMe"
@@ -242,6 +243,7 @@ export type AuditAction =
   | "passkey.remove"
   | "passkey.rename"
   | "password.change"
+  | "password.request_reset"
   | "password.reset"
   | "port_forward.create"
   | "port_forward.delete"
@@ -305,6 +307,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   listOidcProviders: {"id":"listOidcProviders","method":"get","path":"/auth/oidc/providers","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,429]},
   beginOidcLogin: {"id":"beginOidcLogin","method":"post","path":"/auth/oidc/authorization","tag":"identity","permission":"public","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,400,409,422,429,503]},
   loginWithOidc: {"id":"loginWithOidc","method":"post","path":"/auth/oidc","tag":"identity","permission":"public","audit":"session.open","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[200,202,400,401,409,422,429,503]},
+  requestPasswordReset: {"id":"requestPasswordReset","method":"post","path":"/auth/password-reset","tag":"identity","permission":"public","audit":"password.request_reset","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[202,400,409,422,429,503]},
   confirmPasswordReset: {"id":"confirmPasswordReset","method":"post","path":"/auth/password-reset/confirm","tag":"identity","permission":"public","audit":"password.reset","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":"required","statuses":[204,400,422,429,503]},
   logout: {"id":"logout","method":"post","path":"/auth/logout","tag":"identity","permission":"authenticated","audit":"session.close","pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[204,401,409,429,503]},
   getMe: {"id":"getMe","method":"get","path":"/me","tag":"identity","permission":"authenticated","audit":null,"pathParameters":[],"queryParameters":[],"headerParameters":[],"body":null,"statuses":[200,401,429,503]},

@@ -279,6 +279,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/password-reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a link for a lost password mailed
+         * @description Answers 202 whether or not there is an account with this e-mail, and does the same work for both. An account with a
+         *     password gets a mail with a link that sets another one (`POST /auth/password-reset/confirm`): it works once, within
+         *     an hour of being sent, and ends the links before it. A mail server that is away is tried again for a day.
+         *     For one e-mail 3 requests an hour are taken, from one address 20; what is beyond answers 429. An installation
+         *     without a mail server answers 409 `not_configured`: its operator makes links.
+         */
+        post: operations["requestPasswordReset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/password-reset/confirm": {
         parameters: {
             query?: never;
@@ -289,7 +313,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set a new password with the secret that an operator has made
+         * Set a new password with the secret of a mailed link, or of one that an operator has made
          * @description Works once. Every session of the person ends, and none is opened: sign in with the new password, and with the second
          *     factor where there is one. Tokens go on working unless `end_tokens` is true. Every secret that opens nothing
          *     (made up, used, replaced or over) answers the same 422.
@@ -3240,7 +3264,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -3396,6 +3420,15 @@ export interface components {
             expires_at: components["schemas"]["Time"];
             /** @description true on an idempotent replay */
             secret_withheld?: boolean;
+        };
+        PasswordResetRequest: {
+            email: components["schemas"]["Email"];
+            /**
+             * @description Which language the mail is in
+             * @default en
+             * @enum {string}
+             */
+            language?: "en" | "tr";
         };
         PasswordResetConfirm: {
             secret: string;
@@ -6728,6 +6761,39 @@ export interface operations {
             };
             400: components["responses"]["MalformedJson"];
             401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    requestPasswordReset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.org",
+                 *       "language": "en"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordResetRequest"];
+            };
+        };
+        responses: {
+            /** @description Taken */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedJson"];
             409: components["responses"]["Conflict"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

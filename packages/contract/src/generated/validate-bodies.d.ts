@@ -14,6 +14,7 @@ export const beginPasskeyLogin: Validator;
 export const loginWithPasskey: Validator;
 export const beginOidcLogin: Validator;
 export const loginWithOidc: Validator;
+export const requestPasswordReset: Validator;
 export const confirmPasswordReset: Validator;
 export const readInvitation: Validator;
 export const acceptInvitation: Validator;

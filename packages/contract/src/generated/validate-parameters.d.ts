@@ -36,6 +36,8 @@ export const beginOidcLogin_query: Validator;
 export const beginOidcLogin_header: Validator;
 export const loginWithOidc_query: Validator;
 export const loginWithOidc_header: Validator;
+export const requestPasswordReset_query: Validator;
+export const requestPasswordReset_header: Validator;
 export const confirmPasswordReset_query: Validator;
 export const confirmPasswordReset_header: Validator;
 export const logout_query: Validator;

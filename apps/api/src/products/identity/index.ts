@@ -11,6 +11,9 @@ export {
   unknownOrganisations,
   updateOrganisationRow,
 } from "./organisation-store.ts";
+export { beginPasswordReset, findForResetMail, type ResetMailTask } from "./password-reset-store.ts";
+export { lockPerson } from "./person.ts";
 export { requireProofOfSession } from "./proof.ts";
+export { resetMail } from "./reset-mail.ts";
 export { findToken, issueToken, listTokens } from "./token-store.ts";
 export { viewToken } from "./view.ts";

@@ -6,6 +6,9 @@ import { RateLimited } from "../../platform/errors.ts";
 
 const windowSeconds = 900;
 const maxFailures = 10;
+/** Mails to one e-mail, and from one address, in an hour. */
+const resetWindowSeconds = 3600;
+const maxResets = { email: 3, address: 20 };
 const knownForDays = 30;
 
 export type LoginAttempt = {
@@ -40,22 +43,10 @@ export async function beginAttempt(
   const isKnown = address !== null && (await hasSignedInFrom(db, userId ?? "", address));
   // In one order everywhere, so that two attempts cannot wait for each other.
   const subjects = byAddress === null ? [subject] : [byAddress, subject];
-  const noted = await db.transaction().execute(async (tx) => {
-    for (const each of subjects)
-      await sql`select pg_advisory_xact_lock(hashtextextended(${`login ${each}`}, 0))`.execute(tx);
-    const over = (await countFailures(tx, subjects)).filter(
-      (count) => count.failures >= maxFailures && !(isKnown && count.subject === subject),
-    );
-    if (over.length > 0)
-      throw new RateLimited(
-        Math.max(...over.map((count) => count.frees_in_seconds)),
-        "too many failed logins; wait before trying again",
-      );
-    return tx
-      .insertInto("login_failure")
-      .values(subjects.map((each) => ({ subject: each, at: sql<Date>`clock_timestamp()` })))
-      .returning(["subject", sql<string>`at::text`.as("at")])
-      .execute();
+  const noted = await note(db, subjects, {
+    windowSeconds,
+    isOver: (count) => count.failures >= maxFailures && !(isKnown && count.subject === subject),
+    refusal: "too many failed logins; wait before trying again",
   });
   return {
     async succeeded() {
@@ -65,6 +56,48 @@ export async function beginAttempt(
       await db.deleteFrom("login_failure").where("subject", "=", subject).execute();
     },
   };
+}
+
+/**
+ * Counts a request for a mail with a link, whether or not the e-mail has an account: nobody fills a mailbox with them.
+ *
+ * @throws RateLimited after three in an hour for this e-mail, or twenty from this address
+ */
+export async function countResetRequest(
+  { db, sourceAddress: address }: ApiRequest,
+  email: string,
+): Promise<void> {
+  const byEmail = `reset of ${email.toLowerCase()}`;
+  const subjects = address === null ? [byEmail] : [`resets from ${networkOf(address)}`, byEmail];
+  await note(db, subjects, {
+    windowSeconds: resetWindowSeconds,
+    isOver: ({ subject, failures }) =>
+      failures >= (subject === byEmail ? maxResets.email : maxResets.address),
+    refusal: "too many links were asked for; look into the mailbox, or wait before asking again",
+  });
+}
+
+type Count = { readonly subject: string; readonly failures: number; readonly frees_in_seconds: number };
+type Bound = {
+  readonly windowSeconds: number;
+  readonly isOver: (count: Count) => boolean;
+  readonly refusal: string;
+};
+
+/** Counts one more of each subject, unless one of them has had its share: one after the other, at whichever replica. */
+function note(db: Database, subjects: readonly string[], { windowSeconds: window, isOver, refusal }: Bound) {
+  return db.transaction().execute(async (tx) => {
+    for (const each of subjects)
+      await sql`select pg_advisory_xact_lock(hashtextextended(${`login ${each}`}, 0))`.execute(tx);
+    const over = (await countFailures(tx, subjects, window)).filter(isOver);
+    if (over.length > 0)
+      throw new RateLimited(Math.max(...over.map((count) => count.frees_in_seconds)), refusal);
+    return tx
+      .insertInto("login_failure")
+      .values(subjects.map((each) => ({ subject: each, at: sql<Date>`clock_timestamp()` })))
+      .returning(["subject", sql<string>`at::text`.as("at")])
+      .execute();
+  });
 }
 
 async function hasSignedInFrom(db: Database, userId: string, address: string): Promise<boolean> {
@@ -81,14 +114,14 @@ async function hasSignedInFrom(db: Database, userId: string, address: string): P
   return rows.some((row) => row.source_address !== null && networkOf(row.source_address) === network);
 }
 
-function countFailures(tx: Tx, subjects: readonly string[]) {
+function countFailures(tx: Tx, subjects: readonly string[], window: number): Promise<Count[]> {
   const freesIn = sql<number>`
-    extract(epoch from min(at) + make_interval(secs => ${windowSeconds}) - clock_timestamp())::float8`;
+    extract(epoch from min(at) + make_interval(secs => ${window}) - clock_timestamp())::float8`;
   return tx
     .selectFrom("login_failure")
     .select(["subject", sql<number>`count(*)::integer`.as("failures"), freesIn.as("frees_in_seconds")])
     .where("subject", "in", [...subjects])
-    .where("at", ">", sql<Date>`clock_timestamp() - make_interval(secs => ${windowSeconds})`)
+    .where("at", ">", sql<Date>`clock_timestamp() - make_interval(secs => ${window})`)
     .groupBy("subject")
     .execute();
 }

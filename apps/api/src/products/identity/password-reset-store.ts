@@ -57,6 +57,38 @@ export async function usePasswordReset(tx: Tx, secret: string): Promise<boolean>
   return used.length === 1;
 }
 
+/**
+ * Whose password a mailed link sets: nobody's without such an account, and nobody's whose account has no password to
+ * lose, since a mailbox must not be a way around the passkeys or the provider that a person signs in with. The mail
+ * goes to the account's own e-mail: other letters of what was asked for may be another mailbox.
+ */
+export async function findForResetMail(
+  db: Database,
+  email: string,
+): Promise<{ readonly id: string; readonly email: string } | null> {
+  const row = await db
+    .selectFrom("app_user")
+    .select(["id", "email"])
+    .where("email_key", "=", sql<string>`lower(${email}::text)`)
+    .where("password_hash", "is not", null)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Which languages the mail is there in. */
+export type MailLanguage = "en" | "tr";
+
+/** What the worker is told. Never a secret: that is made when the mail is sent. */
+export type ResetMailTask = { readonly email: string; readonly language: MailLanguage };
+
+/** Has the worker send a link, if there is such an account. What still waits for the same one is replaced. */
+export async function queueResetMail(tx: Tx, email: string, language: MailLanguage): Promise<void> {
+  const task: ResetMailTask = { email, language };
+  await sql`select kule_mail_add('mail_password_reset', ${JSON.stringify(task)}::json, 'password-reset:' || lower(${email}::text))`.execute(
+    tx,
+  );
+}
+
 function idOf(secret: string): string | null {
   const id = pattern.exec(secret)?.[1];
   return id === undefined || !hasChecksum(secret) ? null : id;

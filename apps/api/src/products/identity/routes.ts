@@ -28,6 +28,7 @@ import { entryErrors } from "./operators-entry.ts";
 import { findOrganisation, listOrganisations } from "./organisation-store.ts";
 import { beginPasskeyLogin } from "./passkey-ceremonies.ts";
 import { removeMember } from "./remove-member.ts";
+import { requestPasswordReset } from "./request-password-reset.ts";
 import { resetSecondFactor } from "./reset-second-factor.ts";
 import { revokeInvitation } from "./revoke-invitation.ts";
 import { switchOrganisation } from "./switch-organisation.ts";
@@ -56,6 +57,7 @@ export function mountIdentity(api: Api): void {
   });
   operation(api, "beginOidcLogin", { handle: beginOidcLogin });
   operation(api, "loginWithOidc", { handle: loginWithOidc });
+  operation(api, "requestPasswordReset", { handle: requestPasswordReset });
   operation(api, "confirmPasswordReset", { check: checkConfirmPasswordReset, handle: confirmPasswordReset });
   operation(api, "logout", { handle: logout });
   operation(api, "getMe", { handle: async ({ caller }) => reply(200, viewMe(caller)) });

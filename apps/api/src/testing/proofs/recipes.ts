@@ -145,6 +145,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   getMember: { path: standing("member") },
   updateMember: { path: standing("member"), body: () => ({ role: "viewer" }) },
   createPasswordReset: { path: async ({ tenant }) => ({ member_id: (await tenant.addMember()).id }) },
+  requestPasswordReset: { body: ({ tenant }) => ({ email: `${tenant.name()}@example.org` }) },
   confirmPasswordReset: {
     body: async ({ tenant }, { world }) => {
       const { userId } = await addPerson(world, tenant, "viewer");

@@ -51,5 +51,6 @@ export const systemQueries: readonly string[] = [
   "worker/clean-up.ts: the clean-up is of no one organisation",
   "worker/expire-removal-buffer.ts: the sweep looks into all removal buffers",
   "worker/kept-token.ts: a worker keeps its own token of a region",
+  "worker/mail-password-reset.ts: an account is of the installation",
   "worker/reap-leases.ts: the reaper looks after the jobs of all",
 ];

@@ -1,14 +1,50 @@
 import { ApiCall } from "../../layout/api-call-part.tsx";
-import { type FieldProblems, TextField } from "../../layout/fields.tsx";
+import { type FieldProblems, noProblems, TextField } from "../../layout/fields.tsx";
 import { Banner, FormSeal } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { SignInCard } from "./sign-in-card.tsx";
 
-/** How to get a new password. */
-export function ForgotPasswordPage({ view }: { readonly view: View }) {
-  const text = view.messages.passwordReset;
+/** `asks`: the form. `sent`: it was sent. `unmailed`: this installation sends no mail. */
+export type ForgotPasswordState = "asks" | "sent" | "unmailed";
+
+/** How to get a new password. It says the same to everybody, whether or not there is an account. */
+export function ForgotPasswordPage(props: {
+  readonly view: View;
+  readonly state: ForgotPasswordState;
+  readonly email?: string;
+  readonly problems?: FieldProblems;
+}) {
+  const { view, state, email = "", problems = noProblems } = props;
+  const { passwordReset: text, signIn } = view.messages;
+  const leads = { asks: text.mailLead, sent: text.mailed, unmailed: text.ask };
   return (
-    <SignInCard view={view} title={text.forgot} lead={text.ask}>
+    <SignInCard view={view} title={text.forgot} lead={leads[state]}>
+      {state === "asks" ? (
+        <form class="form" method="post" action="/forgot-password">
+          <FormSeal view={view} />
+          <TextField
+            view={view}
+            name="email"
+            label={signIn.email}
+            type="email"
+            value={email}
+            autocomplete="username"
+            problems={problems}
+            required
+            maxlength={254}
+            autofocus
+          />
+          <button type="submit" class="button" data-kind="primary" data-size="wide">
+            {text.mail}
+          </button>
+          <ApiCall
+            view={view}
+            id="forgot-password-call"
+            operation="requestPasswordReset"
+            body={{ email: "ada@example.org", language: view.language }}
+          />
+        </form>
+      ) : null}
       <p class="sign-in-other">
         <a href="/sign-in">{text.back}</a>
       </p>
@@ -16,7 +52,7 @@ export function ForgotPasswordPage({ view }: { readonly view: View }) {
   );
 }
 
-/** What the link opens that an operator has made. Nothing that was typed is sent back to the page. */
+/** What a link opens, mailed or made by an operator. Nothing that was typed is sent back to the page. */
 export function ResetPasswordPage(props: {
   readonly view: View;
   readonly secret: string;

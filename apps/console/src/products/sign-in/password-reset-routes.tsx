@@ -5,14 +5,30 @@ import { renderPage } from "../../layout/document.tsx";
 import { type FieldProblems, noProblems } from "../../layout/fields.tsx";
 import { fieldProblems } from "../../problem-messages.ts";
 import { visitorsClient } from "./enter.ts";
-import { ForgotPasswordPage, ResetPasswordPage } from "./password-reset-page.tsx";
+import { ForgotPasswordPage, type ForgotPasswordState, ResetPasswordPage } from "./password-reset-page.tsx";
 
 /** Where a person gets a new password: how to ask for the link, and what the link opens. */
 export function passwordResetRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   const routes = new Hono<ConsoleEnv>();
   routes.get("/forgot-password", (context) =>
-    context.html(renderPage(<ForgotPasswordPage view={context.get("view")} />)),
+    showForgotten(context, context.req.query("sent") === undefined ? "asks" : "sent"),
   );
+  routes.post("/forgot-password", async (context) => {
+    const { messages, language } = context.get("view");
+    const email = (context.get("form").get("email") ?? "").trim();
+    const again = (problem: string, status: 422 | 429) =>
+      showForgotten(context, "asks", { email, problems: { email: [problem] }, status });
+    const answer = await visitorsClient(services, context)
+      .POST("/auth/password-reset", { body: { email, language } })
+      .catch(() => null);
+    if (answer === null) throw new ApiAway("the API does not answer", null);
+    if (answer.response.status === 429) return again(messages.passwordReset.tooMany, 429);
+    const outcome = await attempt(Promise.resolve(answer));
+    if (outcome.kind === "done") return context.redirect("/forgot-password?sent", 303);
+    const problem = conflictOf(outcome);
+    if (problem.code === "not_configured") return showForgotten(context, "unmailed");
+    return again(messages.passwordReset.noEmail, 422);
+  });
   routes.get("/reset-password", (context) => showPage(context, context.req.query("secret") ?? ""));
   routes.post("/reset-password", async (context) => {
     const form = context.get("form");
@@ -39,6 +55,16 @@ export function passwordResetRoutes(services: ConsoleServices): Hono<ConsoleEnv>
     return showPage(context, secret, fields, 422);
   });
   return routes;
+}
+
+function showForgotten(
+  context: ConsoleContext,
+  state: ForgotPasswordState,
+  more: { readonly email?: string; readonly problems?: FieldProblems; readonly status?: 422 | 429 } = {},
+) {
+  const { status = 200, ...typed } = more;
+  const page = <ForgotPasswordPage view={context.get("view")} state={state} {...typed} />;
+  return context.html(renderPage(page), status);
 }
 
 function showPage(

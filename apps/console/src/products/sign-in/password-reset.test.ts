@@ -41,10 +41,46 @@ test("an operator makes a link, and whoever opens it sets a new password once", 
   ]);
 });
 
-test("who has lost the password learns at the sign-in whom to ask", async () => {
+test("who has lost the password has a link mailed, and learns nothing of who has an account", async () => {
   const person = new Visitor(world);
   expect(await person.page("/sign-in")).toContain('href="/forgot-password"');
-  expect(await person.page("/forgot-password")).toContain("Ask whoever runs this installation for a link");
+  const ask = (email: string) => person.submit("/forgot-password", "/forgot-password", { email });
+  for (const email of ["ada@example.org", "nobody@example.org"]) {
+    const sent = await ask(email);
+    expect([sent.status, sent.headers.get("location")]).toEqual([303, "/forgot-password?sent"]);
+  }
+  expect(await person.page("/forgot-password?sent")).toContain("If there is an account with this e-mail");
+  await person.submit("/sign-in", "/preferences", { language: "tr" });
+  expect(await person.page("/forgot-password")).toContain("Bağlantıyı gönder");
+  await ask("ada@example.org");
+  expect(world.api.state.resetMails).toEqual([
+    { email: "ada@example.org", language: "en" },
+    { email: "nobody@example.org", language: "en" },
+    { email: "ada@example.org", language: "tr" },
+  ]);
+});
+
+test("what is wrong about the e-mail is said beside it, and what was typed stays", async () => {
+  const person = new Visitor(world);
+  const ask = (email: string) => person.submit("/forgot-password", "/forgot-password", { email });
+  const wrong = await ask("ada");
+  expect([wrong.status, await wrong.text()]).toEqual([
+    422,
+    expect.stringMatching(/value="ada"[\s\S]*Enter an e-mail address such as/),
+  ]);
+  for (let asked = 0; asked < 3; asked += 1) await ask("ada@example.org");
+  const tooMany = await ask("ada@example.org");
+  expect([tooMany.status, await tooMany.text()]).toEqual([
+    429,
+    expect.stringContaining("Too many links were asked for."),
+  ]);
+});
+
+test("where nothing is mailed the page says whom to ask", async () => {
+  world.api.state.sendsMail = false;
+  const person = new Visitor(world);
+  const answer = await person.submit("/forgot-password", "/forgot-password", { email: "ada@example.org" });
+  expect(await answer.text()).toContain("Ask whoever runs this installation for a link");
 });
 
 test("who is no operator is not offered to make a link", async () => {
