@@ -53,7 +53,7 @@ describe("sessions", () => {
     });
     expect(response.status).toBe(401);
     const page = await response.text();
-    expect(page).toContain("do not go together");
+    expect(page).toContain("Incorrect e-mail or password.");
     expect(page).toContain('value="ada@example.org"');
     expect(page).not.toContain("guess");
   });
@@ -303,7 +303,7 @@ describe("creating a server", () => {
     const page = await response.text();
     expect(page).toContain('id="name-problem"');
     expect(page).toContain('id="package-problem"');
-    expect(page).toContain("2 fields need another look");
+    expect(page).toContain("Fix the 2 highlighted fields");
     expect(page).toMatch(/id="image-windows-2025"[^>]*checked/);
     expect(page).toMatch(/id="protect"[^>]*checked/);
     expect(world.api.state.servers).toEqual([]);

@@ -58,7 +58,7 @@ describe.skipIf(part.missing)("a list that people work in, in a browser", { time
     await page.waitForURL("**/servers/selected?**");
     expect(await page.textContent("h1")).toBe("Start 1 server?");
     await page.click("main form button[type=submit]");
-    await page.waitForSelector("text=What was asked for");
+    await page.waitForSelector("h1:text-is('Requested')");
     expect(state.server(id)?.status).toBe("starting");
     expect(complaintsBeyond(watched)).toEqual([]);
   });

@@ -55,7 +55,7 @@ describe.skipIf(part.missing)("several servers at once in a browser", { timeout:
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "servers-selected");
     await page.click("main form button[type=submit]");
-    await page.waitForSelector("text=What was asked for");
+    await page.waitForSelector("h1:text-is('Requested')");
     expect(await accessibilityProblems(page)).toEqual([]);
     await takeScreenshots(page, "servers-selected-end");
     expect([first, second].map((id) => state.server(id)?.status)).toEqual(["stopping", "stopping"]);
@@ -84,7 +84,7 @@ describe.skipIf(part.missing)("several servers at once in a browser", { timeout:
     await plain.page.click(".selection-bar button");
     await plain.page.waitForURL("**/servers/selected?**");
     await plain.page.click("main form button[type=submit]");
-    expect(await plain.page.textContent("h1")).toBe("What was asked for");
+    expect(await plain.page.textContent("h1")).toBe("Requested");
     await plain.context.close();
   });
 });

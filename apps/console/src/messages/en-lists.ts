@@ -5,7 +5,7 @@ export const listsEn = {
     rows: "Rows on a page",
     columns: "Columns",
     apply: "Apply",
-    reset: "As at first",
+    reset: "Reset",
   },
   rowMenu: {
     title: "Acts",

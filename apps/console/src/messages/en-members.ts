@@ -2,7 +2,7 @@
 export const membersEn = {
   apiCall: {
     summary: "API call",
-    acts: "These acts as API calls",
+    acts: "API",
     read: "Read",
     hint: "This is one call to the same API. Put your token in $TOKEN.",
     reference: (operation: string) => `${operation} in the reference`,

@@ -4,7 +4,7 @@ import type { Schemas } from "@kule/contract/schemas";
 export const networkingEn = {
   firewalls: {
     title: "Firewalls",
-    lead: "What a server lets in. Attached, a firewall lets nothing in that no rule allows, and remembers what it has let pass.",
+    lead: "What a server lets in. An attached firewall lets in only what its rules allow. Stateful: replies are allowed automatically.",
     all: "All firewalls",
     empty: "No firewalls yet",
     emptyHint: "Without one, a server lets in whatever reaches it. Make one, add rules, and attach it.",
@@ -102,9 +102,8 @@ export const networkingEn = {
       state: "State",
       states: { applied: "in force", pending: "on its way", failed: "old rules in force" },
       failedHint: "A server could not be told. Try its job again from its page, or look at all of them here.",
-      apply: "Look again and put right",
-      applyHint:
-        "Every server of this firewall is looked at, and gets its rules again where a hand has changed them or a job has failed.",
+      apply: "Re-apply",
+      applyHint: "Re-apply rules to all attached servers.",
       applyNone: "It is attached to no server.",
       attach: "Attach",
       target: "Attach to",
@@ -154,7 +153,7 @@ export const networkingEn = {
     },
   },
   reach: {
-    title: "Who reaches whom",
+    title: "Reachability check",
     lead: "Whether the first packet arrives and is answered, and what decides. From the records as they are now; nothing is sent.",
     from: "From",
     to: "To",
@@ -163,9 +162,9 @@ export const networkingEn = {
     server: "Servers",
     protocol: "Protocol",
     port: "Port",
-    ask: "Ask",
+    ask: "Check",
     verdict: { allowed: "Allowed", denied: "Denied" },
-    way: "The way of the packet",
+    way: "Path",
     places: {
       sender: "At the sender",
       sender_filter: "Firewalls of the sender",

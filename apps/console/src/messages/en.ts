@@ -84,15 +84,15 @@ export const en = {
     loading: "Loading…",
     optional: "optional",
     more: "More choices",
-    problems: (count: number) => `${count} ${count === 1 ? "field needs" : "fields need"} another look`,
+    problems: (count: number) =>
+      count === 1 ? "Fix the highlighted field" : `Fix the ${count} highlighted fields`,
     notAllowed: "Your role does not allow this.",
   },
   inventory: {
     title: "As seen in the region",
     seen: "Seen",
     observation: { none: "Not seen yet", fresh: "Up to date", stale: "Out of date" },
-    stale:
-      "The server has not been seen lately. Power and guest are as they were then and may be otherwise by now.",
+    stale: "The server has not been seen lately. Power state and guest details may be out of date.",
     changed:
       "The virtual machine was changed outside of Kule and is not as ordered. An operator has been told.",
     missing: "The region no longer has the virtual machine of this server. An operator has been told.",
@@ -122,7 +122,7 @@ export const en = {
     email: "E-mail",
     password: "Password",
     submit: "Sign in",
-    refused: "This e-mail and password do not go together.",
+    refused: "Incorrect e-mail or password.",
     tooMany: "Too many attempts. Please wait a quarter of an hour.",
     ended: "Your session has ended. Sign in again and you will be back where you were.",
     formKept: "What you typed is kept in this tab. Passwords have to be typed again.",
@@ -138,8 +138,8 @@ export const en = {
     terminal: "Text console of the server",
     leaveHint: "Ctrl+Alt+Home leaves the console for the buttons.",
     layoutHint: (keymap: string) =>
-      `Keys arrive as keys, and the guest's own layout makes letters of them. On Linux: localectl set-keymap ${keymap}.`,
-    emptyHint: "A text console shows nothing until something is said: press Enter.",
+      `Key codes are sent; the guest's keyboard layout decides the characters. On Linux: localectl set-keymap ${keymap}.`,
+    emptyHint: "If the screen is blank, press Enter.",
     noScript: "The console needs JavaScript.",
     acts: {
       paste: "Paste",
@@ -306,7 +306,7 @@ export const en = {
       reboot: "Shuts the guest down and starts it again.",
       reset: "Like the button on the case: the guest begins anew at once.",
     },
-    force: "Take the power away if it does not obey",
+    force: "Force power-off if shutdown times out",
     resize: "Resize",
     resizeAndRestart: "Resize and restart",
     rename: "Rename",
@@ -317,7 +317,7 @@ export const en = {
     passwordUser: "Another user of the guest",
     passwordUserHint:
       "Left empty, the login name of the image. Only at once: from the next start it is always that one.",
-    patience: "Ask it for",
+    patience: "Timeout",
     passwordNow: "Reset it now",
     passwordNextBoot: "At the next start",
     passwordHints: {
@@ -378,6 +378,8 @@ export const en = {
   ...labelsEn,
   ...jobTextsEn,
   resize: {
+    ready: "Ready to resize.",
+    blocked: "Can't resize yet:",
     lead: "CPU and memory go up and down. A disk only grows.",
     now: "now",
     after: "then",
@@ -446,10 +448,10 @@ export const en = {
     keys: (count: number) => `${count} ${count === 1 ? "SSH key" : "SSH keys"}`,
     createsAlong: (network: string, subnet: string) =>
       `Network ${network} with subnet ${subnet} is made along with it.`,
-    ready: "Nothing stands in the way.",
-    blocked: "This stands in the way:",
+    ready: "Ready to create.",
+    blocked: "Can't create yet:",
     unchecked: "Give it a name and we check whether everything is ready.",
-    refused: "Some of the choices need another look.",
+    refused: "Fix the highlighted fields.",
     uncheckable: "The check could not be made: the API does not answer. You can still try.",
     check: "Check",
     checkAgain: "Check again",
@@ -498,8 +500,8 @@ export const en = {
     lead: "Addresses the internet can reach. The server has its address itself: nothing translates in between.",
     empty: "No public IPs yet",
     emptyHint: "Take one of the addresses that the operator has allocated to your organisation.",
-    take: "Take an address",
-    takeHint: "The lowest address that was never used, or else the one that has rested longest.",
+    take: "Reserve a public IP",
+    takeHint: "Assigned automatically.",
     address: "Address",
     version: "Version",
     server: "Server",
@@ -513,7 +515,7 @@ export const en = {
     certainAddress: "A certain address",
     certainAddressHint:
       "One of those that are allocated to you and that nobody has taken. Left empty, any free one.",
-    ptrHint: "Stored for the day that domains are offered.",
+    ptrHint: "Reverse DNS is not published yet; the name is saved.",
     withServer: "When its server is destroyed",
     released: "it is released",
     kept: "it is kept",
@@ -565,7 +567,7 @@ export const en = {
     lead: "What ran in a month, by resource and by day, and how much there may be. Times are UTC.",
     tabs: { summary: "Overview", segments: "Segments", events: "Events" },
     month: "Month",
-    before: "Month before",
+    before: "Previous month",
     after: "Month after",
     csv: "CSV",
     ndjson: "NDJSON",
@@ -623,7 +625,7 @@ export const en = {
     amount: "Amount",
     start: "From",
     end: "To",
-    goesOn: "goes on",
+    goesOn: "ongoing",
     took: "Lasts",
     empty: "No segments",
     emptyHint:
@@ -632,7 +634,7 @@ export const en = {
   },
   networks: {
     title: "Networks",
-    lead: "Each private network is a world of its own: nothing routes between two of them.",
+    lead: "Networks are isolated from each other.",
     made: "made",
     create: "Create network",
     empty: "No networks yet",

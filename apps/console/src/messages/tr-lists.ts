@@ -7,7 +7,7 @@ export const listsTr = {
     rows: "Sayfadaki satır sayısı",
     columns: "Sütunlar",
     apply: "Uygula",
-    reset: "Başlangıçtaki gibi",
+    reset: "Sıfırla",
   },
   rowMenu: {
     title: "İşlemler",

@@ -4,7 +4,7 @@ import type { membersEn } from "./en-members.ts";
 export const membersTr = {
   apiCall: {
     summary: "API çağrısı",
-    acts: "Bu işlemler API çağrısı olarak",
+    acts: "API",
     read: "Oku",
     hint: "Bu, aynı API'ye yapılan tek bir çağrıdır. $TOKEN yerine kendi anahtarınızı koyun.",
     reference: (operation: string) => `başvuru sayfasında ${operation}`,

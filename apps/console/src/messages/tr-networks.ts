@@ -5,7 +5,7 @@ import type { networkingEn } from "./en-networks.ts";
 export const networkingTr = {
   firewalls: {
     title: "Güvenlik duvarları",
-    lead: "Bir sunucunun içeri ne alacağı. Bağlanan duvar, hiçbir kuralın izin vermediğini içeri almaz ve geçirdiğini hatırlar.",
+    lead: "Bir sunucunun içeri ne alacağı. Bağlı güvenlik duvarı yalnızca kurallarının izin verdiğini içeri alır. Durum bilgilidir: yanıtlara kendiliğinden izin verilir.",
     all: "Tüm güvenlik duvarları",
     empty: "Henüz güvenlik duvarı yok",
     emptyHint:
@@ -104,9 +104,8 @@ export const networkingTr = {
       states: { applied: "yürürlükte", pending: "yolda", failed: "eski kurallar yürürlükte" },
       failedHint:
         "Bir sunucuya bildirilemedi. İşini sunucunun sayfasından yeniden deneyin ya da hepsine buradan baktırın.",
-      apply: "Yeniden bak ve düzelt",
-      applyHint:
-        "Bu duvarın bütün sunucularına bakılır; elle değiştirilmiş ya da işi başarısız olmuş olanlara kuralları yeniden verilir.",
+      apply: "Yeniden uygula",
+      applyHint: "Kurallar bağlı bütün sunuculara yeniden uygulanır.",
       applyNone: "Hiçbir sunucuya bağlı değil.",
       attach: "Bağla",
       target: "Bağlanacağı yer",
@@ -157,7 +156,7 @@ export const networkingTr = {
     },
   },
   reach: {
-    title: "Kim kime ulaşır",
+    title: "Erişilebilirlik denetimi",
     lead: "İlk paket varır ve yanıtı döner mi, buna ne karar verir. Kayıtların şu anki hâline bakılır; hiçbir şey gönderilmez.",
     from: "Kimden",
     to: "Kime",
@@ -166,9 +165,9 @@ export const networkingTr = {
     server: "Sunucular",
     protocol: "Protokol",
     port: "Port",
-    ask: "Sor",
+    ask: "Denetle",
     verdict: { allowed: "İzin var", denied: "İzin yok" },
-    way: "Paketin yolu",
+    way: "Yol",
     places: {
       sender: "Gönderende",
       sender_filter: "Gönderenin duvarları",
@@ -253,7 +252,7 @@ export const networkingTr = {
     router: "alt ağlar birbirine ulaşır",
     serves: "ağ geçidinden çıkar",
     noWayOut: "henüz çıkış yok",
-    never: "internete asla",
+    never: "internete çıkışı yok",
     fill: (used: string, total: string) => `${total} adresten ${used}`,
     more: (count: number) => `ve ${count} tane daha`,
     noServers: "sunucu yok",

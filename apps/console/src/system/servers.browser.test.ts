@@ -87,7 +87,7 @@ describe.skipIf(part.missing)("a server in the panel of a whole Kule", { timeout
   const isReady = async () =>
     expect
       .poll(() => page.textContent("#resize-summary"), { timeout: 30_000, interval: 200 })
-      .toContain("Nothing stands in the way");
+      .toContain("Ready to resize");
 
   test("is resized while it runs, with its restart told before, and down again when it is stopped", async () => {
     await send(page, "a[href$='/resize']");

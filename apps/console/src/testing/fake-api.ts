@@ -238,7 +238,7 @@ function registerIdentity(operation: Operation, state: FakeState): void {
     ({ body, fail }) => {
       const user = state.users.find(({ email }) => email === body.email);
       if (user === undefined || user.password !== body.password)
-        return fail(401, "unauthorized", "E-mail and password do not go together");
+        return fail(401, "unauthorized", "the e-mail or the password is wrong");
       if (state.hasTwoFactor)
         return {
           status: 202,

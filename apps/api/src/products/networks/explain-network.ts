@@ -139,11 +139,11 @@ function messageOf(decision: Decision, isAllowed: boolean): string {
 }
 
 const platformMessages: { readonly [rule in Extract<Decision, { by: "platform" }>["rule"]]: string } = {
-  own_mac: "A server sends with its own MAC address alone",
+  own_mac: "Traffic from a spoofed MAC address is blocked",
   own_addresses: "A server sends with its own addresses alone",
   data_egress: "A subnet of tier data never reaches the internet",
   other_networks: "Another private network is never reached",
-  link_addresses: "Nobody is reached by addresses of the link (fe80::): private networks have no IPv6",
+  link_addresses: "Link-local traffic (fe80::) is blocked: private networks have no IPv6",
   answers: "It answers what was allowed",
   router_echo: "A router answers a ping in its own subnet, and nothing else",
   no_ipv6: "Private networks have no IPv6",

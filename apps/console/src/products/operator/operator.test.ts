@@ -189,13 +189,13 @@ test("an import is chosen from the foreign VMs, checked, refused beside its fiel
     ),
   );
   const blocked = await (await send({ intent: "check" })).text();
-  expect(blocked).toContain("This stands in the way:");
+  expect(blocked).toContain("Can&#39;t import yet:");
   expect(blocked).toMatch(/id="name-problem">\s*A server named old-web exists/);
   expect((await send({ intent: "import" })).status).toBe(409);
   expect(world.api.state.servers).toHaveLength(1);
 
   expect(await (await send({ intent: "check", name: "shop" })).text()).toContain(
-    "Nothing stands in the way.",
+    "Ready to import.",
   );
   expect(world.api.state.servers).toHaveLength(1);
   const made = await send({ intent: "import", name: "shop" });

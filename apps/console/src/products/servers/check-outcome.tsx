@@ -14,28 +14,28 @@ export const isBlocked = (check: Check): boolean => typeof check === "object" &&
 type Props = {
   readonly view: View;
   readonly check: Check;
-  /** What to do for the form to be checked. */
-  readonly unchecked: string;
+  /** What the form says: that its request would be carried out, that it would not, and how it comes to be checked. */
+  readonly texts: { readonly ready: string; readonly blocked: string; readonly unchecked: string };
 };
 
 /** Whether the form's request would be carried out, and what stands in its way. */
-export function CheckOutcome({ view, check, unchecked }: Props) {
+export function CheckOutcome({ view, check, texts }: Props) {
   const { messages } = view;
-  if (check === "unchecked") return <p class="hint">{unchecked}</p>;
+  if (check === "unchecked") return <p class="hint">{texts.unchecked}</p>;
   if (check === "refused") return <p class="hint">{messages.create.refused}</p>;
   if (check === "away") return <p class="hint">{messages.create.uncheckable}</p>;
   if (check.blockers.length === 0)
     return (
       <p class="ready">
         <Icon name="check" size={17} />
-        {messages.create.ready}
+        {texts.ready}
       </p>
     );
   return (
     <div class="blockers">
       <p>
         <Icon name="alert" size={17} />
-        {messages.create.blocked}
+        {texts.blocked}
       </p>
       <ul>
         {check.blockers.map((blocker) => (

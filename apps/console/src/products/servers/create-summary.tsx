@@ -42,7 +42,7 @@ export function CreateSummary(props: CreatePageProps) {
         <ChosenFirewalls {...props} />
       </dl>
       <div class="check-result" id="check-result" aria-live="polite" data-problem-place="">
-        <CheckOutcome view={view} check={props.check} unchecked={messages.create.unchecked} />
+        <CheckOutcome view={view} check={props.check} texts={messages.create} />
         <MadeAlong {...props} />
       </div>
       <button

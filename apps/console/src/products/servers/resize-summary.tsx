@@ -56,7 +56,7 @@ export function ResizeSummary(props: ResizePageProps) {
       )}
       <QuotaLeft {...props} />
       <div class="check-result" id="check-result" aria-live="polite" data-problem-place="">
-        <CheckOutcome view={view} check={check} unchecked={messages.resize.unchecked} />
+        <CheckOutcome view={view} check={check} texts={messages.resize} />
       </div>
       <input type="hidden" name="allow_restart" value={plan?.needsRestart === true ? "true" : "false"} />
       <button
