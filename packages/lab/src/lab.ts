@@ -79,6 +79,8 @@ export interface Lab {
     vm(vmid: number): VmDocument | undefined;
     /** Ids of the volumes that carry this VM id. */
     volumes(vmid: number): string[];
+    /** The pool that the VM is in; null when it is in none. */
+    poolOf(vmid: number): string | null;
     /** How many of a node's three root daemon workers are busy. */
     busyWorkers(node: string): number;
     /** Resolves when no task is running. */
@@ -193,6 +195,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
           .all("volume")
           .filter((volume) => volume.vmid === vmid)
           .map(({ volid }) => volid),
+      poolOf: (vmid) => store.all("pool").find(({ vms }) => vms.includes(vmid))?.poolid ?? null,
       busyWorkers: (node) => region.daemons.get(node)?.busy ?? 0,
       settled,
     },

@@ -17,6 +17,8 @@ const CALLS = [
   "regainQuorum",
   "editConfig",
   "touchConfig",
+  "leavePool",
+  "setFirewallOption",
   "migrateVm",
   "stealVmid",
   "deleteVm",
@@ -58,6 +60,10 @@ export interface World {
   editConfig(vmid: number, set: Readonly<Record<string, string>>, remove?: readonly string[]): void;
   /** Changes nothing that matters, but the digest. */
   touchConfig(vmid: number): void;
+  /** Takes a VM out of whichever pool it is in. */
+  leavePool(vmid: number): void;
+  /** Changes an option of a VM's firewall, as the web interface would. */
+  setFirewallOption(vmid: number, name: string, value: string): void;
   migrateVm(vmid: number, node: string): void;
   /** Puts a stranger's VM under this id. */
   stealVmid(vmid: number, node?: string): void;
@@ -86,6 +92,11 @@ export function makeWorld(region: Region): World {
   const put = (op: string, vm: VmDocument, detail: Record<string, unknown> = {}): void => {
     store.commit({ op, node: vm.node, vmid: vm.vmid, user: SOMEONE, detail }, [["vm", String(vm.vmid), vm]]);
   };
+  const withoutVm = (vmid: number): DocumentChange[] =>
+    store
+      .all("pool")
+      .filter(({ vms }) => vms.includes(vmid))
+      .map((pool) => ["pool", pool.poolid, { ...pool, vms: pool.vms.filter((id) => id !== vmid) }]);
   const setOnline = (name: string, online: boolean): void => {
     const node = store.get("node", name);
     if (node === undefined) throw failure(`there is no node ${name}`);
@@ -153,16 +164,15 @@ export function makeWorld(region: Region): World {
         ...referencedVolumes(vm.config)
           .filter((volid) => store.get("volume", volid)?.vmid === vmid)
           .map((volid): DocumentChange => ["volume", volid, null]),
-        ...store
-          .all("pool")
-          .filter(({ vms }) => vms.includes(vmid))
-          .map(
-            (pool): DocumentChange => [
-              "pool",
-              pool.poolid,
-              { ...pool, vms: pool.vms.filter((id) => id !== vmid) },
-            ],
-          ),
+        ...withoutVm(vmid),
+      ]);
+    },
+    leavePool: (vmid) => store.commit({ op: "world-pool-left", vmid, user: SOMEONE }, withoutVm(vmid)),
+    setFirewallOption: (vmid, name, value) => {
+      const file = store.get("firewall", String(vmid));
+      if (file === undefined) throw failure(`VM ${vmid} has no firewall`);
+      store.commit({ op: "world-firewall-edited", vmid, user: SOMEONE, detail: { name, value } }, [
+        ["firewall", String(vmid), { ...file, options: { ...file.options, [name]: value } }],
       ]);
     },
     setPower: (vmid, running) => {
