@@ -93,6 +93,7 @@ export async function runAgent(
       {
         ...common,
         privateBridge: file.network.bridge,
+        poolPrefix: file.hypervisor.poolPrefix,
         publicNetwork: file.network.public,
         everySeconds: settings.inventorySeconds,
         look: regionLooker(file, client, runtime),

@@ -11,6 +11,7 @@ export type InventoryLoopOptions = {
   readonly agentVersion: string;
   readonly agentName: string;
   readonly privateBridge: string;
+  readonly poolPrefix: string;
   readonly publicNetwork: { readonly bridge: string; readonly vlan: number | null } | null;
   readonly everySeconds: number;
   /** Looks at the region; throws only for the signal. */
@@ -75,8 +76,8 @@ class InventoryLoop {
   }
 
   async #send(more: object, stop: AbortSignal): Promise<Schemas["InventoryAck"] | null> {
-    const { controlPlane, agentVersion, agentName, privateBridge, publicNetwork, everySeconds, log } =
-      this.#options;
+    const { controlPlane, agentVersion, agentName, everySeconds, log } = this.#options;
+    const { privateBridge, poolPrefix, publicNetwork } = this.#options;
     const answer = await controlPlane.inventory(
       {
         agent_version: agentVersion,
@@ -84,6 +85,7 @@ class InventoryLoop {
         agent_run: this.#run,
         every_seconds: everySeconds,
         private_bridge: privateBridge,
+        pool_prefix: poolPrefix,
         ...(publicNetwork === null ? {} : { public_network: publicNetwork }),
         ...more,
       },
@@ -106,5 +108,6 @@ class InventoryLoop {
 
 function bodyOf(piece: LookPiece): object {
   if ("vms" in piece) return { vms: piece.vms };
-  return "absent" in piece ? { absent: piece.absent } : { end: piece.end };
+  if ("absent" in piece) return { absent: piece.absent };
+  return "hidden" in piece ? { hidden: piece.hidden } : { end: piece.end };
 }

@@ -93,6 +93,7 @@ describe.skipIf(part.missing)("the operators' pages in a browser", { timeout: 24
       pools: "/ip-pools",
       organisation: `/organisations/${organisations[0]?.id}`,
       lock: `/operator/servers/${servers[0]?.id}/lock`,
+      reconcile: `/operator/servers/${servers[0]?.id}/reconcile`,
     };
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(world.url + path);

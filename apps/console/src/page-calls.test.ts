@@ -119,6 +119,7 @@ const operationOf: Readonly<Record<string, OperationId | readonly OperationId[] 
   "/operator/regions/*/agent-key/approve": "approveAgentKey",
   "/operator/regions/*/agent-key/refuse": "refuseAgentKey",
   "/operator/servers/*/lock": "lockServer",
+  "/operator/servers/*/reconcile": "reconcileServer",
   "/operator/import": "importServer",
   "/organisations/new": "createOrganisation",
   "/organisations/*/quotas": "setQuotas",

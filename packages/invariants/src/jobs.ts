@@ -47,6 +47,7 @@ export const jobChecks: readonly Check[] = [
                when 'ServerPasswordReset' then s.status in ('running', 'stopped')
                when 'ServerUpdate' then s.status in ('running', 'stopped')
                when 'FirewallApply' then s.status in ('running', 'stopped')
+               when 'ServerReconcile' then s.status in ('running', 'stopped', 'error')
                else true end`,
   },
   {

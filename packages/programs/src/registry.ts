@@ -12,6 +12,7 @@ import { createServer } from "./servers/create-server/program.ts";
 import { destroyServer } from "./servers/destroy-server/program.ts";
 import { powerServer } from "./servers/power-server/program.ts";
 import { rebuildServer } from "./servers/rebuild-server/program.ts";
+import { reconcileServer } from "./servers/reconcile-server/program.ts";
 import { resetPassword } from "./servers/reset-password/program.ts";
 import { resizeServer } from "./servers/resize-server/program.ts";
 import { restoreServer } from "./servers/restore-server/program.ts";
@@ -41,6 +42,7 @@ const RUNNERS: { readonly [Kind in JobKind]: Runner<Kind> } = {
   ServerRebuild: runnerOf(rebuildServer),
   ServerPasswordReset: runnerOf(resetPassword),
   ServerUpdate: runnerOf(updateServer),
+  ServerReconcile: runnerOf(reconcileServer),
   FirewallApply: runnerOf(applyFirewall),
   NetworkApply: runnerOf(applyNetwork),
 };

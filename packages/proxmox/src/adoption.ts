@@ -20,6 +20,7 @@ export type Adoptable = {
   /** It carries the owner's marker already. */
   readonly isMarked: boolean;
   readonly running: boolean;
+  readonly pool: string | null;
   /** By the interfaces' positions; null where one has none. */
   readonly macs: readonly (string | null)[];
   readonly digest: string;
@@ -77,6 +78,7 @@ export async function lookForAdoption(
         description,
         isMarked: marker !== null,
         running: status.status === "running",
+        pool: row.pool,
         macs: macsOf(config),
         digest: config.digest ?? "",
       },

@@ -106,6 +106,10 @@ export type Hypervisor = {
   waitForTask(upid: string, effect: EffectContext): Promise<void>;
   poolExists(pool: string, signal?: AbortSignal): Promise<boolean>;
   ensurePool(pool: string, comment: string, effect: EffectContext): Promise<void>;
+  /** Puts the VM into the pool, which is there, and takes it out of whichever it is in. */
+  joinPool(vmid: number, owner: Owner, pool: string, effect: EffectContext): Promise<void>;
+  /** Does nothing to a VM that is not in the pool. */
+  leavePool(vmid: number, owner: Owner, pool: string, effect: EffectContext): Promise<void>;
   clone(request: CloneRequest, effect: EffectContext): Promise<void>;
   configure(vmid: number, owner: Owner, request: ConfigureRequest, effect: EffectContext): Promise<void>;
   readFirewall(vm: Vm, signal?: AbortSignal): Promise<SeenFirewall>;

@@ -17,6 +17,7 @@ export type OwnVm = {
   readonly node: string;
   readonly config: Readonly<Record<string, string>>;
   readonly digest: string;
+  readonly pool: string | null;
 };
 
 /**
@@ -62,7 +63,7 @@ export async function requireOwnVm(
           outcome: "permanent",
           fix: "Somebody made or changed this VM by hand. Move it out of the region's VMID range, or restore its description.",
         });
-      return { node: row.node, config, digest: config.digest ?? "" };
+      return { node: row.node, config, digest: config.digest ?? "", pool: row.pool };
     } catch (error) {
       if (!(error instanceof ProxmoxNotFound) || attempt >= RESOLVE_ATTEMPTS) throw error;
       await runtime.pause(RESOLVE_PAUSE_MILLISECONDS, signal);

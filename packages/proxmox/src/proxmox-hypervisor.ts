@@ -119,6 +119,33 @@ export class ProxmoxHypervisor implements Hypervisor {
     }
   }
 
+  joinPool(vmid: number, owner: Owner, pool: string, effect: EffectContext): Promise<void> {
+    return this.#changePool(vmid, owner, { poolid: pool, "allow-move": true }, effect);
+  }
+
+  leavePool(vmid: number, owner: Owner, pool: string, effect: EffectContext): Promise<void> {
+    return this.#changePool(vmid, owner, { poolid: pool, delete: true }, effect);
+  }
+
+  /** Needs Pool.Allocate on the pool, and on a former one, and VM.Allocate on the VM. */
+  async #changePool(
+    vmid: number,
+    owner: Owner,
+    change: { readonly poolid: string; readonly "allow-move"?: true; readonly delete?: true },
+    effect: EffectContext,
+  ): Promise<void> {
+    const isDone = async () =>
+      ((await this.#own(vmid, owner, effect)).pool === change.poolid) !== (change.delete === true);
+    if (await isDone()) return;
+    await effect.beforeCall();
+    try {
+      await this.#client.call("PUT /pools", { ...change, vms: String(vmid) }, callOptions(effect));
+    } catch (error) {
+      // An earlier copy of the call may have come first: "is already a pool member".
+      if (!(error instanceof ProxmoxError) || error.outcome === "unknown" || !(await isDone())) throw error;
+    }
+  }
+
   async clone(request: CloneRequest, effect: EffectContext): Promise<void> {
     const { template, vmid, name, description, pool, storage, full, targetNode } = request;
     await this.#clones.run(storage ?? `template ${template.vmid}`, async () => {

@@ -33,6 +33,9 @@ export type LookedAtVm = {
     readonly vlan: number | null;
     readonly bridge: string | null;
     readonly firewall: boolean;
+    readonly linkDown: boolean;
+    readonly rate: string | null;
+    readonly trunks: string | null;
   }[];
 };
 
@@ -65,8 +68,13 @@ export async function lookAtVm(client: ProxmoxClient, path: VmPath, limits: Limi
     interfaces: Object.keys(config)
       .filter((key) => /^net\d+$/.test(key))
       .map((key) => {
-        const { mac, vlan, bridge, firewall } = parseNetDevice(config[key] ?? "");
-        return { position: Number(key.slice(3)), mac, vlan, bridge, firewall };
+        const { mac, vlan, bridge, firewall, extra } = parseNetDevice(config[key] ?? "");
+        return {
+          ...{ position: Number(key.slice(3)), mac, vlan, bridge, firewall },
+          linkDown: extra.get("link_down") === "1",
+          rate: extra.get("rate") ?? null,
+          trunks: extra.get("trunks") ?? null,
+        };
       })
       .sort((one, other) => one.position - other.position),
   };

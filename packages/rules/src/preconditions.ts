@@ -46,6 +46,7 @@ export const preconditions = {
     "vmid_range_covers_use",
   ],
   invalid_state: [
+    "drift_can_be_put_right",
     "invitation_is_for_you",
     "job_cancellable",
     "job_retryable",
@@ -54,6 +55,7 @@ export const preconditions = {
     "public_ips_share_a_vlan",
     "region_has_agent",
     "agent_key_is_pending",
+    "server_has_its_vm",
     "server_has_no_open_job",
     "server_in_removal_buffer",
     "server_in_right_state",

@@ -124,6 +124,7 @@ function powerAfter(payload: Schemas["JobPayload"]): "on" | "off" | null {
       return "on";
     case "ServerPasswordReset":
     case "ServerUpdate":
+    case "ServerReconcile":
     case "FirewallApply":
     case "NetworkApply":
       return null;

@@ -23,6 +23,7 @@ export class TestLooker {
       agent_run: this.#run,
       every_seconds: 30,
       private_bridge: "vmbr1",
+      pool_prefix: "kule",
       public_network: { bridge: "vmbr0", vlan: 10 },
       ...more,
     });
@@ -70,6 +71,7 @@ export function seenAs(job: ClaimedJob, more: Partial<SeenVm> = {}): SeenVm {
       region: "ist1",
     },
     tags: payload.tags,
+    pool: payload.pool,
     lock: null,
     vcpu: payload.package.vcpu,
     memory_mb: payload.package.memory_mb,

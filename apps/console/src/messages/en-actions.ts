@@ -83,6 +83,7 @@ export const actionsEn = {
   "server.power": "Switch a server on or off",
   "server.purge": "Destroy a deleted server",
   "server.rebuild": "Rebuild a server",
+  "server.reconcile": "Put a server's VM right",
   "server.resize": "Resize a server",
   "server.unlock": "Unlock a server",
   "server.update": "Change a server",

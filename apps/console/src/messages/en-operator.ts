@@ -369,6 +369,23 @@ export const operatorEn = {
       "The server is protected from deletion until somebody takes that off.",
     ],
   },
+  serverReconcile: {
+    title: (name: string) => `Put ${name} right`,
+    lead: "Write back to the VM what somebody changed at the hypervisor.",
+    back: "Back to the server",
+    state: "What differs",
+    asWanted: "as it should be",
+    asWantedHint: "The last looks found no difference. The job looks again.",
+    whatHappens:
+      "Restores name, tags, interfaces, firewall and pool. An interface that differs is disconnected for about 15 seconds, until its firewall is in force. Interfaces that Kule does not know are removed. CPU, memory and disk stay as they are.",
+    isGone: "The region has no VM of this server: there is nothing that could be put right.",
+    isHidden:
+      "The VM was taken out of its pool, so the region's agent may not see it. Put it back at the hypervisor: pveum pool modify.",
+    onlySize: "Only the VM's size or power differs. Resize the server to change its size.",
+    submit: "Put right",
+    putRight: "Put right …",
+    putRightNamed: (vmid: string) => `Put VM ${vmid} right`,
+  },
   serverLock: {
     title: (name: string) => `Lock ${name}`,
     lead: "A lock refuses every change of a server, for everybody, until an operator takes it off.",

@@ -682,6 +682,7 @@ export const en = {
       ServerRebuild: "Rebuild server",
       ServerPasswordReset: "Reset password",
       ServerUpdate: "Rename server",
+      ServerReconcile: "Put VM right",
       PublicIpAttach: "Attach public IP",
       PublicIpDetach: "Detach public IP",
       FirewallApply: "Apply firewall",

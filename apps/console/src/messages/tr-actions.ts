@@ -82,6 +82,7 @@ export const actionsTr = {
   "server.power": "Sunucuyu açma ya da kapatma",
   "server.purge": "Silinmiş sunucuyu yok etme",
   "server.rebuild": "Sunucuyu yeniden kurma",
+  "server.reconcile": "Sunucunun makinesini düzeltme",
   "server.resize": "Sunucuyu yeniden boyutlandırma",
   "server.unlock": "Sunucunun kilidini açma",
   "server.update": "Sunucuyu değiştirme",

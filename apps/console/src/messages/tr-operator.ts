@@ -367,6 +367,24 @@ export const operatorTr = {
       "Sunucu, biri kaldırana dek silinmeye karşı korunur.",
     ],
   },
+  serverReconcile: {
+    title: (name: string) => `${name} düzeltilsin`,
+    lead: "Hipervizörde elle değiştirilenler makineye yeniden yazılır.",
+    back: "Sunucuya dön",
+    state: "Farklı olanlar",
+    asWanted: "olması gerektiği gibi",
+    asWantedHint: "Son bakışlarda fark bulunmadı. İş yeniden bakar.",
+    whatHappens:
+      "Ad, etiketler, arayüzler, güvenlik duvarı ve havuz geri yazılır. Farklı olan bir arayüzün bağlantısı, güvenlik duvarı yürürlüğe girene dek yaklaşık 15 saniye kesilir. Kule'nin bilmediği arayüzler kaldırılır. İşlemci, bellek ve disk olduğu gibi kalır.",
+    isGone: "Bölgede bu sunucunun makinesi yok: düzeltilecek bir şey yok.",
+    isHidden:
+      "Makine havuzundan çıkarılmış; bölgenin aracısı onu göremiyor. Hipervizörde havuzuna geri koyun: pveum pool modify.",
+    onlySize:
+      "Yalnızca makinenin boyutu ya da gücü farklı. Boyutu değiştirmek için sunucuyu yeniden boyutlandırın.",
+    submit: "Düzelt",
+    putRight: "Düzelt …",
+    putRightNamed: (vmid: string) => `${vmid} numaralı makineyi düzelt`,
+  },
   serverLock: {
     title: (name: string) => `${name} kilidi`,
     lead: "Kilit, bir işletmen açana dek sunucudaki her değişikliği herkese kapatır.",

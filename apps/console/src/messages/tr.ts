@@ -686,6 +686,7 @@ export const tr = {
       ServerRebuild: "Sunucuyu yeniden kurma",
       ServerPasswordReset: "Parola sıfırlama",
       ServerUpdate: "Sunucuyu yeniden adlandırma",
+      ServerReconcile: "Makineyi düzeltme",
       PublicIpAttach: "Genel IP bağlama",
       PublicIpDetach: "Genel IP ayırma",
       FirewallApply: "Güvenlik duvarını uygulama",

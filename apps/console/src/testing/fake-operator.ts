@@ -226,6 +226,23 @@ function registerOperatorsServers(operation: Operation, state: FakeState): void 
       };
     },
   );
+  operation("post", "/servers/:server_id/reconcile", "reconcileServer", ({ params, fail, token }) => {
+    const server = state.server(params.server_id);
+    if (server === undefined) return fail(404, "not_found", "There is no such server");
+    if (server.drift?.kind === "missing")
+      return fail(409, "invalid_state", "The last look at the region found no VM of the server", {
+        precondition: {
+          code: "invalid_state",
+          name: "server_has_its_vm",
+          message: "The last look at the region found no VM of the server",
+          resource: server.id,
+          fix: "Delete the server",
+        },
+      });
+    const job = fakeJob("ServerReconcile", server.id, state.userOf(token).name);
+    state.jobs.unshift(job);
+    return { status: 202, body: { server: state.changeServer(server.id, { job_id: job.id }), job } };
+  });
   operation("post", "/servers/:server_id/unlock", "unlockServer", ({ params, fail }) => {
     const server = state.server(params.server_id);
     if (server === undefined) return fail(404, "not_found", "There is no such server");

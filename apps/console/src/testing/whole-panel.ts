@@ -46,6 +46,8 @@ export async function visitWholePanel(world: ConsoleWorld, see: SeePage): Promis
     state.changeServer(server.id, { locked: { reason: "A look", by, at: new Date().toISOString() } });
     const lock = `/operator/servers/${server.id}/lock`;
     see(grace, lock, await grace.page(lock));
+    const reconcile = `/operator/servers/${server.id}/reconcile`;
+    see(grace, reconcile, await grace.page(reconcile));
     state.changeServer(server.id, { locked: null });
   }
   const chosen = state.servers.map(({ id }) => `&ids=${id}`).join("");

@@ -16,9 +16,8 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/products/servers/payload.ts",
-          find: 'tags: ["kule", server.organisation_id, server.id],\n    template: image.slug,',
-          replace:
-            'tags: ["kule", server.organisation_id, server.id, server.name],\n    template: image.slug,',
+          find: "tags: tagsOf(server),\n    template: image.slug,",
+          replace: "tags: [...tagsOf(server), server.name],\n    template: image.slug,",
         },
       ],
       expects: /the tags are/,

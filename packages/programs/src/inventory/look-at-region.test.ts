@@ -22,6 +22,7 @@ afterAll(() => region.stop());
 async function look(lookFor: readonly number[] = [], batchSize = 50) {
   const vms: SeenGuest[] = [];
   const absent: FreeNumber[] = [];
+  const hidden: FreeNumber[] = [];
   let end: EndOfLook | null = null;
   let pieces = 0;
   const dependencies = {
@@ -35,9 +36,10 @@ async function look(lookFor: readonly number[] = [], batchSize = 50) {
     pieces += 1;
     if ("vms" in piece) vms.push(...piece.vms);
     else if ("absent" in piece) absent.push(...piece.absent);
+    else if ("hidden" in piece) hidden.push(...piece.hidden);
     else end = piece.end;
   }
-  return { vms, absent, end, pieces };
+  return { vms, absent, hidden, end, pieces };
 }
 
 test("a look tells what a server's VM is, what its guest says, and what the region has", async () => {

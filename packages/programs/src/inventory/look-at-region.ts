@@ -38,6 +38,7 @@ const MANY_GUESTS = 200;
 export type LookPiece =
   | { readonly vms: readonly SeenGuest[] }
   | { readonly absent: readonly FreeNumber[] }
+  | { readonly hidden: readonly FreeNumber[] }
   | { readonly end: EndOfLook };
 
 /**
@@ -86,18 +87,21 @@ export async function* lookAtRegion(
   }
   const listed = new Set(list.guests.map(({ vmid }) => vmid));
   const absent: FreeNumber[] = [];
+  const hidden: FreeNumber[] = [];
   let asked = true;
   for (const vmid of lookFor) {
     if (listed.has(vmid)) continue;
     const seen_after_ms = elapsed();
     try {
-      if (await isFreeVmid(client, vmid, limits)) absent.push({ vmid, seen_after_ms });
+      const isFree = await isFreeVmid(client, vmid, limits);
+      (isFree ? absent : hidden).push({ vmid, seen_after_ms });
     } catch {
       signal.throwIfAborted();
       asked = false;
     }
   }
   for (let at = 0; at < absent.length; at += batchSize) yield { absent: absent.slice(at, at + batchSize) };
+  for (let at = 0; at < hidden.length; at += batchSize) yield { hidden: hidden.slice(at, at + batchSize) };
   const troubles = [
     ...(silent.length > 0 ? [`offline: ${silent.join(", ")}`] : []),
     ...(unanswered > 0 ? [`${unanswered} guests could not be looked at`] : []),
@@ -163,7 +167,12 @@ async function lookAtGuest(
       vcpu: vm.vcpu,
       memory_mb: vm.memoryMb,
       disk_bytes: vm.diskBytes,
-      interfaces: vm.interfaces.filter(({ position }) => position < 32),
+      interfaces: vm.interfaces.flatMap(({ linkDown, rate, trunks, ...each }) =>
+        each.position < 32
+          ? [{ ...each, link_down: linkDown, rate: fitted(rate, 60), trunks: fitted(trunks, 200) }]
+          : [],
+      ),
+      pool: fitted(guest.pool, 100),
       ...(firewall === null
         ? {}
         : {

@@ -50,6 +50,18 @@ export function wasNeverOurs({ payload }: Job<PayloadOf<ServerJobKind>>): boolea
   return "taken_over" in payload && payload.taken_over === false;
 }
 
+/** The pool of the server's organisation, which is made when it is not there. */
+export async function joinOwnPool(
+  pool: string,
+  job: Job<PayloadOf<ServerJobKind>>,
+  world: World,
+  effect: EffectContext,
+): Promise<void> {
+  const { vmid, server } = job.payload;
+  await world.hypervisor.ensurePool(pool, `Servers of ${server.organisation_id}`, effect);
+  await world.hypervisor.joinPool(vmid, ownerOf(job, world), pool, effect);
+}
+
 export function observedPower(seen: SeenVm): Observed {
   if (seen.state === "absent") return { power_state: "off" };
   return { power_state: seen.vm.power === "stopped" ? "off" : "on", node: seen.vm.node, vmid: seen.vm.vmid };

@@ -4,8 +4,11 @@
 import type { JobKind } from "@kule/contract/schemas";
 import { call } from "@kule/lab/api-client";
 import { agentRoles } from "@kule/proxmox/driver-calls/grants";
+import { systemRuntime } from "@kule/proxmox/runtime";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Failed } from "../errors.ts";
+import { GuestEyes } from "../inventory/guest-eyes.ts";
+import { type LookPiece, lookAtRegion } from "../inventory/look-at-region.ts";
 import type { Job } from "../program.ts";
 import { runJob } from "../registry.ts";
 import { createJob, type LabRegion, quietHost, startLabRegion, stepsDone } from "../testing/lab-region.ts";
@@ -156,6 +159,37 @@ describe("With a role on the pools only", { timeout: 60_000 }, () => {
     expect(await run(made)).not.toEqual([]);
   });
 
+  it("a VM in another pool is put back, and one in none is told to be hidden and left alone", async () => {
+    const made = createJob(VMID);
+    await run(made as unknown as Job);
+    const { interfaces, pool, tags } = made.payload;
+    const none = { id: "none", is_filtered: false, rules: [] };
+    const reconcile = job("ServerReconcile", {
+      ...{ interfaces, public_interface: null, pool, tags, filter: none },
+    });
+    await call(region.lab, "POST /pools", { form: { poolid: "theirs" }, as: "operator" });
+    const form = { poolid: "theirs", vms: VMID, "allow-move": 1 };
+    await call(region.lab, "PUT /pools", { form, as: "operator" });
+    expect(await run(reconcile)).toEqual(["join-pool"]);
+    expect(region.lab.control.poolOf(VMID)).toBe(pool);
+    region.lab.control.leavePool(VMID);
+    expect(await failureOf(reconcile)).toMatch(/taken by a guest that this token may not see/);
+    const looking = {
+      client: region.client,
+      runtime: systemRuntime,
+      settings: { ...region.world.settings, vmidRange: { first: VMID, last: VMID + 1 } },
+      eyes: new GuestEyes(region.client, systemRuntime),
+      signal: new AbortController().signal,
+    };
+    const pieces: LookPiece[] = [];
+    for await (const piece of lookAtRegion(looking, 1, [VMID, VMID + 1], 50)) pieces.push(piece);
+    expect(pieces).toMatchObject([
+      { absent: [{ vmid: VMID + 1 }] },
+      { hidden: [{ vmid: VMID }] },
+      { end: { complete: true } },
+    ]);
+  });
+
   it("a VM is adopted with a grant of its own, which goes when the VM goes", async () => {
     const vmid = 23_200;
     region.lab.control.stealVmid(vmid);
@@ -164,14 +198,18 @@ describe("With a role on the pools only", { timeout: 60_000 }, () => {
       net0: `virtio=${mac},bridge=vmbr1,tag=120`,
       description: "by hand",
     });
-    const adopt = job("ServerAdopt", { tags: ["kule", `org_${vmid}`, `srv_${vmid}`] }, vmid);
+    const adopt = job(
+      "ServerAdopt",
+      { tags: ["kule", `org_${vmid}`, `srv_${vmid}`], pool: `kule-org_${vmid}` },
+      vmid,
+    );
     expect(await failureOf(adopt)).toMatch(/taken by a guest that this token may not see/);
     for (const who of [
       ["--users", "cloud@pve"],
       ["--tokens", region.lab.tokenId],
     ])
       region.lab.control.pveum("acl", "modify", `/vms/${vmid}`, ...who, "--roles", "CloudAgent");
-    expect(await run(adopt)).toEqual(["mark"]);
+    expect(await run(adopt)).toEqual(["mark", "join-pool"]);
     const start = { action: "start", timeout_seconds: 60, force_after: false };
     expect(await run(job("ServerPower", start, vmid))).toEqual(["start"]);
     await run(job("ServerStop", {}, vmid));

@@ -134,6 +134,11 @@ export const DRIVER_CALLS = {
   [`GET ${TASKS}/{upid}/status`]: call({ ...node, upid: text() }, [], "data", ["ProxmoxTaskLost"]),
 
   "GET /pools": call({}, [need("pool", "view")("Pool.Audit")], "data"),
+  "PUT /pools": call(
+    { poolid: text(), vms: text([guest("VM.Allocate")]), "allow-move": flag(), delete: flag() },
+    [need("pool")("Pool.Allocate")],
+    "nothing",
+  ),
   "POST /pools": call({ poolid: text(), comment: text() }, [need("pool")("Pool.Allocate")], "nothing"),
 
   [`POST ${VM}/clone`]: call(

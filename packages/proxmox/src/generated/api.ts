@@ -278,6 +278,15 @@ export type ProxmoxCalls = {
       poolid: string;
     }[];
   };
+  "PUT /pools": {
+    parameters: {
+      "allow-move"?: boolean;
+      delete?: boolean;
+      poolid: string;
+      vms?: string;
+    };
+    answer: null;
+  };
   "POST /pools": {
     parameters: {
       comment?: string;

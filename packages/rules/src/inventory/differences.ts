@@ -20,6 +20,8 @@ export type WantedVm = {
   readonly tags: readonly string[];
   /** All there are to be: one that is not among them is a difference itself. */
   readonly interfaces: readonly WantedInterface[];
+  /** Null when the region did not say what its pools begin with. */
+  readonly pool: string | null;
   readonly mayRun: boolean;
   /** What its firewalls make of it; null when it is on its way to something else, or not known. */
   readonly filter: {
@@ -55,7 +57,14 @@ export type SeenVm = {
     readonly vlan: number | null;
     readonly bridge: string | null;
     readonly firewall: boolean;
+    readonly linkDown: boolean;
+    /** As the hypervisor has it; null: no limit. */
+    readonly rate: string | null;
+    /** VLANs besides its own; null: none. */
+    readonly trunks: string | null;
   }[];
+  /** Undefined when its agent does not tell pools yet. */
+  readonly pool: string | null | undefined;
   /** Null when it was not looked at. */
   readonly firewall: {
     readonly enable: boolean;
@@ -91,6 +100,8 @@ export function differencesOf(wanted: WantedVm, seen: SeenVm): Difference[] {
   const tags = new Set(seen.tags.map((tag) => tag.toLowerCase()));
   const missing = wanted.tags.filter((tag) => !tags.has(tag.toLowerCase()));
   if (missing.length > 0) note("tags", wanted.tags.join(" "), seen.tags.join(" "));
+  if (wanted.pool !== null && seen.pool !== undefined && seen.pool !== wanted.pool)
+    note("pool", wanted.pool, seen.pool);
   if (!wanted.mayRun && seen.power === "on") note("power", "off", "on");
   for (const each of wanted.interfaces) compareInterface(each, seen, note);
   for (const { position, mac } of seen.interfaces)
@@ -113,6 +124,10 @@ function compareInterface(wanted: WantedInterface, { interfaces }: SeenVm, note:
   if (wanted.vlan !== "unknown" && has.vlan !== wanted.vlan) note(`${at} vlan`, wanted.vlan, has.vlan);
   if (wanted.bridge !== null && has.bridge !== wanted.bridge) note(`${at} bridge`, wanted.bridge, has.bridge);
   if (!has.firewall) note(`${at} firewall`, "on", "off");
+  if (has.linkDown) note(`${at} link`, "up", "down");
+  if (has.rate !== null) note(`${at} rate`, null, has.rate);
+  // With VLANs besides its own the guest is in other networks, too.
+  if (has.trunks !== null) note(`${at} trunks`, null, has.trunks);
 }
 
 /** All that it is there for may have come or gone. */

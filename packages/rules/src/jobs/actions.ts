@@ -15,7 +15,13 @@ const yes: JobActionDecision = { allowed: true };
 const no = (reason: string): JobActionDecision => ({ allowed: false, reason });
 
 /** Acts on a server that is there: given up while they wait, and carried to their end once they have begun. */
-const acts = new Set(["ServerPower", "ServerResize", "ServerRebuild", "ServerPasswordReset"]);
+const acts = new Set([
+  "ServerPower",
+  "ServerResize",
+  "ServerRebuild",
+  "ServerPasswordReset",
+  "ServerReconcile",
+]);
 
 /**
  * Whether a job may be asked to stop. Only creating can be given up half-way: to stop a removal there is
@@ -67,11 +73,12 @@ const retryNeeds: {
   // Before its disk was touched a server can be rebuilt anew, with another password.
   ServerRebuild: { statuses: ["error"], created: true },
   ServerUpdate: { statuses: ["running", "stopped"], created: true },
+  ServerReconcile: { statuses: ["running", "stopped", "error"], created: true },
   FirewallApply: { statuses: ["running", "stopped"], created: true },
 };
 
 /** Jobs around a server, in its networks: what a rebuild has broken is as broken after them. */
-export const leaveTheDisk = ["PublicIpAttach", "PublicIpDetach", "FirewallApply"] as const;
+export const leaveTheDisk = ["PublicIpAttach", "PublicIpDetach", "FirewallApply", "ServerReconcile"] as const;
 
 /**
  * Whether a job that came after a rebuild leaves that one to be tried again: it has shown nothing of the disk. An act of
@@ -92,6 +99,7 @@ export const writeTheFilter = [
   "PublicIpAttach",
   "PublicIpDetach",
   "FirewallApply",
+  "ServerReconcile",
 ] as const;
 
 /** Whether a job of the kind that waits gives way to one that writes the filter. */

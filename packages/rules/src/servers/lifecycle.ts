@@ -118,13 +118,13 @@ function throughTheGuestAgent({ status, agentAnswers }: ServerState): ActionDeci
  * For what writes the VM's filter along with all else that it does: a round of the firewalls that waits, perhaps for long,
  * gives way to it.
  */
-function withoutWaitingRules(state: ServerState): ServerState {
+export function withoutWaitingRules(state: ServerState): ServerState {
   const { openJob } = state;
   const givesWay = openJob?.isWaiting === true && givesWayToInterfaces(openJob.kind);
   return givesWay ? { ...state, openJob: null } : state;
 }
 
-function onItsWayOut(status: ServerStatus): ActionDecision | null {
+export function onItsWayOut(status: ServerStatus): ActionDecision | null {
   if (status === "pending_deletion") return refused("resource_deleting", "The server is marked for removal");
   if (status === "deleting") return refused("resource_deleting", "The server is being destroyed");
   return null;

@@ -193,6 +193,7 @@ const anyKind = fc.constantFrom<ServerJobKind>(
   "ServerRebuild",
   "ServerPasswordReset",
   "ServerUpdate",
+  "ServerReconcile",
   "FirewallApply",
 );
 const anyFacts = fc

@@ -13,6 +13,7 @@ export type ServerJobKind =
   | "ServerRebuild"
   | "ServerPasswordReset"
   | "ServerUpdate"
+  | "ServerReconcile"
   | "FirewallApply";
 export type PowerState = "on" | "off" | "unknown";
 export type UsageKind =
@@ -99,6 +100,9 @@ export function settleServer(kind: ServerJobKind, facts: SettleFacts, outcome: F
     case "FirewallApply":
       // A rebuild that had failed before it may be tried again after it.
       return { ...operated(facts, outcome, "firewall_failed"), wipesSecret: false };
+    case "ServerReconcile":
+      // The same: it is about what is around the disk.
+      return { ...operated(facts, outcome, "reconcile_failed"), wipesSecret: false };
     case "ServerResize": {
       const ended = operated(facts, outcome, "resize_failed");
       // What is open is divided here, and what begins now begins in the new size.

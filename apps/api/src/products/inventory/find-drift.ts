@@ -21,6 +21,7 @@ export type RegionFacts = {
   /** What its VMs' MACs begin with. */
   readonly number: number;
   readonly privateBridge: string | null;
+  readonly poolPrefix: string | null;
   /** Null when its agent did not say: an older one, or a region without. */
   readonly publicNetwork: { readonly bridge: string; readonly vlan: number | null } | null;
 };
@@ -110,6 +111,7 @@ function wantedVm(holder: Holder, region: RegionFacts) {
     diskGb: diskOf(server),
     orderedDiskGb: holder.orderedDiskGb,
     tags: ["kule", server.organisation_id, server.id],
+    pool: region.poolPrefix === null ? null : `${region.poolPrefix}-${server.organisation_id}`,
     interfaces: [...inside, ...publicInterface(holder, region)],
     mayRun: server.status !== "pending_deletion" && server.status !== "deleting",
     filter: filterToFind(server),
@@ -147,7 +149,11 @@ function seenVm(guest: Guest) {
       vlan: each.vlan ?? null,
       bridge: each.bridge ?? null,
       firewall: each.firewall ?? false,
+      linkDown: each.link_down ?? false,
+      rate: each.rate ?? null,
+      trunks: each.trunks ?? null,
     })),
+    pool: guest.pool,
     firewall: guest.firewall === undefined ? null : { ...guest.firewall, filter: filterIn(guest.firewall) },
   } as const;
 }

@@ -29,6 +29,16 @@ export function sightingsOf(report: Report, { began_at }: PassRow, now: Date): S
   return [...byVmid.values()].sort((one, other) => one.vmid - other.vmid);
 }
 
+/** Numbers whose guests the agent may not see. They are not kept: as what is not known, they are asked for again. */
+export function hiddenOf(report: Report, { began_at }: PassRow, now: Date): Sighting[] {
+  const begun = began_at?.getTime() ?? now.getTime();
+  return (report.hidden ?? []).map(({ vmid, seen_after_ms }) => ({
+    vmid,
+    lookedAt: new Date(Math.min(begun + seen_after_ms, now.getTime())),
+    guest: null,
+  }));
+}
+
 /** Keeps what was seen, for the operators, for adoption and for the invariants. */
 export async function keepGuests(
   tx: Tx,

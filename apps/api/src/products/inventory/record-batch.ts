@@ -4,7 +4,7 @@ import type { Tx } from "../../platform/database.ts";
 import { capacityOf, forgetGrowth } from "./capacity.ts";
 import { clearDrift, clearUnseenDrift, type DriftNews, type DriftNote, noteDrift } from "./drift-notes.ts";
 import { judgeGuest, type RegionFacts } from "./find-drift.ts";
-import { databaseTime, keepGuests, type Sighting, sightingsOf } from "./guests.ts";
+import { databaseTime, hiddenOf, keepGuests, type Sighting, sightingsOf } from "./guests.ts";
 import { type Holder, jobsOf, lockHolders } from "./holders.ts";
 import { isNews, type Observed, observeServers, type PowerNews } from "./observe-servers.ts";
 import { lockPass, type PassRow } from "./passes.ts";
@@ -35,12 +35,14 @@ export async function recordBatch(tx: Tx, region: string, report: Report): Promi
   if (batch < pass.next_batch) return nothing;
   // One before it never came: this look is not whole, and cannot become so.
   if (batch > pass.next_batch) return { ...nothing, recorded: false };
-  const sightings = sightingsOf(report, pass, await databaseTime(tx));
+  const now = await databaseTime(tx);
+  const sightings = sightingsOf(report, pass, now);
   const found = await judge(tx, await factsOf(tx, region, report), sightings);
+  const hidden = await hiddenNotes(tx, region, hiddenOf(report, pass, now));
   await keepGuests(tx, region, pass.pass, sightings);
   const power = await observeServers(tx, found.observed);
   const resolved = await clearDrift(tx, region, found.right);
-  const drift = await noteDrift(tx, region, pass.pass, found.notes);
+  const drift = await noteDrift(tx, region, pass.pass, [...found.notes, ...hidden]);
   await tx
     .updateTable("region_inventory")
     .set({ next_batch: batch + 1, renewed_at: sql<Date>`clock_timestamp()` })
@@ -67,13 +69,14 @@ async function factsOf(tx: Tx, slug: string, report: Report): Promise<RegionFact
     .select(["number", "vmid_first", "vmid_last"])
     .where("slug", "=", slug)
     .executeTakeFirstOrThrow();
-  const { private_bridge, public_network } = report;
+  const { private_bridge, pool_prefix, public_network } = report;
   return {
     slug,
     number,
     vmidFirst: vmid_first,
     vmidLast: vmid_last,
     privateBridge: private_bridge ?? null,
+    poolPrefix: pool_prefix ?? null,
     publicNetwork:
       public_network === undefined
         ? null
@@ -110,6 +113,35 @@ async function judge(tx: Tx, region: RegionFacts, sightings: readonly Sighting[]
     else found.right.push(vmid);
   }
   return found;
+}
+
+/** Servers whose VMs are there, and out of the agent's reach: an agent reaches them by their pools. */
+async function hiddenNotes(tx: Tx, region: string, hidden: readonly Sighting[]): Promise<DriftNote[]> {
+  if (hidden.length === 0) return [];
+  const { holders } = await lockHolders(
+    tx,
+    region,
+    hidden.map(({ vmid }) => vmid),
+  );
+  return hidden.flatMap((sighting) => {
+    const holder = holders.get(sighting.vmid);
+    if (holder === undefined || holder.server.observed_generation === 0 || !isNews(holder, sighting))
+      return [];
+    const { server, vmid } = holder;
+    return [
+      {
+        vmid,
+        kind: "changed" as const,
+        server,
+        node: server.node,
+        vmName: null,
+        marker: null,
+        message: `VM ${vmid} is hidden from the region's agent: it was taken out of its pool`,
+        differences: [{ field: "visibility", wanted: "visible", seen: "hidden" }],
+        lookedAt: sighting.lookedAt,
+      },
+    ];
+  });
 }
 
 /** A VM that was being destroyed while it was seen belongs to a server that is gone by now. */

@@ -24,7 +24,8 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
       return {
         kind: "ServerAdopt",
         ...base,
-        tags: ["kule", server.organisation_id, server.id],
+        tags: tagsOf(server),
+        pool: poolOf(server),
       };
     case "ServerStop":
       return { kind: "ServerStop", ...base, ...(await takenOver(tx, server)) };
@@ -70,6 +71,15 @@ export async function renderServerPayload(tx: Tx, job: JobRow): Promise<JobPaylo
       };
     case "ServerUpdate":
       return { kind: "ServerUpdate", ...base, os_family: osFamilyOf(server.image) };
+    case "ServerReconcile":
+      return {
+        kind: "ServerReconcile",
+        ...base,
+        pool: poolOf(server),
+        tags: tagsOf(server),
+        ...(await allInterfacesOf(tx, server)),
+        filter: await renderWholeFilter(tx, server),
+      };
     default:
       throw new Error(`${job.kind} is no job of a server`);
   }
@@ -125,6 +135,10 @@ function loadServer(tx: Tx, job: JobRow) {
     .executeTakeFirstOrThrow();
 }
 
+/** In the words of a region whose pools begin with "kule"; its agent knows what they begin with. */
+const poolOf = ({ organisation_id }: LoadedServer): string => `kule-${organisation_id}`;
+const tagsOf = ({ id, organisation_id }: LoadedServer): string[] => ["kule", organisation_id, id];
+
 async function createPayload(
   tx: Tx,
   server: LoadedServer,
@@ -135,8 +149,8 @@ async function createPayload(
   return {
     kind: "ServerCreate",
     ...base,
-    pool: `kule-${server.organisation_id}`,
-    tags: ["kule", server.organisation_id, server.id],
+    pool: poolOf(server),
+    tags: tagsOf(server),
     template: image.slug,
     os_family: image.osFamily,
     default_user: image.defaultUser,

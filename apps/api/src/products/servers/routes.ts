@@ -11,6 +11,7 @@ import { lockServer, unlockServer } from "./lock-server.ts";
 import { checkCreateServer } from "./placement.ts";
 import { checkPowerServer, powerServer } from "./power-server.ts";
 import { checkRebuildServer, rebuildServer } from "./rebuild-server.ts";
+import { reconcileServer } from "./reconcile-server.ts";
 import { checkResetServerPassword, resetServerPassword } from "./reset-server-password.ts";
 import { checkResizeServer, resizeServer } from "./resize-server.ts";
 import { findServer, listServers } from "./store.ts";
@@ -30,6 +31,7 @@ export function mountServers(api: Api): void {
       | "resetServerPassword"
       | "lockServer"
       | "unlockServer"
+      | "reconcileServer"
     >,
   ) => findServer(request.db, request.organisationId, request.pathId("server_id", "srv"));
 
@@ -60,6 +62,7 @@ export function mountServers(api: Api): void {
     check: checkResetServerPassword,
     mutate: resetServerPassword,
   });
+  operation(api, "reconcileServer", { find, mutate: reconcileServer });
   operation(api, "lockServer", { find, mutate: lockServer });
   operation(api, "unlockServer", { find, mutate: unlockServer });
 }

@@ -49,6 +49,7 @@ export const serverJobs: JobHandler = {
     "ServerRebuild",
     "ServerPasswordReset",
     "ServerUpdate",
+    "ServerReconcile",
     "FirewallApply",
   ],
   lockResource: lockWithCompany,
@@ -149,6 +150,7 @@ function wantsRunning(job: JobRow, server: ServerRow): boolean {
       return true;
     case "ServerPasswordReset":
     case "ServerUpdate":
+    case "ServerReconcile":
     case "FirewallApply":
       return server.power_state === "on";
     default:

@@ -457,6 +457,9 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
     path: async (side) => ({ server_id: (await side.tenant.addServer(inSubnet(side))).id }),
     body: () => ({ reason: "Abuse report 4711" }),
   },
+  reconcileServer: {
+    path: async (side) => ({ server_id: await side.tenant.addRunningServer(inSubnet(side)) }),
+  },
   unlockServer: {
     path: async (side) => ({ server_id: (await side.tenant.addServer(inSubnet(side))).id }),
   },

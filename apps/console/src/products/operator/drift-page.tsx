@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { canBePutRight } from "@kule/rules/servers/reconcile";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
 import { WatchedList } from "./watched-list.tsx";
@@ -134,14 +135,26 @@ function DriftRow({ view, organisations, each }: DriftPageProps & { readonly eac
           <form method="post" action="/organisations">
             <FormSeal view={view} />
             <input type="hidden" name="organisation_id" value={each.organisation_id} />
-            <input type="hidden" name="return_to" value={`/servers/${each.server_id}`} />
             <button
               type="submit"
               class="button"
+              name="return_to"
+              value={`/servers/${each.server_id}`}
               aria-label={operator.openServerIn(organisation?.name ?? each.organisation_id)}
             >
               {operator.openServer}
             </button>
+            {canBePutRight({ kind: each.kind, fields: each.differences.map(({ field }) => field) }) ? (
+              <button
+                type="submit"
+                class="button"
+                name="return_to"
+                value={`/operator/servers/${each.server_id}/reconcile`}
+                aria-label={messages.serverReconcile.putRightNamed(String(each.vmid))}
+              >
+                {messages.serverReconcile.putRight}
+              </button>
+            ) : null}
             {organisation === undefined ? null : <p class="hint">{organisation.name}</p>}
           </form>
         )}

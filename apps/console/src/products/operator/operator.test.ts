@@ -232,6 +232,44 @@ test("a lock has a reason, which the customer reads; without one it is refused a
   expect(world.api.state.server(server.id)?.locked).toBe(null);
 });
 
+test("a changed VM is put right from where it is told, and one that is gone is not offered it", async () => {
+  const grace = await operator();
+  await grace.submit("/organisations", "/organisations", {
+    organisation_id: world.api.state.organisations[0]?.id ?? "",
+  });
+  const server = fakeServer(
+    { name: "web-1", image: "ubuntu-24.04", package: "m" },
+    fakeNetwork({ name: "default", region: "ist1" }, true),
+    0,
+  );
+  const since = new Date().toISOString();
+  const differences = [{ field: "interface 0 vlan", wanted: "120", seen: "999" }];
+  world.api.state.servers.push({ ...server, drift: { kind: "changed", since, differences } });
+  const told = { ...fakeDrift("changed", 20_001), server_id: server.id, differences };
+  world.api.state.drift.push(told);
+  const path = `/operator/servers/${server.id}/reconcile`;
+  expect(await grace.page("/operator/drift")).toContain(`value="${path}"`);
+  expect(await grace.page(`/servers/${server.id}`)).toContain(`href="${path}"`);
+  const page = await grace.page(path);
+  expect(page).toContain("interface 0 vlan");
+  expect(page).toContain(`/servers/${server.id}/reconcile`);
+  const done = await grace.submit(path, path, {});
+  expect([done.status, done.headers.get("location")]).toEqual([303, `/servers/${server.id}`]);
+  expect(world.api.state.jobs[0]?.kind).toBe("ServerReconcile");
+  world.api.state.changeServer(server.id, { drift: { kind: "missing", since, differences: [] } });
+  const refused = await grace.submit("/operator/drift", path, {});
+  expect(refused.status).toBe(409);
+  expect(await refused.text()).toContain("no VM of");
+  expect(await grace.page(path)).not.toContain(`action="${path}"`);
+  world.api.state.drift.splice(0, Number.POSITIVE_INFINITY, {
+    ...told,
+    differences: [{ ...differences[0], field: "vcpu" }] as never,
+  });
+  expect(await grace.page("/operator/drift")).not.toContain(path);
+  await visitor.signIn();
+  expect(await visitor.page(`/servers/${server.id}`)).not.toContain(path);
+});
+
 test("a server's page says when it was seen, what its guest told, and that it is out of date or changed", async () => {
   await visitor.signIn();
   const network = fakeNetwork({ name: "default", region: "ist1" }, true);

@@ -14,6 +14,7 @@ import { importRoutes } from "./import-routes.tsx";
 import { invariantsRoutes } from "./invariants-routes.tsx";
 import { operatorJobsRoutes } from "./jobs-routes.tsx";
 import { lockRoutes } from "./lock-routes.tsx";
+import { reconcileRoutes } from "./reconcile-routes.tsx";
 import { regionRoutes } from "./region-routes.tsx";
 import { RegionsPage } from "./regions-page.tsx";
 import { stuckJobsRoutes } from "./stuck-jobs-routes.tsx";
@@ -83,6 +84,7 @@ export function operatorRoutes(services: ConsoleServices): Hono<ConsoleEnv> {
   routes.route("/operator/invariants", invariantsRoutes());
   routes.route("/operator/regions", regionRoutes(services));
   routes.route("/operator/servers", lockRoutes());
+  routes.route("/operator/servers", reconcileRoutes());
   routes.route("/operator/jobs", operatorJobsRoutes());
   routes.route("/operator/stuck-jobs", stuckJobsRoutes());
   return routes;

@@ -40,6 +40,11 @@ export function SeenWarnings({ view, server, catalog }: ShowPageProps) {
               ))}
             </ul>
           )}
+          {view.session?.operator === true ? (
+            <a class="button" href={`/operator/servers/${server.id}/reconcile`}>
+              {view.messages.serverReconcile.putRight}
+            </a>
+          ) : null}
         </Banner>
       )}
     </>

@@ -2,11 +2,9 @@ import type { AdoptionSighting } from "@kule/proxmox/adoption";
 import { Failed, RetryLater } from "../../errors.ts";
 import { vmMissing } from "../vm-problems.ts";
 
-export type AdoptStep = {
-  readonly do: "mark";
-  readonly description: string;
-  readonly tags: readonly string[];
-};
+export type AdoptStep =
+  | { readonly do: "mark"; readonly description: string; readonly tags: readonly string[] }
+  | { readonly do: "join-pool"; readonly pool: string };
 
 export type Wanted = {
   readonly vmid: number;
@@ -14,10 +12,12 @@ export type Wanted = {
   /** The marker's line. */
   readonly marker: string;
   readonly tags: readonly string[];
+  /** Null of a control plane that does not say. */
+  readonly pool: string | null;
 };
 
 /**
- * What the VM lacks to be recognisable as the server's. Only its marks are ever changed: what else is not as the records
+ * What the VM lacks to be recognisable as the server's. Only its marks and its pool are ever changed: what else is not as the records
  * want it is told as drift, since the VM is somebody's and may be running.
  */
 export function planAdopt(want: Wanted, seen: AdoptionSighting): readonly AdoptStep[] {
@@ -39,11 +39,13 @@ export function planAdopt(want: Wanted, seen: AdoptionSighting): readonly AdoptS
     case "adoptable": {
       const { vm } = seen;
       const missing = want.tags.filter((tag) => !vm.tags.includes(tag.toLowerCase()));
-      if (vm.isMarked && missing.length === 0 && vm.name === want.name) return [];
+      const joins: AdoptStep[] =
+        want.pool === null || vm.pool === want.pool ? [] : [{ do: "join-pool", pool: want.pool }];
+      if (vm.isMarked && missing.length === 0 && vm.name === want.name) return joins;
       const description = vm.isMarked
         ? vm.description
         : [want.marker, vm.description.trim()].filter((line) => line !== "").join("\n");
-      return [{ do: "mark", description, tags: [...vm.tags, ...missing] }];
+      return [{ do: "mark", description, tags: [...vm.tags, ...missing] }, ...joins];
     }
   }
 }

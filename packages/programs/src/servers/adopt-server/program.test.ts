@@ -1,4 +1,5 @@
 import type { PayloadOf } from "@kule/contract/schemas";
+import { call } from "@kule/lab/api-client";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Failed } from "../../errors.ts";
 import type { Job } from "../../program.ts";
@@ -145,4 +146,32 @@ it("does not take off the marks of whoever has it by now", async () => {
     quietHost(),
   );
   expect(JSON.stringify(configOf(vmid))).toBe(before);
+});
+
+it("joins its organisation's pool, leaves another for it, and goes out of it when it was called off", async () => {
+  const vmid = strange();
+  const { lab, client } = region;
+  const pool = `kule-org_${vmid}`;
+  await call(lab, "POST /pools", { form: { poolid: `theirs-${vmid}` }, as: "operator" });
+  await call(lab, "PUT /pools", { form: { poolid: `theirs-${vmid}`, vms: vmid }, as: "operator" });
+  const plain = adoptJob(vmid);
+  const job = { ...plain, payload: { ...plain.payload, pool } };
+  const host = quietHost();
+  await runJob(job, region.world, host);
+  expect(stepsDone(host.events)).toEqual(["mark", "join-pool"]);
+  expect(lab.control.poolOf(vmid)).toBe(pool);
+  expect((await client.call("GET /pools", {})).map(({ poolid }) => poolid)).toContain(pool);
+  const payload = { kind: "ServerDestroy", server: server(vmid), vmid, taken_over: false } as const;
+  const off = { id: "job_off", payload } as unknown as Job<PayloadOf<"ServerDestroy">>;
+  // It dies when it is out of the pool: the marks still say that there is something left to do.
+  const killed = {
+    crashPoint: async (point: string) => {
+      if (point === "ServerDestroy.leave-pool.effect-done") throw new Error("killed");
+    },
+  };
+  await expect(runJob(off, region.world, quietHost(killed))).rejects.toThrow("killed");
+  expect([lab.control.poolOf(vmid), configOf(vmid)?.description?.includes("kule:v1")]).toEqual([null, true]);
+  const again = quietHost();
+  await runJob(off, region.world, again);
+  expect(stepsDone(again.events)).toEqual(["unmark"]);
 });

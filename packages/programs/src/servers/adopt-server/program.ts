@@ -4,7 +4,8 @@ import type { PayloadOf } from "@kule/contract/schemas";
 import type { AdoptionSighting } from "@kule/proxmox/adoption";
 import { renderMarker } from "@kule/proxmox/marker";
 import type { Job, Program, World } from "../../program.ts";
-import { ownerOf } from "../existing-server.ts";
+import { poolOf } from "../create-server/desired-vm.ts";
+import { joinOwnPool, ownerOf } from "../existing-server.ts";
 import { type AdoptStep, planAdopt, type Wanted } from "./plan.ts";
 
 export const adoptServer: Program<"ServerAdopt", AdoptionSighting, AdoptStep> = {
@@ -23,6 +24,7 @@ export const adoptServer: Program<"ServerAdopt", AdoptionSighting, AdoptStep> = 
         { name: job.payload.server.name, description, tags },
         effect,
       ),
+    "join-pool": ({ pool }, job, world, effect) => joinOwnPool(pool, job, world, effect),
   },
 
   observed: ({ payload }, seen) =>
@@ -40,7 +42,7 @@ function wanted(
   { id, payload }: Job<PayloadOf<"ServerAdopt">>,
   { settings }: Pick<World, "settings">,
 ): Wanted {
-  const { server, vmid, tags } = payload;
+  const { server, vmid, tags, pool } = payload;
   return {
     vmid,
     name: server.name,
@@ -51,5 +53,6 @@ function wanted(
       jobId: id,
     }),
     tags,
+    pool: pool === undefined ? null : poolOf(settings, pool),
   };
 }

@@ -6,11 +6,17 @@ export type SeenRemains =
   /** A VM that was to be taken over and never was. It stays, without our marks. */
   | {
       readonly state: "not-ours";
-      readonly marks: { readonly description: string; readonly tags: readonly string[] } | null;
+      readonly marks: {
+        readonly description: string;
+        readonly tags: readonly string[];
+        /** Our pool, when it is in that. */
+        readonly pool: string | null;
+      } | null;
     }
   | { readonly state: "absent"; readonly leftovers: readonly LeftoverVolume[] };
 
 export type DestroyStep =
+  | { readonly do: "leave-pool"; readonly pool: string }
   | { readonly do: "unmark"; readonly description: string; readonly tags: readonly string[] }
   | { readonly do: "unprotect" }
   | { readonly do: "power-off" }
@@ -22,7 +28,12 @@ export type DestroyStep =
 export function planDestroy(seen: SeenRemains): readonly DestroyStep[] {
   if (seen.state === "absent")
     return seen.leftovers.length > 0 ? [{ do: "free-volumes", volumes: seen.leftovers }] : [];
-  if (seen.state === "not-ours") return seen.marks === null ? [] : [{ do: "unmark", ...seen.marks }];
+  if (seen.state === "not-ours") {
+    if (seen.marks === null) return [];
+    const { pool, ...marks } = seen.marks;
+    // The marks last: without them nobody would know that the pool is to be left.
+    return [...(pool === null ? [] : [{ do: "leave-pool", pool } as const]), { do: "unmark", ...marks }];
+  }
   const { vm } = seen;
   return [
     ...(vm.config.protection === "1" ? [{ do: "unprotect" } as const] : []),

@@ -6,6 +6,7 @@ import type { EffectContext } from "@kule/proxmox/hypervisor";
 import { withoutMarker } from "@kule/proxmox/marker";
 import { RetryLater } from "../../errors.ts";
 import type { Job, Program, World } from "../../program.ts";
+import { poolOf } from "../create-server/desired-vm.ts";
 import { observeExisting, ownerOf, wasNeverOurs } from "../existing-server.ts";
 import { volumesLeft } from "../vm-problems.ts";
 import { type DestroyStep, planDestroy, type SeenRemains } from "./plan.ts";
@@ -29,6 +30,8 @@ export const destroyServer: Program<"ServerDestroy", SeenRemains, DestroyStep> =
   plan: (_, seen) => planDestroy(seen),
 
   apply: {
+    "leave-pool": ({ pool }, job, world, effect) =>
+      world.hypervisor.leavePool(job.payload.vmid, ownerOf(job, world), pool, effect),
     unmark: ({ description, tags }, job, world, effect) =>
       world.hypervisor.unmark(job.payload.vmid, ownerOf(job, world), { description, tags }, effect),
     unprotect: (_, job, world, effect) =>
@@ -70,12 +73,14 @@ async function lookForMarks(
       internal: seen.why,
     });
   if (seen.state !== "adoptable" || !seen.vm.isMarked) return { state: "not-ours", marks: null };
+  const pool = poolOf(world.settings, `kule-${server.organisation_id}`);
   const ours = ["kule", server.organisation_id, server.id].map((tag) => tag.toLowerCase());
   return {
     state: "not-ours",
     marks: {
       description: withoutMarker(seen.vm.description, server.id),
       tags: seen.vm.tags.filter((tag) => !ours.includes(tag)),
+      pool: seen.vm.pool === pool ? pool : null,
     },
   };
 }

@@ -1,0 +1,79 @@
+import type { Schemas } from "@kule/contract/schemas";
+import { canBePutRight } from "@kule/rules/servers/reconcile";
+import { ApiCalls } from "../../layout/api-call-part.tsx";
+import { PageNotice } from "../../layout/page-notice.tsx";
+import { Banner, FormSeal, PageHead, Status, When } from "../../layout/parts.tsx";
+import { Shell } from "../../layout/shell.tsx";
+import type { View } from "../../layout/view.ts";
+import type { PageBanner } from "../../page-banner.ts";
+
+export type ReconcilePageProps = {
+  readonly view: View;
+  readonly server: Schemas["Server"];
+  readonly banner: PageBanner;
+  readonly idempotencyKey: string;
+};
+
+/** What of a server's VM is not as the records want it, and the operation that puts it right. */
+export function ReconcilePage({ view, server, banner, idempotencyKey }: ReconcilePageProps) {
+  const { messages } = view;
+  const text = messages.serverReconcile;
+  const { drift } = server;
+  const isPossible =
+    drift === null ||
+    canBePutRight({ kind: drift.kind, fields: drift.differences.map(({ field }) => field) });
+  return (
+    <Shell view={view} title={text.title(server.name)} section="servers">
+      <PageHead title={text.title(server.name)} lead={text.lead}>
+        <a class="button" href={`/servers/${server.id}`}>
+          {text.back}
+        </a>
+      </PageHead>
+      <PageNotice banner={banner} />
+      <section class="panel" aria-labelledby="reconcile-title">
+        <div class="panel-head">
+          <h2 id="reconcile-title">{text.state}</h2>
+          <Status tone={drift === null ? "good" : "warning"}>
+            {drift === null ? text.asWanted : messages.operator.kinds[drift.kind]}
+          </Status>
+        </div>
+        {drift === null ? (
+          <p class="panel-lead">{text.asWantedHint}</p>
+        ) : (
+          <>
+            <p class="panel-lead">
+              <When view={view} time={drift.since} />
+            </p>
+            <ul class="differences">
+              {drift.differences.map(({ field, wanted, seen }) => (
+                <li>
+                  <code>{field}</code>: {messages.inventory.difference(wanted ?? "–", seen ?? "–")}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+        {isPossible ? (
+          <form class="form" method="post" action={`/operator/servers/${server.id}/reconcile`}>
+            <FormSeal view={view} idempotencyKey={idempotencyKey} />
+            <p class="hint">{text.whatHappens}</p>
+            <div class="acts">
+              <button type="submit" class="button" data-kind="primary">
+                {text.submit}
+              </button>
+            </div>
+          </form>
+        ) : (
+          <Banner kind="warning">
+            {drift?.kind === "missing"
+              ? text.isGone
+              : drift?.differences.some(({ field }) => field === "visibility")
+                ? text.isHidden
+                : text.onlySize}
+          </Banner>
+        )}
+      </section>
+      <ApiCalls view={view} calls={[{ operation: "reconcileServer", path: { server_id: server.id } }]} />
+    </Shell>
+  );
+}
