@@ -47,11 +47,18 @@ async function takenOver(scene: LocalScene, looker: RegionLooker, lost: Readonly
   if (job.status !== "succeeded") found.push(`its job is ${job.status}`);
   const told = await toldAt(looker, vmid, lost);
   // It is the server's, and what is not as the server's package wants it is said.
-  if (!told.startsWith(`changed ${vmid} (`) || /interface 0 (mac|vlan|bridge)|tags|name|marker/.test(told))
+  if (
+    !told.startsWith(`changed ${vmid} (`) ||
+    /interface 0 (mac|vlan|bridge)|tags|name|marker|pool/.test(told)
+  )
     found.push(`it is told as ${told}`);
   if (withoutMarks(configOf(scene, vmid)) !== before) found.push("more than its marks was changed");
+  if (poolOf(scene, vmid) !== `kule-${subject.organisation}`)
+    found.push(`it is in the pool ${poolOf(scene, vmid)}`);
   return found;
 }
+
+const poolOf = (scene: LocalScene, vmid: number): string | null => scene.lab.lab.control.poolOf(vmid);
 
 async function calledOff(scene: LocalScene, looker: RegionLooker, lost: ReadonlySet<number>) {
   const subject = await newSubject(scene);
@@ -77,6 +84,7 @@ async function calledOff(scene: LocalScene, looker: RegionLooker, lost: Readonly
   if (now.description !== description || (now.tags ?? "") !== (tags ?? ""))
     found.push(`its marks are left behind: ${now.description} ${now.tags}`);
   if (withoutMarks(now) !== rest) found.push("more than its marks was changed");
+  if (poolOf(scene, vmid) !== null) found.push(`it is left in the pool ${poolOf(scene, vmid)}`);
   const others = new Set([...lost, ...(await adopted(scene))]);
   const told = await toldAt(looker, vmid, others);
   if (told !== `foreign ${vmid}`) found.push(`it is told as ${told}, and not as the stranger that it is`);

@@ -1,5 +1,7 @@
 import type { LocalScene } from "../job-kinds/local-scene.ts";
+import type { Subject } from "../job-kinds/scene.ts";
 import type { Meddling, Victim } from "./meddling.ts";
+import { putRightViolations, refusedViolations } from "./put-right.ts";
 import { inWords, type RegionLooker, type ToldDrift } from "./region-looker.ts";
 
 /** What is gone has to be missed in the list, and then asked for by its number. */
@@ -26,19 +28,21 @@ export async function meddlingViolations(
   // Whatever was to be done about it would be done now.
   if ((await jobCount(scene)) !== jobsBefore) found.push("there is a job that nobody asked for");
   if (effectsOfAgent(scene) !== effectsBefore) found.push("something was done in the region");
+  const { server, organisation } = victim;
+  const api = scene.operator.with({ "Kule-Organisation": organisation });
+  const subject: Subject = { name: "", organisation, api, server, network: "" };
+  found.push(...(await refusedViolations(subject, meddling)));
   if (meddling.isFinal) return found;
   await undo();
   await looker.look();
   const after = inWords(await told());
   if (after !== "nothing") found.push(`when it was taken back is still told: ${after}`);
-  const { body } = await scene.operator
-    .with({ "Kule-Organisation": victim.organisation })
-    .get(`/servers/${victim.server}`);
+  const { body } = await api.get(`/servers/${victim.server}`);
   if (body.drift !== null || body.status !== "running")
     found.push(
       `when it was taken back the server is ${body.status} with drift ${JSON.stringify(body.drift)}`,
     );
-  return found;
+  return found.length > 0 ? found : putRightViolations(scene, looker, subject, meddling, victim, lost);
 }
 
 /** Nothing but this one is told, and by its name: of whoever is not the victim nothing may be said. */

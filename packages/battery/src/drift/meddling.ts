@@ -1,3 +1,4 @@
+import { call as callLab } from "@kule/lab/api-client";
 import type { LocalScene } from "../job-kinds/local-scene.ts";
 
 /** A server of the region with a public address, which somebody meddles with. */
@@ -14,6 +15,10 @@ export type Meddling = {
   readonly at?: (victim: Victim) => number;
   /** It cannot be taken back: the row goes on without the victim. */
   readonly isFinal?: true;
+  /** A size, which an operation that puts a VM right leaves as it is. */
+  readonly isLeft?: true;
+  /** It is another server's by its marker: no operation of this one touches it. */
+  readonly isAnothers?: true;
   meddle(scene: LocalScene, victim: Victim): Promise<Undo>;
 };
 
@@ -77,11 +82,14 @@ function made(name: string, kind: "foreign" | "extra", vmid: number, describe: (
 export const MEDDLINGS: readonly Meddling[] = [
   edited("renamed", /^name$/, () => ({ name: "somebody-elses-name" })),
   edited("re-tagged", /^tags$/, () => ({ tags: "kule;mine" })),
-  edited("given more CPUs", /^vcpu$/, () => ({ cores: "9" })),
-  edited("given less memory", /^memory_mb$/, () => ({ memory: "256" })),
-  edited("marked for another server", /^marker$/, (_, { organisation }) => ({
-    description: marker("srv_another", organisation, "lab1"),
-  })),
+  { ...edited("given more CPUs", /^vcpu$/, () => ({ cores: "9" })), isLeft: true },
+  { ...edited("given less memory", /^memory_mb$/, () => ({ memory: "256" })), isLeft: true },
+  {
+    ...edited("marked for another server", /^marker$/, (_, { organisation }) => ({
+      description: marker("srv_another", organisation, "lab1"),
+    })),
+    isAnothers: true,
+  },
   edited("without its marker", /^marker$/, () => ({ description: "mine now" })),
   edited("given another MAC", /^interface 0 mac$/, ({ net0 = "" }) => ({
     net0: net0.replace(/=[0-9A-F:]{17}/i, "=0E:00:00:00:00:01"),
@@ -92,6 +100,20 @@ export const MEDDLINGS: readonly Meddling[] = [
   edited("with its private interface's firewall off", /^interface 0 firewall$/, ({ net0 = "" }) => ({
     net0: net0.replace("firewall=1", "firewall=0"),
   })),
+  edited("with its private interface's cable out", /^interface 0 link$/, ({ net0 = "" }) => ({
+    net0: `${net0},link_down=1`,
+  })),
+  edited("with a limit on its private interface", /^interface 0 rate$/, ({ net0 = "" }) => ({
+    net0: `${net0},rate=2`,
+  })),
+  edited("let into other VLANs", /^interface 0 trunks$/, ({ net0 = "" }) => ({ net0: `${net0},trunks=5;6` })),
+  loosened("taken out of its pool", /^pool$/, async (scene, { vmid, organisation }) => {
+    await scene.behindOurBack("leavePool", vmid);
+    const form = { poolid: `kule-${organisation}`, vms: vmid };
+    return async () => {
+      await callLab(scene.lab.lab, "PUT /pools", { form, as: "operator" });
+    };
+  }),
   edited("given an interface that Kule does not know", /^interface 5$/, () => ({
     net5: "virtio=0E:00:00:00:00:05,bridge=vmbr0",
   })),

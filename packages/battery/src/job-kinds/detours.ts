@@ -114,6 +114,15 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
     },
   ],
   ServerUpdate: [plain],
+  ServerReconcile: [
+    plain,
+    {
+      name: "of a VM without its marker",
+      meddle: ({ lab }, vmid, step) => {
+        if (step === "observe") lab.lab.control.editConfig(vmid, { description: "mine now" });
+      },
+    },
+  ],
   FirewallApply: [plain],
 };
 

@@ -9,6 +9,7 @@ import { createServer } from "@kule/programs/servers/create-server/program";
 import { destroyServer } from "@kule/programs/servers/destroy-server/program";
 import { powerServer } from "@kule/programs/servers/power-server/program";
 import { rebuildServer } from "@kule/programs/servers/rebuild-server/program";
+import { reconcileServer } from "@kule/programs/servers/reconcile-server/program";
 import { resetPassword } from "@kule/programs/servers/reset-password/program";
 import { resizeServer } from "@kule/programs/servers/resize-server/program";
 import { restoreServer } from "@kule/programs/servers/restore-server/program";
@@ -33,6 +34,7 @@ const DOUBLED: { readonly [Kind in JobKind]: (applied: Applied) => Runner } = {
   ServerRebuild: (applied) => doubled(rebuildServer, applied),
   ServerPasswordReset: (applied) => doubled(resetPassword, applied),
   ServerUpdate: (applied) => doubled(updateServer, applied),
+  ServerReconcile: (applied) => doubled(reconcileServer, applied),
   FirewallApply: (applied) => doubled(applyFirewall, applied),
   NetworkApply: (applied) => doubled(applyNetwork, applied),
 };

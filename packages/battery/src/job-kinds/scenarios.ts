@@ -1,6 +1,6 @@
 import type { Answer } from "@kule/api/testing/api-caller";
 import type { ServerJobKind } from "@kule/contract/schemas";
-import type { JobScene, Subject } from "./scene.ts";
+import { type JobScene, type Subject, vmidOf } from "./scene.ts";
 
 /** How a job of one kind comes about, and what must be so at its end. */
 export type KindScenario = {
@@ -138,6 +138,12 @@ export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
     succeeded: { status: "running", vm: "running" },
     failed: { status: "running", reason: "rename_failed" },
   },
+  ServerReconcile: {
+    after: "ServerCreate",
+    cause: (scene, subject) => reconcile(scene, subject),
+    succeeded: { status: "running", vm: "running" },
+    failed: { status: "running", reason: "reconcile_failed" },
+  },
   FirewallApply: {
     after: "ServerCreate",
     cause: (scene, subject) => changeRules(scene, subject),
@@ -145,6 +151,20 @@ export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
     failed: { status: "running", reason: "firewall_failed" },
   },
 };
+
+/** Somebody changes the VM in all that can be put right, and an operator has it put right. */
+async function reconcile(scene: JobScene, subject: Subject): Promise<void> {
+  const vmid = await vmidOf(scene, subject);
+  const vm = (await scene.vms()).find((each) => each.vmid === vmid);
+  const { net0 = "" } = vm?.config ?? {};
+  await scene.behindOurBack("editConfig", vmid, {
+    name: "renamed-by-hand",
+    net0: `${net0.replace("firewall=1", "firewall=0")},rate=3`,
+  });
+  await scene.behindOurBack("setFirewallOption", vmid, "ipfilter", "0");
+  await scene.behindOurBack("leavePool", vmid);
+  accepted(await subject.api.post(`/servers/${subject.server}/reconcile`));
+}
 
 let strangers = 0;
 

@@ -7,6 +7,7 @@ import { createServer } from "@kule/programs/servers/create-server/program";
 import { destroyServer } from "@kule/programs/servers/destroy-server/program";
 import { powerServer } from "@kule/programs/servers/power-server/program";
 import { rebuildServer } from "@kule/programs/servers/rebuild-server/program";
+import { reconcileServer } from "@kule/programs/servers/reconcile-server/program";
 import { resetPassword } from "@kule/programs/servers/reset-password/program";
 import { resizeServer } from "@kule/programs/servers/resize-server/program";
 import { restoreServer } from "@kule/programs/servers/restore-server/program";
@@ -20,13 +21,14 @@ export const STEP_NAMES: { readonly [Kind in JobKind]: readonly string[] } = {
   ServerStop: Object.keys(stopServer.apply),
   ServerRestore: Object.keys(restoreServer.apply),
   // An import that was called off is taken off its VM by the same program: row B7 goes there.
-  ServerDestroy: without(Object.keys(destroyServer.apply), "unmark"),
+  ServerDestroy: without(Object.keys(destroyServer.apply), "leave-pool", "unmark"),
   // What a failed restore has left is in the program's own tests.
   ServerPower: without(Object.keys(powerServer.apply), "unmark"),
   ServerResize: Object.keys(resizeServer.apply),
   ServerRebuild: Object.keys(rebuildServer.apply),
   ServerPasswordReset: Object.keys(resetPassword.apply),
   ServerUpdate: Object.keys(updateServer.apply),
+  ServerReconcile: Object.keys(reconcileServer.apply),
   // They are one program. A guest forgets where an interface goes, and is told where one stays: a detach that leaves the
   // address of the other version is in the program's own tests.
   PublicIpAttach: without(Object.keys(attachPublicIp.apply), "clear-guest"),

@@ -14,7 +14,7 @@ const SCALES = { sample: { rounds: 1, clean: 6 }, full: { rounds: 3, clean: 120 
 export const row: Row = {
   id: "B7",
   title:
-    "Whatever somebody does to VMs behind Kule's back is told within three looks for what it is, and nothing is done about it.",
+    "Whatever somebody does to VMs behind Kule's back is told within three looks for what it is, nothing is done about it, and one operation puts it right.",
   minutes: 2,
   mutants: [
     {
@@ -64,6 +64,78 @@ export const row: Row = {
         },
       ],
       expects: /marked for another server.*is told as nothing/,
+    },
+    {
+      name: "pool-not-wanted",
+      removes: "the pool from what a server's VM is compared with",
+      patches: [
+        {
+          file: "packages/rules/src/inventory/differences.ts",
+          find: "if (wanted.pool !== null && seen.pool !== undefined && seen.pool !== wanted.pool)",
+          replace: 'if (wanted.pool !== null && seen.pool !== undefined && wanted.pool === "")',
+        },
+      ],
+      expects: /taken out of its pool.*is told as nothing/,
+    },
+    {
+      name: "links-changed-while-connected",
+      removes: "the cable's being out while an interface is put right",
+      patches: [
+        {
+          file: "packages/programs/src/servers/reconcile-server/links.ts",
+          find: "change[key] = isRight ? rightText : closed(right);",
+          replace: 'change[key] = isRight || key !== "" ? rightText : closed(right);',
+        },
+      ],
+      expects: /moved to another VLAN.*was connected 0 ms after it was changed/,
+    },
+    {
+      name: "links-opened-at-once",
+      removes: "the wait for a round of the hypervisor's firewall before an interface is connected",
+      patches: [
+        {
+          file: "packages/programs/src/servers/reconcile-server/program.ts",
+          find: "      await waitForFirewall(world, effect);\n      await write(config, job, world, effect);",
+          replace: "      await write(config, job, world, effect);",
+        },
+      ],
+      expects: /was connected \d+ ms after it was changed/,
+    },
+    {
+      name: "drift-of-the-dead-queued",
+      removes: "the refusal to put right what is gone",
+      patches: [
+        {
+          file: "packages/rules/src/servers/reconcile.ts",
+          find: 'if (drift?.kind === "missing")',
+          replace: 'if (drift?.kind === "extra")',
+        },
+      ],
+      expects: /A VM deleted: to put it right is answered with/,
+    },
+    {
+      name: "pool-not-joined",
+      removes: "the pool from what a taking over brings",
+      patches: [
+        {
+          file: "packages/programs/src/servers/adopt-server/plan.ts",
+          find: "want.pool === null || vm.pool === want.pool ? []",
+          replace: "want.pool === null || vm.pool !== want.name ? []",
+        },
+      ],
+      expects: /a VM that was taken over: .*pool/,
+    },
+    {
+      name: "pool-not-left",
+      removes: "leaving the pool when a taking over was called off",
+      patches: [
+        {
+          file: "packages/programs/src/servers/destroy-server/plan.ts",
+          find: '...(pool === null ? [] : [{ do: "leave-pool", pool } as const])',
+          replace: '...(pool === null || pool !== "" ? [] : [{ do: "leave-pool", pool } as const])',
+        },
+      ],
+      expects: /an import that was called off: .*left in the pool/,
     },
     {
       name: "marks-left-behind",

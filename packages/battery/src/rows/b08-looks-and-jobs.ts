@@ -15,6 +15,7 @@ const KINDS: readonly ServerJobKind[] = [
   "ServerPower",
   "ServerUpdate",
   "FirewallApply",
+  "ServerReconcile",
   "PublicIpAttach",
   "PublicIpDetach",
   "ServerRebuild",

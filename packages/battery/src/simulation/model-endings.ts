@@ -249,6 +249,7 @@ function wantsRunning({ kind, parameters }: ModelJob, server: ModelServer): bool
       return true;
     case "ServerPasswordReset":
     case "ServerUpdate":
+    case "ServerReconcile":
     case "FirewallApply":
       return server.powerState === "on";
     default:

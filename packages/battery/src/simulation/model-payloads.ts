@@ -21,7 +21,7 @@ export function payloadOf(state: ModelState, job: ModelJob): ServerPayload {
     case "ServerCreate":
       return createPayload(state, server, base);
     case "ServerAdopt":
-      return { kind: "ServerAdopt", ...base, tags: tagsOf(server) };
+      return { kind: "ServerAdopt", ...base, tags: tagsOf(server), pool: poolOf(server) };
     case "ServerStop":
     case "ServerDestroy":
       return { kind: job.kind, ...base, ...takenOver(state, server) };
@@ -52,6 +52,15 @@ export function payloadOf(state: ModelState, job: ModelJob): ServerPayload {
       };
     case "ServerUpdate":
       return { kind: "ServerUpdate", ...base, os_family: "linux" };
+    case "ServerReconcile":
+      return {
+        kind: "ServerReconcile",
+        ...base,
+        pool: poolOf(server),
+        tags: tagsOf(server),
+        ...interfacesOf(state, server, base.vmid),
+        filter: filterOf(state, server.id),
+      };
     case "FirewallApply":
       return {
         kind: "FirewallApply",
@@ -71,13 +80,15 @@ export function payloadOf(state: ModelState, job: ModelJob): ServerPayload {
   }
 }
 
+const poolOf = ({ organisationId }: ModelServer): string => `kule-${organisationId}`;
+
 type Base = Pick<PayloadOf<"ServerCreate">, "server" | "vmid">;
 
 function createPayload(state: ModelState, server: ModelServer, base: Base): PayloadOf<"ServerCreate"> {
   return {
     kind: "ServerCreate",
     ...base,
-    pool: `kule-${server.organisationId}`,
+    pool: poolOf(server),
     tags: tagsOf(server),
     template: server.image,
     os_family: "linux",

@@ -173,6 +173,7 @@ export type OperationId =
   | "endServerConsoleSession"
   | "rebuildServer"
   | "resetServerPassword"
+  | "reconcileServer"
   | "lockServer"
   | "unlockServer"
   | "listJobs"
@@ -268,6 +269,7 @@ export type AuditAction =
   | "server.password_reset"
   | "server.power"
   | "server.rebuild"
+  | "server.reconcile"
   | "server.resize"
   | "server.unlock"
   | "server.update"
@@ -449,6 +451,7 @@ export const operations: { readonly [id in OperationId]: OperationInfo } = {
   endServerConsoleSession: {"id":"endServerConsoleSession","method":"delete","path":"/servers/{server_id}/console-sessions/{session_id}","tag":"servers","permission":"server:console","audit":"server.console_end","pathParameters":["server_id","session_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[204,401,403,404,409,422,429,503]},
   rebuildServer: {"id":"rebuildServer","method":"post","path":"/servers/{server_id}/rebuild","tag":"servers","permission":"server:rebuild","audit":"server.rebuild","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
   resetServerPassword: {"id":"resetServerPassword","method":"post","path":"/servers/{server_id}/password-reset","tag":"servers","permission":"server:password_reset","audit":"server.password_reset","pathParameters":["server_id"],"queryParameters":["dry_run"],"headerParameters":["Kule-Organisation","Idempotency-Key","If-Match"],"body":"required","statuses":[200,202,400,401,403,404,409,412,422,429,503]},
+  reconcileServer: {"id":"reconcileServer","method":"post","path":"/servers/{server_id}/reconcile","tag":"servers","permission":"operator:servers","audit":"server.reconcile","pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[202,401,403,404,409,422,429,503]},
   lockServer: {"id":"lockServer","method":"post","path":"/servers/{server_id}/lock","tag":"servers","permission":"operator:servers","audit":"server.lock","pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":"required","statuses":[200,400,401,403,404,409,422,429,503]},
   unlockServer: {"id":"unlockServer","method":"post","path":"/servers/{server_id}/unlock","tag":"servers","permission":"operator:servers","audit":"server.unlock","pathParameters":["server_id"],"queryParameters":[],"headerParameters":["Kule-Organisation","Idempotency-Key"],"body":null,"statuses":[200,401,403,404,409,422,429,503]},
   listJobs: {"id":"listJobs","method":"get","path":"/jobs","tag":"jobs","permission":"job:read","audit":null,"pathParameters":[],"queryParameters":["limit","cursor","resource","status","kind","region"],"headerParameters":["Kule-Organisation"],"body":null,"statuses":[200,401,403,422,429,503]},

@@ -2364,8 +2364,8 @@ export interface paths {
          * @description The VM must have one of Kule's numbers in the region that no server has, and no marker. A number of which the last
          *     look at the region found no VM is refused (409 `vm_not_importable`). The server gets the number
          *     and an address; `ServerAdopt` writes the name, the marker and the tags onto the VM, after looking that nobody
-         *     else's are there, and changes nothing else: it goes on running, or stays off. What is not as the package, the
-         *     subnet and the address want it is shown as `drift`.
+         *     else's are there, puts it into its organisation's pool, and changes nothing else: it goes on running, or stays off. What is not as the package, the
+         *     subnet and the address want it is shown as `drift`; `POST /servers/{server_id}/reconcile` puts right what is not its size.
          */
         post: operations["importServer"];
         delete?: never;
@@ -2664,6 +2664,39 @@ export interface paths {
          *       name only. To cloud-init the server is then a new instance: it makes new SSH host keys at that start.
          */
         post: operations["resetServerPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{server_id}/reconcile": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a server's VM right where it was changed outside of Kule
+         * @description Looks at the VM and writes back what differs from the records: its name and marks (marker, tags, start with its node,
+         *     protection), its network interfaces (MAC, bridge, VLAN, firewall, link, rate, trunks), its firewall and its pool. An
+         *     interface that is put right is disconnected first, and connected again only when the hypervisor's firewall has read
+         *     its rules. Interfaces that the records do not know are removed. CPU, memory and disk stay as they are: a resize
+         *     changes those.
+         *
+         *     The findings of `GET /operator/drift` close with the next look at the region. 409 `invalid_state` when there is
+         *     nothing that could be put right: no node has the VM (`server_has_its_vm`), or only its size differs
+         *     (`drift_can_be_put_right`).
+         */
+        post: operations["reconcileServer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3264,7 +3297,7 @@ export interface components {
          * @description What must hold. Closed within a version of the contract; new names may be added.
          * @enum {string}
          */
-        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
+        PreconditionName: "address_free" | "another_owner_remains" | "another_way_in" | "authenticator_app" | "authenticator_app_begun" | "cidr_free" | "console_free" | "disk_not_shrunk" | "drift_can_be_put_right" | "email_domain_allowed" | "email_verified" | "firewall_attached_to_nothing" | "firewall_has_room" | "firewall_name_free" | "firewall_named_by_none" | "firewall_not_attached" | "gateway_forwards_nothing" | "gateway_has_room" | "gateway_name_free" | "gateway_not_deleting" | "guest_agent_answers" | "idempotency_key_free" | "identity_is_free" | "installation_has_a_secret" | "installation_sends_mail" | "invitation_is_for_you" | "invited" | "ip_pool_addresses_free" | "ip_pool_has_free_addresses" | "ip_pool_name_free" | "ip_pool_range_apart" | "job_cancellable" | "job_retryable" | "lease_held" | "named_by_no_rule" | "network_empty" | "network_has_room" | "network_name_free" | "network_not_deleting" | "network_without_gateway" | "no_authenticator_app" | "node_has_capacity" | "not_yet_a_member" | "not_yet_an_account" | "not_yet_invited" | "organisation_active" | "organisation_has_free_public_ip" | "organisation_has_room" | "organisation_slug_free" | "organisation_to_join" | "package_differs" | "panel_has_a_domain" | "panel_has_an_origin" | "port_forward_not_deleting" | "port_free" | "proven_recently" | "provider_agreed" | "public_address_free" | "public_ip_attached" | "public_ip_free" | "public_ip_in_region" | "public_ip_not_protected" | "public_ip_of_no_gateway" | "public_ips_share_a_vlan" | "quota_consoles_of_organisation" | "quota_consoles_of_user" | "quota_disk_gb" | "quota_firewall_rules" | "quota_firewalls" | "quota_gateways" | "quota_members" | "quota_memory_mb" | "quota_networks" | "quota_public_ips" | "quota_servers" | "quota_ssh_keys" | "quota_subnets" | "quota_vcpu" | "region_agent_key_known" | "region_has_agent" | "agent_key_is_pending" | "region_has_capacity" | "region_has_edge" | "region_has_free_vlan" | "region_has_free_vmid" | "region_open" | "region_slug_free" | "reservation_name_free" | "second_factor" | "server_has_its_vm" | "server_has_no_open_job" | "server_has_room" | "server_in_removal_buffer" | "server_in_right_state" | "server_may_restart" | "server_name_free" | "server_not_deleting" | "server_not_locked" | "server_not_protected" | "server_running" | "server_steady" | "server_without_public_ip" | "ssh_key_name_free" | "ssh_key_new" | "subnet_empty" | "subnet_has_egress" | "subnet_has_free_address" | "subnet_may_have_egress" | "subnet_name_free" | "subnet_not_deleting" | "subnet_not_served" | "subnet_served" | "subnet_without_firewall" | "subnet_without_gateway" | "subnet_without_port_forwards" | "subnet_without_reservations" | "token_is_a_session" | "token_is_live" | "vlan_range_covers_use" | "vlan_range_without_public_pools" | "vm_importable" | "vmid_free" | "vmid_range_covers_use";
         Precondition: {
             name: components["schemas"]["PreconditionName"];
             code: components["schemas"]["ErrorCode"];
@@ -5062,7 +5095,7 @@ export interface components {
          */
         JobStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
-        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply" | "NetworkApply";
+        JobKind: "ServerCreate" | "ServerAdopt" | "ServerStop" | "ServerRestore" | "ServerDestroy" | "ServerPower" | "ServerResize" | "ServerRebuild" | "ServerPasswordReset" | "ServerUpdate" | "ServerReconcile" | "PublicIpAttach" | "PublicIpDetach" | "FirewallApply" | "NetworkApply";
         /** @enum {string} */
         JobPhase: "observe" | "plan" | "apply" | "verify";
         JobStep: {
@@ -5454,7 +5487,7 @@ export interface components {
             };
         };
         /** @description Everything the job needs, chosen by the control plane; rendered from current intent when it is claimed. An agent ignores fields it does not know; what an older agent must not ignore comes as a new kind */
-        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"] | components["schemas"]["NetworkApplyPayload"];
+        JobPayload: components["schemas"]["ServerCreatePayload"] | components["schemas"]["ServerAdoptPayload"] | components["schemas"]["ServerStopPayload"] | components["schemas"]["ServerRestorePayload"] | components["schemas"]["ServerDestroyPayload"] | components["schemas"]["ServerPowerPayload"] | components["schemas"]["ServerResizePayload"] | components["schemas"]["ServerRebuildPayload"] | components["schemas"]["ServerPasswordResetPayload"] | components["schemas"]["ServerUpdatePayload"] | components["schemas"]["ServerReconcilePayload"] | components["schemas"]["PublicIpAttachPayload"] | components["schemas"]["PublicIpDetachPayload"] | components["schemas"]["FirewallApplyPayload"] | components["schemas"]["NetworkApplyPayload"];
         PayloadServer: {
             id: string;
             organisation_id: string;
@@ -5544,6 +5577,8 @@ export interface components {
             server: components["schemas"]["PayloadServer"];
             vmid: number;
             tags: string[];
+            /** @description Which the VM joins; left out by older control planes */
+            pool?: string;
         } & {
             [key: string]: unknown;
         };
@@ -5815,6 +5850,23 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The VM's marks, interfaces, filter and pool as they are to be; interfaces that are not here go */
+        ServerReconcilePayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "ServerReconcile";
+            server: components["schemas"]["PayloadServer"];
+            vmid: number;
+            pool: string;
+            tags: string[];
+            interfaces: components["schemas"]["PayloadInterfaces"];
+            public_interface: components["schemas"]["PayloadPublicInterface"];
+            filter: components["schemas"]["PayloadFilter"];
+        } & {
+            [key: string]: unknown;
+        };
         AgentText: string;
         StepReport: {
             epoch: number;
@@ -6062,9 +6114,17 @@ export interface components {
                 vlan?: number | null;
                 bridge?: string | null;
                 firewall?: boolean;
+                /** @description Its cable is out */
+                link_down?: boolean;
+                /** @description Its limit in MB/s, as the hypervisor has it; null: none */
+                rate?: string | null;
+                /** @description VLANs that it gets besides its own; null: none */
+                trunks?: string | null;
             } & {
                 [key: string]: unknown;
             })[];
+            /** @description Null when it is in none; left out by agents that do not tell pools */
+            pool?: string | null;
             /** @description Left out when it was not looked at in this pass */
             firewall?: {
                 enable: boolean;
@@ -6157,6 +6217,8 @@ export interface components {
             batch?: number;
             /** @description Where private networks are, by the region file */
             private_bridge?: string;
+            /** @description What the pools of its VMs begin with, by the region file */
+            pool_prefix?: string;
             /** @description Where public addresses are, by the region file; left out when it names none */
             public_network?: {
                 bridge: string;
@@ -6166,6 +6228,13 @@ export interface components {
                 [key: string]: unknown;
             };
             vms?: components["schemas"]["InventoryVm"][];
+            /** @description Of the numbers in `look_for`, those of guests that the agent's token may not see */
+            hidden?: ({
+                vmid: number;
+                seen_after_ms: number;
+            } & {
+                [key: string]: unknown;
+            })[];
             /** @description Of the numbers in `look_for`, those that no guest has, asked for one by one */
             absent?: ({
                 vmid: number;
@@ -12730,6 +12799,43 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reconcileServer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description For operators only, the organisation to act in; the audit trail records it */
+                "Kule-Organisation"?: components["parameters"]["OnBehalfOf"];
+                /**
+                 * @description Makes a retry of exactly this request safe for 24 hours
+                 * @example 5f0f4c9e-create-web-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                server_id: components["parameters"]["ServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerAndJob"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

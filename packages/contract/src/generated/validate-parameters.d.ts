@@ -320,6 +320,8 @@ export const rebuildServer_query: Validator;
 export const rebuildServer_header: Validator;
 export const resetServerPassword_query: Validator;
 export const resetServerPassword_header: Validator;
+export const reconcileServer_query: Validator;
+export const reconcileServer_header: Validator;
 export const lockServer_query: Validator;
 export const lockServer_header: Validator;
 export const unlockServer_query: Validator;
