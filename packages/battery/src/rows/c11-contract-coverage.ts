@@ -125,6 +125,7 @@ async function provokeAll(
     pairs.listenTo(bare.app);
     await attempt("passkeys without a domain", () => provoke.at(bare, infoOf("beginPasskeyLogin")));
     await attempt("providers without a panel", () => provoke.at(bare, infoOf("beginOidcLogin")));
+    await attempt("mail without a server", () => provoke.at(bare, infoOf("requestPasswordReset")));
     pairs.listenTo(busy.app);
     pairs.listenTo(lost.app);
     // The first call of a caller is served: the person's changes nothing that the others lean on.

@@ -332,9 +332,9 @@ export function openBusyReplica({ world }: TwoOrganisations): Promise<Replica> {
   return openReplica(world.database, { rateLimitPerHour: 1, rateLimitBurst: 1 });
 }
 
-/** A replica whose panel has no domain of its own, which passkeys need. */
+/** A replica whose panel has no domain of its own, which passkeys need, and that sends no mail. */
 export function openBareReplica({ world }: TwoOrganisations): Promise<Replica> {
-  return openReplica(world.database, { consoleOrigins: [] });
+  return openReplica(world.database, { consoleOrigins: [], mailFile: null });
 }
 
 /** A replica whose database is not there. */
