@@ -22,6 +22,15 @@ export function notAllowed({ messages, session }: View, permission: string): str
   return session === null || may(session, permission) ? null : messages.common.notAllowed;
 }
 
+/** What stands on a page for who may do it. Others are not told of acts that their role will never let them do. */
+export function Offered(props: {
+  readonly view: View;
+  readonly permission: string;
+  readonly children?: Child;
+}) {
+  return notAllowed(props.view, props.permission) === null ? props.children : null;
+}
+
 /** A button, or the same button greyed out with the reason in words beside it. */
 export function ActButton(props: {
   readonly why: string | null;

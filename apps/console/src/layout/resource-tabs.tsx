@@ -25,6 +25,15 @@ const tabsOf: Readonly<Record<ResourceKind, readonly ResourceTab[]>> = {
   "public-ips": ["overview", "jobs", "usage", "audit", "danger"],
 };
 
+/** Who may do nothing of what the danger zone has does not see it. */
+const dangersOf: Readonly<Record<ResourceKind, readonly string[]>> = {
+  servers: ["server:update", "server:delete"],
+  networks: ["network:delete"],
+  firewalls: ["firewall:delete"],
+  gateways: ["gateway:delete"],
+  "public-ips": ["public_ip:delete"],
+};
+
 /** Whether resources of the kind have the tab. */
 export function hasTab(kind: ResourceKind, tab: ResourceTab): boolean {
   return tabsOf[kind].includes(tab);
@@ -44,8 +53,9 @@ export function ResourceTabs(props: {
   const isLeaving = resource.deletion !== undefined && resource.deletion !== null;
   const tabs = tabsOf[kind].filter((tab) => {
     const { permission } = places[tab];
-    if (tab === "danger" && isLeaving) return false;
-    return permission === undefined || (session !== null && may(session, permission));
+    if (session === null) return permission === undefined;
+    if (tab === "danger") return !isLeaving && dangersOf[kind].some((each) => may(session, each));
+    return permission === undefined || may(session, permission);
   });
   return (
     <nav class="tabs" aria-label={messages.resourceTabs.label(resource.name)}>

@@ -71,6 +71,13 @@ export async function visitWholePanel(world: ConsoleWorld, see: SeePage): Promis
   for (const path of ["/account/security", "/account/proof"]) see(ada, path, await ada.page(path));
 }
 
+/** Comes to every page that leads from the servers, with one of everything on them, as somebody who is signed in. */
+export async function visitAs(world: ConsoleWorld, visitor: Visitor, see: SeePage): Promise<void> {
+  seedEverything(world.api.state);
+  seedSpares(world.api.state);
+  await follow(visitor, "/servers", see);
+}
+
 /** Beside what is in use, one of each that nothing holds, so that it can be taken away. */
 function seedSpares(state: FakeState): void {
   const [network] = state.networks;

@@ -1,8 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ActButton } from "../../layout/act-button.tsx";
+import { ActButton, Offered } from "../../layout/act-button.tsx";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
-import { may } from "../../session.ts";
 
 type Session = Schemas["ConsoleSession"];
 
@@ -33,9 +32,8 @@ export function ConsoleSessions(props: Props) {
 }
 
 function RunningSession({ view, server, each, idempotencyKey }: Props & { readonly each: Session }) {
-  const { messages, session, format } = view;
+  const { messages, format } = view;
   const text = messages.consoles.sessions;
-  const why = session !== null && !may(session, "server:console") ? messages.common.notAllowed : null;
   const name = each.actor.name ?? each.actor.id ?? text.somebody;
   return (
     <div class="address-row" id={each.id}>
@@ -60,13 +58,15 @@ function RunningSession({ view, server, each, idempotencyKey }: Props & { readon
           </p>
         ) : null}
       </div>
-      <form method="post" action={`/servers/${server.id}/end-console`}>
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-end-${each.id}`} />
-        <input type="hidden" name="session_id" value={each.id} />
-        <ActButton why={why} label={text.endOf(name)}>
-          {text.end}
-        </ActButton>
-      </form>
+      <Offered view={view} permission="server:console">
+        <form method="post" action={`/servers/${server.id}/end-console`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-end-${each.id}`} />
+          <input type="hidden" name="session_id" value={each.id} />
+          <ActButton why={null} label={text.endOf(name)}>
+            {text.end}
+          </ActButton>
+        </form>
+      </Offered>
     </div>
   );
 }

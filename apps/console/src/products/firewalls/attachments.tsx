@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ActButton } from "../../layout/act-button.tsx";
+import { ActButton, Offered } from "../../layout/act-button.tsx";
 import { Problem } from "../../layout/fields.tsx";
 import { FormSeal, Status, type Tone, When } from "../../layout/parts.tsx";
 import type { View } from "../../layout/view.ts";
@@ -26,8 +26,8 @@ export function targetText(view: View, places: Places, attachment: Attachment): 
 }
 
 /** Where the rules hold, and how it becomes more or less. */
-export function Attachments(props: FirewallPageProps & { readonly why: string | null }) {
-  const { view, firewall, places, why, idempotencyKey } = props;
+export function Attachments(props: FirewallPageProps) {
+  const { view, firewall, places, idempotencyKey } = props;
   const text = view.messages.firewalls.attachments;
   return (
     <section class="panel" id="attachments" aria-labelledby="attachments-title">
@@ -68,13 +68,15 @@ export function Attachments(props: FirewallPageProps & { readonly why: string | 
                     <When view={view} time={attachment.created_at} />
                   </td>
                   <td class="row-act">
-                    <form method="post" action={`/firewalls/${firewall.id}/detach`}>
-                      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${attachment.id}`} />
-                      <input type="hidden" name="attachment_id" value={attachment.id} />
-                      <ActButton why={why} label={text.detachNamed(what)}>
-                        {text.detach}
-                      </ActButton>
-                    </form>
+                    <Offered view={view} permission="firewall:update">
+                      <form method="post" action={`/firewalls/${firewall.id}/detach`}>
+                        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${attachment.id}`} />
+                        <input type="hidden" name="attachment_id" value={attachment.id} />
+                        <ActButton why={null} label={text.detachNamed(what)}>
+                          {text.detach}
+                        </ActButton>
+                      </form>
+                    </Offered>
                   </td>
                 </tr>
               );
@@ -85,18 +87,20 @@ export function Attachments(props: FirewallPageProps & { readonly why: string | 
       {firewall.attachments.some(({ status }) => status === "failed") ? (
         <p class="hint">{text.failedHint}</p>
       ) : null}
-      <AttachForm {...props} />
-      <ApplyForm {...props} />
+      <Offered view={view} permission="firewall:update">
+        <AttachForm {...props} />
+        <ApplyForm {...props} />
+      </Offered>
     </section>
   );
 }
 
 /** What a hand has changed in the region is put right, and what has failed is tried again. */
-function ApplyForm(props: FirewallPageProps & { readonly why: string | null }) {
+function ApplyForm(props: FirewallPageProps) {
   const { view, firewall, idempotencyKey } = props;
   const text = view.messages.firewalls.attachments;
   const isNowhere = firewall.attachments.every(({ servers }) => servers === 0);
-  const why = props.why ?? (isNowhere ? text.applyNone : null);
+  const why = isNowhere ? text.applyNone : null;
   return (
     <form class="row-form" id="apply" method="post" action={`/firewalls/${firewall.id}/apply`}>
       <FormSeal view={view} idempotencyKey={`${idempotencyKey}-apply`} />
@@ -134,8 +138,8 @@ function Target({
   );
 }
 
-function AttachForm(props: FirewallPageProps & { readonly why: string | null }) {
-  const { view, firewall, places, why, idempotencyKey } = props;
+function AttachForm(props: FirewallPageProps) {
+  const { view, firewall, places, idempotencyKey } = props;
   const text = view.messages.firewalls.attachments;
   const form = refusedForm(props.form, "attach");
   const typed = form?.values ?? {};
@@ -166,7 +170,6 @@ function AttachForm(props: FirewallPageProps & { readonly why: string | null }) 
         <select
           id="attach-target"
           name="target"
-          disabled={why !== null}
           aria-invalid={isWrong ? "true" : undefined}
           aria-describedby={isWrong ? "attach-problem" : undefined}
         >
@@ -198,11 +201,10 @@ function AttachForm(props: FirewallPageProps & { readonly why: string | null }) 
           autocomplete="off"
           autocapitalize="none"
           spellcheck={false}
-          disabled={why !== null}
           aria-describedby="attach-hint"
         />
       </div>
-      <ActButton why={why}>{text.attach}</ActButton>
+      <ActButton why={null}>{text.attach}</ActButton>
       <p class="hint target-text" id="attach-hint">
         {text.selectorHint}
       </p>

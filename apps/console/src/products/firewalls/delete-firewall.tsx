@@ -2,7 +2,6 @@ import { ActButton } from "../../layout/act-button.tsx";
 import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { FormSeal } from "../../layout/parts.tsx";
 import { refusedForm } from "../../refused-form.ts";
-import { may } from "../../session.ts";
 import type { FirewallPageProps } from "./show-page.tsx";
 
 /** Deletion, or what stands in its way. */
@@ -41,8 +40,7 @@ export function DeleteFirewall(props: FirewallPageProps) {
 
 /** What is known before anybody asks. */
 function whyNot({ view, firewall, places }: FirewallPageProps): string | null {
-  const { messages, session } = view;
-  if (session !== null && !may(session, "firewall:delete")) return messages.common.notAllowed;
+  const { messages } = view;
   if (firewall.attachments.length > 0) return messages.firewalls.deleteAttached;
   const isNamed = places.firewalls.some(
     (other) =>

@@ -224,7 +224,7 @@ test("who may only look sees everything and can change nothing", async () => {
   const page = await vera.page(`/firewalls/${id}`);
   expect(page).toContain("SSH");
   expect(page).not.toContain(`href="/firewalls/${id}/rules"`);
-  expect(page).toContain("Your role does not allow this.");
+  expect(page).not.toContain(`action="/firewalls/${id}/`);
   expect(await vera.page("/firewalls")).not.toContain('method="post" action="/firewalls"');
 });
 
@@ -286,5 +286,5 @@ test("all servers of a firewall are looked at again, or the button says why not"
   const none = await ada.submit(path, `${path}/apply`, {});
   expect(none.headers.get("location")).toBe(`${path}?notice=appliedNone`);
   const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
-  expect(await vera.page(path)).toMatch(/id="apply"[\s\S]*?disabled/);
+  expect(await vera.page(path)).not.toContain('id="apply"');
 });

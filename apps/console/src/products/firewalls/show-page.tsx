@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ActButton } from "../../layout/act-button.tsx";
+import { Offered } from "../../layout/act-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
@@ -10,7 +10,6 @@ import { Shell } from "../../layout/shell.tsx";
 import type { View } from "../../layout/view.ts";
 import type { PageBanner } from "../../page-banner.ts";
 import type { RefusedForm } from "../../refused-form.ts";
-import { may } from "../../session.ts";
 import { Attachments } from "./attachments.tsx";
 import { DeleteFirewall } from "./delete-firewall.tsx";
 import { FirewallCalls } from "./firewall-calls.tsx";
@@ -30,9 +29,7 @@ export type FirewallPageProps = {
 
 export function FirewallPage(props: FirewallPageProps) {
   const { view, firewall, banner } = props;
-  const { messages, session } = view;
-  const text = messages.firewalls;
-  const why = session !== null && !may(session, "firewall:update") ? messages.common.notAllowed : null;
+  const text = view.messages.firewalls;
   return (
     <Shell view={view} title={firewall.name} section="firewalls">
       <p class="crumbs">
@@ -57,33 +54,33 @@ export function FirewallPage(props: FirewallPageProps) {
         <section class="panel" id="rules" aria-labelledby="rules-title">
           <div class="panel-head">
             <h2 id="rules-title">{text.rules}</h2>
-            {why === null ? (
+            <Offered view={view} permission="firewall:update">
               <a class="button" href={`/firewalls/${firewall.id}/rules`}>
                 <Icon name="pencil" size={15} />
                 {text.edit}
               </a>
-            ) : (
-              <ActButton why={why}>{text.edit}</ActButton>
-            )}
+            </Offered>
           </div>
           <RuleTable view={view} firewall={firewall} places={props.places} direction="in" />
           <RuleTable view={view} firewall={firewall} places={props.places} direction="out" />
         </section>
-        <Attachments {...props} why={why} />
+        <Attachments {...props} />
       </div>
       <TestPanel view={view} firewall={firewall} places={props.places} asked={props.asked} />
       <div class="columns">
         <PlatformRules view={view} rules={firewall.platform_rules} />
-        <Facts {...props} why={why} />
+        <Facts {...props} />
       </div>
-      <DeleteFirewall {...props} />
+      <Offered view={view} permission="firewall:delete">
+        <DeleteFirewall {...props} />
+      </Offered>
       <FirewallCalls {...props} />
     </Shell>
   );
 }
 
-function Facts(props: FirewallPageProps & { readonly why: string | null }) {
-  const { view, firewall, why } = props;
+function Facts(props: FirewallPageProps) {
+  const { view, firewall } = props;
   const { messages } = view;
   return (
     <section class="panel" aria-labelledby="facts-title">
@@ -109,23 +106,26 @@ function Facts(props: FirewallPageProps & { readonly why: string | null }) {
         </div>
         <LabelsFact view={view} labels={firewall.labels} list="/firewalls" />
       </dl>
-      <SettingsForm
-        view={view}
-        page={`/firewalls/${firewall.id}`}
-        resource={firewall}
-        why={why}
-        form={props.form}
-        idempotencyKey={props.idempotencyKey}
-      />
-      <EditLabels
-        view={view}
-        action={`/firewalls/${firewall.id}/labels`}
-        of="labels"
-        labels={firewall.labels}
-        why={why}
-        form={props.form}
-        idempotencyKey={props.idempotencyKey}
-      />
+      <Offered view={view} permission="firewall:update">
+        {" "}
+        <SettingsForm
+          view={view}
+          page={`/firewalls/${firewall.id}`}
+          resource={firewall}
+          why={null}
+          form={props.form}
+          idempotencyKey={props.idempotencyKey}
+        />
+        <EditLabels
+          view={view}
+          action={`/firewalls/${firewall.id}/labels`}
+          of="labels"
+          labels={firewall.labels}
+          why={null}
+          form={props.form}
+          idempotencyKey={props.idempotencyKey}
+        />
+      </Offered>
     </section>
   );
 }

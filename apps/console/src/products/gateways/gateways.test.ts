@@ -179,7 +179,6 @@ test("who may only look can change nothing of it", async () => {
   const path = seedGateway();
   const vera = await new Visitor(world).signIn("vera@example.org", "only looking");
   const page = await vera.page(path);
-  expect(page).toContain("Your role does not allow this.");
-  for (const [button] of page.matchAll(/<button[^>]*type="submit"[^>]*data-kind[^>]*>/g))
-    expect(button).toContain("disabled");
+  expect(page).toContain("203.0.113.77");
+  expect(page).not.toContain(`action="${path}/`);
 });

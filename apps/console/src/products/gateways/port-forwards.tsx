@@ -1,4 +1,4 @@
-import { ActButton } from "../../layout/act-button.tsx";
+import { ActButton, Offered } from "../../layout/act-button.tsx";
 import { noProblems, SelectField, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status, When } from "../../layout/parts.tsx";
@@ -57,20 +57,22 @@ export function PortForwards(props: GatewayPageProps) {
                     <When view={view} time={forward.created_at} />
                   </td>
                   <td class="row-act">
-                    <form method="post" action={`/gateways/${gateway.id}/unforward`}>
-                      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-unforward-${forward.id}`} />
-                      <input type="hidden" name="port_forward_id" value={forward.id} />
-                      <ActButton
-                        why={
-                          forward.status === "deleting" && gateway.job_id !== null
-                            ? text.states.deleting
-                            : notChangeable
-                        }
-                        label={text.removeNamed(port)}
-                      >
-                        {text.remove}
-                      </ActButton>
-                    </form>
+                    <Offered view={view} permission="gateway:update">
+                      <form method="post" action={`/gateways/${gateway.id}/unforward`}>
+                        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-unforward-${forward.id}`} />
+                        <input type="hidden" name="port_forward_id" value={forward.id} />
+                        <ActButton
+                          why={
+                            forward.status === "deleting" && gateway.job_id !== null
+                              ? text.states.deleting
+                              : notChangeable
+                          }
+                          label={text.removeNamed(port)}
+                        >
+                          {text.remove}
+                        </ActButton>
+                      </form>
+                    </Offered>
                   </td>
                 </tr>
               );
@@ -78,7 +80,9 @@ export function PortForwards(props: GatewayPageProps) {
           </tbody>
         </table>
       )}
-      <ForwardForm {...props} />
+      <Offered view={view} permission="gateway:update">
+        <ForwardForm {...props} />
+      </Offered>
     </section>
   );
 }

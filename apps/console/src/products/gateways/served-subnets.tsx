@@ -1,4 +1,4 @@
-import { ActButton } from "../../layout/act-button.tsx";
+import { ActButton, Offered } from "../../layout/act-button.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
 import { servedTones } from "./gateway-status.ts";
 import type { GatewayPageProps } from "./show-page.tsx";
@@ -50,20 +50,22 @@ export function ServedSubnets(props: GatewayPageProps) {
                   <Status tone={servedTones[status]}>{text.states[status]}</Status>
                 </td>
                 <td class="row-act">
-                  <form method="post" action={`/gateways/${gateway.id}/unserve`}>
-                    <FormSeal view={view} idempotencyKey={`${idempotencyKey}-unserve-${subnet_id}`} />
-                    <input type="hidden" name="subnet_id" value={subnet_id} />
-                    <ActButton
-                      why={
-                        status === "detaching" && gateway.job_id !== null
-                          ? text.states.detaching
-                          : (notChangeable ?? (isForwardedInto(subnet_id) ? text.forwardsInto : null))
-                      }
-                      label={text.detachNamed(name)}
-                    >
-                      {text.detach}
-                    </ActButton>
-                  </form>
+                  <Offered view={view} permission="gateway:update">
+                    <form method="post" action={`/gateways/${gateway.id}/unserve`}>
+                      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-unserve-${subnet_id}`} />
+                      <input type="hidden" name="subnet_id" value={subnet_id} />
+                      <ActButton
+                        why={
+                          status === "detaching" && gateway.job_id !== null
+                            ? text.states.detaching
+                            : (notChangeable ?? (isForwardedInto(subnet_id) ? text.forwardsInto : null))
+                        }
+                        label={text.detachNamed(name)}
+                      >
+                        {text.detach}
+                      </ActButton>
+                    </form>
+                  </Offered>
                 </td>
               </tr>
             ))}
@@ -73,18 +75,20 @@ export function ServedSubnets(props: GatewayPageProps) {
       {left.length === 0 ? (
         <p class="hint">{text.noneLeft}</p>
       ) : (
-        <form class="label-row target-row" method="post" action={`/gateways/${gateway.id}/serve`}>
-          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-serve`} />
-          <div class="field">
-            <label for="serve-subnet">{text.target}</label>
-            <select id="serve-subnet" name="subnet_id">
-              {left.map(({ id, name, cidr }) => (
-                <option value={id}>{`${name} · ${cidr}`}</option>
-              ))}
-            </select>
-          </div>
-          <ActButton why={whyNot(props, "attach_subnet")}>{text.attach}</ActButton>
-        </form>
+        <Offered view={view} permission="gateway:update">
+          <form class="label-row target-row" method="post" action={`/gateways/${gateway.id}/serve`}>
+            <FormSeal view={view} idempotencyKey={`${idempotencyKey}-serve`} />
+            <div class="field">
+              <label for="serve-subnet">{text.target}</label>
+              <select id="serve-subnet" name="subnet_id">
+                {left.map(({ id, name, cidr }) => (
+                  <option value={id}>{`${name} · ${cidr}`}</option>
+                ))}
+              </select>
+            </div>
+            <ActButton why={whyNot(props, "attach_subnet")}>{text.attach}</ActButton>
+          </form>
+        </Offered>
       )}
     </section>
   );

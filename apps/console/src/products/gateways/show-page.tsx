@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ActButton } from "../../layout/act-button.tsx";
+import { ActButton, Offered } from "../../layout/act-button.tsx";
 import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
@@ -91,27 +91,32 @@ export function GatewayPage(props: GatewayPageProps) {
             </div>
             <LabelsFact view={view} labels={gateway.labels} list="/gateways" />
           </dl>
-          <SettingsForm
-            view={view}
-            page={`/gateways/${gateway.id}`}
-            resource={gateway}
-            why={whyNot(props, null)}
-            form={props.form}
-            idempotencyKey={props.idempotencyKey}
-          />
-          <EditLabels
-            view={view}
-            action={`/gateways/${gateway.id}/labels`}
-            of="labels"
-            labels={gateway.labels}
-            why={whyNot(props, null)}
-            form={props.form}
-            idempotencyKey={props.idempotencyKey}
-          />
+          <Offered view={view} permission="gateway:update">
+            {" "}
+            <SettingsForm
+              view={view}
+              page={`/gateways/${gateway.id}`}
+              resource={gateway}
+              why={whyNot(props, null)}
+              form={props.form}
+              idempotencyKey={props.idempotencyKey}
+            />
+            <EditLabels
+              view={view}
+              action={`/gateways/${gateway.id}/labels`}
+              of="labels"
+              labels={gateway.labels}
+              why={whyNot(props, null)}
+              form={props.form}
+              idempotencyKey={props.idempotencyKey}
+            />
+          </Offered>
         </section>
         <ServedSubnets {...props} />
         <PortForwards {...props} />
-        <DeleteGateway {...props} />
+        <Offered view={view} permission="gateway:delete">
+          <DeleteGateway {...props} />
+        </Offered>
       </div>
       <GatewayCalls {...props} />
     </Shell>

@@ -1,4 +1,4 @@
-import { ActButton } from "../../layout/act-button.tsx";
+import { ActButton, Offered } from "../../layout/act-button.tsx";
 import { noProblems, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { LabelTags } from "../../layout/labels.tsx";
@@ -45,7 +45,9 @@ export function Reservations(props: SubnetPageProps) {
                   <th scope="row">
                     {name}
                     <LabelTags labels={labels} />
-                    <ChangeReservation {...props} reservation={reservation} why={why} />
+                    <Offered view={view} permission="network:update">
+                      <ChangeReservation {...props} reservation={reservation} why={why} />
+                    </Offered>
                   </th>
                   <td class="mono" data-label={text.address}>
                     {address}
@@ -67,20 +69,22 @@ export function Reservations(props: SubnetPageProps) {
                     <When view={view} time={reservation.created_at} />
                   </td>
                   <td class="row-act">
-                    <form
-                      method="post"
-                      action={`/networks/${subnet.network_id}/subnets/${subnet.id}/reservations/${id}/delete`}
-                    >
-                      <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${id}`} />
-                      <button
-                        type="submit"
-                        class="button"
-                        aria-label={text.giveUpNamed(name)}
-                        disabled={why !== null}
+                    <Offered view={view} permission="network:update">
+                      <form
+                        method="post"
+                        action={`/networks/${subnet.network_id}/subnets/${subnet.id}/reservations/${id}/delete`}
                       >
-                        {text.giveUp}
-                      </button>
-                    </form>
+                        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-${id}`} />
+                        <button
+                          type="submit"
+                          class="button"
+                          aria-label={text.giveUpNamed(name)}
+                          disabled={why !== null}
+                        >
+                          {text.giveUp}
+                        </button>
+                      </form>
+                    </Offered>
                   </td>
                 </tr>
               );
@@ -88,7 +92,9 @@ export function Reservations(props: SubnetPageProps) {
           </tbody>
         </table>
       )}
-      <ReserveForm {...props} why={why} />
+      <Offered view={view} permission="network:update">
+        <ReserveForm {...props} why={why} />
+      </Offered>
     </section>
   );
 }

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { Offered } from "../../layout/act-button.tsx";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Copyable, PageHead, Status } from "../../layout/parts.tsx";
@@ -72,7 +73,9 @@ export function NetworkPage(props: NetworkPageProps) {
           />
           <p class="map-foot">
             {gateway === null ? (
-              <a href={`/gateways/new?network=${network.id}`}>{messages.gateways.giveTo(network.name)}</a>
+              <Offered view={view} permission="gateway:create">
+                <a href={`/gateways/new?network=${network.id}`}>{messages.gateways.giveTo(network.name)}</a>
+              </Offered>
             ) : (
               <a href={`/gateways/${gateway.id}`}>{`${messages.networkMap.gateway} ${gateway.name}`}</a>
             )}
@@ -89,7 +92,9 @@ export function NetworkPage(props: NetworkPageProps) {
       </div>
       <ExplainPanel view={view} network={network} subnets={subnets} places={places} asked={props.asked} />
       <Facts {...props} />
-      <DeleteNetwork {...props} />
+      <Offered view={view} permission="network:delete">
+        <DeleteNetwork {...props} />
+      </Offered>
       <NetworkCalls {...props} />
     </Shell>
   );
@@ -97,9 +102,8 @@ export function NetworkPage(props: NetworkPageProps) {
 
 function Facts(props: NetworkPageProps) {
   const { view, network } = props;
-  const { messages, format, session } = view;
+  const { messages, format } = view;
   const text = messages.network;
-  const why = session !== null && !may(session, "network:update") ? messages.common.notAllowed : null;
   return (
     <section class="panel" aria-labelledby="facts-title">
       <div class="panel-head">
@@ -133,23 +137,26 @@ function Facts(props: NetworkPageProps) {
         </div>
         <LabelsFact view={view} labels={network.labels} list="/networks" />
       </dl>
-      <SettingsForm
-        view={view}
-        page={`/networks/${network.id}`}
-        resource={network}
-        why={why}
-        form={props.form}
-        idempotencyKey={props.idempotencyKey}
-      />
-      <EditLabels
-        view={view}
-        action={`/networks/${network.id}/labels`}
-        of="labels"
-        labels={network.labels}
-        why={why}
-        form={props.form}
-        idempotencyKey={props.idempotencyKey}
-      />
+      <Offered view={view} permission="network:update">
+        {" "}
+        <SettingsForm
+          view={view}
+          page={`/networks/${network.id}`}
+          resource={network}
+          why={null}
+          form={props.form}
+          idempotencyKey={props.idempotencyKey}
+        />
+        <EditLabels
+          view={view}
+          action={`/networks/${network.id}/labels`}
+          of="labels"
+          labels={network.labels}
+          why={null}
+          form={props.form}
+          idempotencyKey={props.idempotencyKey}
+        />
+      </Offered>
     </section>
   );
 }

@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { Offered } from "../../layout/act-button.tsx";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Copyable, PageHead, Status } from "../../layout/parts.tsx";
@@ -65,16 +66,18 @@ export function SubnetPage(props: SubnetPageProps) {
           <SubnetUse view={view} usage={subnet.usage} />
           {subnet.usage.addresses_free === 0 ? <p class="hint">{text.full}</p> : null}
           <Facts view={view} subnet={subnet} />
-          <SubnetSettings {...props} />
-          <EditLabels
-            view={view}
-            action={`${path}/labels`}
-            of="labels"
-            labels={subnet.labels}
-            why={whyNotChangeSubnet(view, subnet)}
-            form={props.form}
-            idempotencyKey={props.idempotencyKey}
-          />
+          <Offered view={view} permission="network:update">
+            <SubnetSettings {...props} />
+            <EditLabels
+              view={view}
+              action={`${path}/labels`}
+              of="labels"
+              labels={subnet.labels}
+              why={whyNotChangeSubnet(view, subnet)}
+              form={props.form}
+              idempotencyKey={props.idempotencyKey}
+            />
+          </Offered>
         </section>
         <Reservations {...props} />
         <section class="panel" id="addresses" aria-labelledby="addresses-title">
@@ -93,7 +96,9 @@ export function SubnetPage(props: SubnetPageProps) {
           </nav>
           <AddressTable {...props} />
         </section>
-        <DeleteSubnet {...props} />
+        <Offered view={view} permission="network:delete">
+          <DeleteSubnet {...props} />
+        </Offered>
       </div>
       <SubnetCalls {...props} />
     </Shell>

@@ -194,9 +194,7 @@ test("an import is chosen from the foreign VMs, checked, refused beside its fiel
   expect((await send({ intent: "import" })).status).toBe(409);
   expect(world.api.state.servers).toHaveLength(1);
 
-  expect(await (await send({ intent: "check", name: "shop" })).text()).toContain(
-    "Ready to import.",
-  );
+  expect(await (await send({ intent: "check", name: "shop" })).text()).toContain("Ready to import.");
   expect(world.api.state.servers).toHaveLength(1);
   const made = await send({ intent: "import", name: "shop" });
   const server = world.api.state.servers[1];

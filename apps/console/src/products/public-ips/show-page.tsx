@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { Offered } from "../../layout/act-button.tsx";
 import { EditLabels, LabelsFact } from "../../layout/labels.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, Copyable, PageHead, Status } from "../../layout/parts.tsx";
@@ -53,8 +54,12 @@ export function PublicIpPage(props: PublicIpPageProps) {
         hx-swap="outerMorph"
       >
         <Overview {...props} />
-        <Placement {...props} />
-        <ReleasePublicIp {...props} />
+        <Offered view={view} permission="public_ip:update">
+          <Placement {...props} />
+        </Offered>
+        <Offered view={view} permission="public_ip:delete">
+          <ReleasePublicIp {...props} />
+        </Offered>
       </div>
       <PublicIpCalls {...props} />
     </Shell>
@@ -126,16 +131,18 @@ function Overview(props: PublicIpPageProps) {
         </div>
         <LabelsFact view={view} labels={ip.labels} list="/public-ips" />
       </dl>
-      <PublicIpSettings {...props} />
-      <EditLabels
-        view={view}
-        action={`/public-ips/${ip.id}/labels`}
-        of="labels"
-        labels={ip.labels}
-        why={whyNot(props, null)}
-        form={props.form}
-        idempotencyKey={props.idempotencyKey}
-      />
+      <Offered view={view} permission="public_ip:update">
+        <PublicIpSettings {...props} />
+        <EditLabels
+          view={view}
+          action={`/public-ips/${ip.id}/labels`}
+          of="labels"
+          labels={ip.labels}
+          why={whyNot(props, null)}
+          form={props.form}
+          idempotencyKey={props.idempotencyKey}
+        />
+      </Offered>
     </section>
   );
 }

@@ -1,4 +1,4 @@
-import { ActButton, notAllowed } from "../../layout/act-button.tsx";
+import { ActButton, notAllowed, Offered } from "../../layout/act-button.tsx";
 import { ConfirmName } from "../../layout/confirm-name.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
@@ -131,33 +131,42 @@ export function PendingDeletion({ view, server, refused, idempotencyKey }: ShowP
           {messages.servers.pendingBy(actorName(view, deletion.requested_by))}.
         </p>
       </div>
-      <form method="post" action={`/servers/${server.id}/cancel-deletion`}>
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-restore`} />
-        <ActButton why={whyNot(view, server, "cancel_deletion", "server:delete")} kind="primary">
-          {messages.servers.undo}
-        </ActButton>
-      </form>
-      <details class="confirm" open={refused?.of === "purge"}>
-        <summary class="button" data-kind="danger">
-          {messages.operations.purge}
-        </summary>
-        <form id="purge" method="post" action={`/servers/${server.id}/purge`} {...keptForm(refused, "purge")}>
-          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-purge`} />
-          <p class="hint">{messages.operations.purgeHint}</p>
-          {notPurgeable === null ? (
-            <ConfirmName
-              view={view}
-              id="purge-name"
-              name={server.name}
-              typed={typedIn(refused, "purge", "confirm_name", "")}
-              problems={problemsOf(refused, "purge").confirm_name}
-            />
-          ) : null}
-          <ActButton why={notPurgeable} kind="danger">
-            {messages.operations.purge}
+      <Offered view={view} permission="server:delete">
+        <form method="post" action={`/servers/${server.id}/cancel-deletion`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-restore`} />
+          <ActButton why={whyNot(view, server, "cancel_deletion", "server:delete")} kind="primary">
+            {messages.servers.undo}
           </ActButton>
         </form>
-      </details>
+      </Offered>
+      <Offered view={view} permission="server:purge">
+        <details class="confirm" open={refused?.of === "purge"}>
+          <summary class="button" data-kind="danger">
+            {messages.operations.purge}
+          </summary>
+          <form
+            id="purge"
+            method="post"
+            action={`/servers/${server.id}/purge`}
+            {...keptForm(refused, "purge")}
+          >
+            <FormSeal view={view} idempotencyKey={`${idempotencyKey}-purge`} />
+            <p class="hint">{messages.operations.purgeHint}</p>
+            {notPurgeable === null ? (
+              <ConfirmName
+                view={view}
+                id="purge-name"
+                name={server.name}
+                typed={typedIn(refused, "purge", "confirm_name", "")}
+                problems={problemsOf(refused, "purge").confirm_name}
+              />
+            ) : null}
+            <ActButton why={notPurgeable} kind="danger">
+              {messages.operations.purge}
+            </ActButton>
+          </form>
+        </details>
+      </Offered>
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
-import { ActButton, reasonOf } from "../../layout/act-button.tsx";
+import { ActButton, Offered, reasonOf } from "../../layout/act-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { Copyable, FormSeal, Status } from "../../layout/parts.tsx";
 import { may } from "../../session.ts";
@@ -20,22 +20,20 @@ export function ServerAddresses(props: ShowPageProps) {
       {server.public_ips.map((ip) => (
         <AttachedAddress {...props} ip={ip} />
       ))}
-      {server.deletion === null ? <AttachAddress {...props} /> : null}
+      {server.deletion === null ? (
+        <Offered view={view} permission="public_ip:update">
+          <AttachAddress {...props} />
+        </Offered>
+      ) : null}
     </section>
   );
 }
 
 function AttachedAddress(props: ShowPageProps & { readonly ip: Schemas["Server"]["public_ips"][number] }) {
   const { view, server, ip, idempotencyKey } = props;
-  const { messages, session } = view;
-  const text = messages.publicIps;
+  const text = view.messages.publicIps;
   const known = props.publicIps.find(({ id }) => id === ip.id);
-  const why =
-    session !== null && !may(session, "public_ip:update")
-      ? messages.common.notAllowed
-      : known === undefined
-        ? null
-        : reasonOf(view, known.actions.detach);
+  const why = known === undefined ? null : reasonOf(view, known.actions.detach);
   return (
     <div class="address-row">
       <div>
@@ -50,13 +48,15 @@ function AttachedAddress(props: ShowPageProps & { readonly ip: Schemas["Server"]
         </p>
         {ip.requires_reboot ? <p class="hint">{text.requiresReboot}</p> : null}
       </div>
-      <form method="post" action={`/servers/${server.id}/detach-address`}>
-        <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${ip.id}`} />
-        <input type="hidden" name="public_ip_id" value={ip.id} />
-        <ActButton why={why} label={text.detachNamed(ip.address)}>
-          {text.detach}
-        </ActButton>
-      </form>
+      <Offered view={view} permission="public_ip:update">
+        <form method="post" action={`/servers/${server.id}/detach-address`}>
+          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${ip.id}`} />
+          <input type="hidden" name="public_ip_id" value={ip.id} />
+          <ActButton why={why} label={text.detachNamed(ip.address)}>
+            {text.detach}
+          </ActButton>
+        </form>
+      </Offered>
     </div>
   );
 }
@@ -112,8 +112,7 @@ function AttachAddress(props: ShowPageProps) {
 
 /** What is known before anybody asks; everything else the API says when it is asked. */
 function whyNoAddress({ view, server, networks }: ShowPageProps): string | null {
-  const { messages, session } = view;
-  if (session !== null && !may(session, "public_ip:update")) return messages.common.notAllowed;
+  const { messages } = view;
   if (server.locked !== null) return messages.operations.locked(server.locked.reason);
   const isInDataTier = server.interfaces.some(({ primary, network_id, subnet_id }) => {
     const subnets = networks.find(({ id }) => id === network_id)?.subnets ?? [];

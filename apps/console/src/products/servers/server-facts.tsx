@@ -1,3 +1,4 @@
+import { Offered } from "../../layout/act-button.tsx";
 import { EditLabels, LabelTags } from "../../layout/labels.tsx";
 import { Copyable, When } from "../../layout/parts.tsx";
 import { ConsoleSessions } from "../consoles/console-sessions.tsx";
@@ -120,15 +121,17 @@ function Labels({ view, server, refused, idempotencyKey }: ShowPageProps) {
       ) : (
         <LabelTags labels={server.labels} list="/servers" />
       )}
-      <EditLabels
-        view={view}
-        action={`/servers/${server.id}/labels`}
-        of="labels"
-        labels={server.labels}
-        why={whyNot(view, server, "update", "server:update")}
-        form={refused}
-        idempotencyKey={idempotencyKey}
-      />
+      <Offered view={view} permission="server:update">
+        <EditLabels
+          view={view}
+          action={`/servers/${server.id}/labels`}
+          of="labels"
+          labels={server.labels}
+          why={whyNot(view, server, "update", "server:update")}
+          form={refused}
+          idempotencyKey={idempotencyKey}
+        />
+      </Offered>
     </section>
   );
 }

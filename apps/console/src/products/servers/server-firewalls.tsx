@@ -1,8 +1,7 @@
 import type { Schemas } from "@kule/contract/schemas";
 import { parseLabelSelector, selectorMatches } from "@kule/rules/labels/selector";
-import { ActButton } from "../../layout/act-button.tsx";
+import { ActButton, Offered } from "../../layout/act-button.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
-import { may } from "../../session.ts";
 import { attachmentTones } from "../firewalls/attachments.tsx";
 import { subnetName } from "../firewalls/places.ts";
 import type { ShowPageProps } from "./show-page.tsx";
@@ -12,14 +11,13 @@ type Attachment = Schemas["FirewallAttachment"];
 /** The firewalls of a server, what brought each to it, and how it gets another. */
 export function ServerFirewalls(props: ShowPageProps) {
   const { view, server, firewalls } = props;
-  const { messages, session } = view;
+  const { messages } = view;
   const text = messages.firewalls.ofServer;
   const attached = firewalls.flatMap((firewall) =>
     firewall.attachments
       .filter((attachment) => isMeant(attachment, server))
       .map((attachment) => ({ firewall, attachment })),
   );
-  const why = session !== null && !may(session, "firewall:update") ? messages.common.notAllowed : null;
   return (
     <section class="panel" id="firewalls" aria-labelledby="firewalls-title">
       <div class="panel-head">
@@ -28,10 +26,12 @@ export function ServerFirewalls(props: ShowPageProps) {
       </div>
       {attached.length === 0 ? <p class="hint">{text.none}</p> : null}
       {attached.map(({ firewall, attachment }) => (
-        <AttachedFirewall {...props} firewall={firewall} attachment={attachment} why={why} />
+        <AttachedFirewall {...props} firewall={firewall} attachment={attachment} />
       ))}
       {server.deletion === null ? (
-        <AttachFirewall {...props} attached={attached.map(({ firewall }) => firewall.id)} why={why} />
+        <Offered view={view} permission="firewall:update">
+          <AttachFirewall {...props} attached={attached.map(({ firewall }) => firewall.id)} />
+        </Offered>
       ) : null}
     </section>
   );
@@ -50,10 +50,9 @@ function AttachedFirewall(
   props: ShowPageProps & {
     readonly firewall: Schemas["Firewall"];
     readonly attachment: Attachment;
-    readonly why: string | null;
   },
 ) {
-  const { view, server, firewall, attachment, why, idempotencyKey } = props;
+  const { view, server, firewall, attachment, idempotencyKey } = props;
   const text = view.messages.firewalls;
   const { server_id, subnet_id, label_selector } = attachment;
   return (
@@ -76,23 +75,23 @@ function AttachedFirewall(
         </p>
       </div>
       {server_id === null ? null : (
-        <form method="post" action={`/servers/${server.id}/detach-firewall`}>
-          <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${attachment.id}`} />
-          <input type="hidden" name="firewall_id" value={firewall.id} />
-          <input type="hidden" name="attachment_id" value={attachment.id} />
-          <ActButton why={why} label={text.attachments.detachNamed(firewall.name)}>
-            {text.attachments.detach}
-          </ActButton>
-        </form>
+        <Offered view={view} permission="firewall:update">
+          <form method="post" action={`/servers/${server.id}/detach-firewall`}>
+            <FormSeal view={view} idempotencyKey={`${idempotencyKey}-detach-${attachment.id}`} />
+            <input type="hidden" name="firewall_id" value={firewall.id} />
+            <input type="hidden" name="attachment_id" value={attachment.id} />
+            <ActButton why={null} label={text.attachments.detachNamed(firewall.name)}>
+              {text.attachments.detach}
+            </ActButton>
+          </form>
+        </Offered>
       )}
     </div>
   );
 }
 
-function AttachFirewall(
-  props: ShowPageProps & { readonly attached: readonly string[]; readonly why: string | null },
-) {
-  const { view, server, attached, why, idempotencyKey } = props;
+function AttachFirewall(props: ShowPageProps & { readonly attached: readonly string[] }) {
+  const { view, server, attached, idempotencyKey } = props;
   const text = view.messages.firewalls;
   const others = props.firewalls.filter(
     ({ id, region }) => region === server.region && !attached.includes(id),
@@ -109,13 +108,13 @@ function AttachFirewall(
         <FormSeal view={view} idempotencyKey={`${idempotencyKey}-attach-firewall`} />
         <div class="field">
           <label for="attach-firewall">{text.ofServer.attach}</label>
-          <select id="attach-firewall" name="firewall_id" disabled={why !== null}>
+          <select id="attach-firewall" name="firewall_id">
             {others.map(({ id, name }) => (
               <option value={id}>{name}</option>
             ))}
           </select>
         </div>
-        <ActButton why={why} label={text.ofServer.attach}>
+        <ActButton why={null} label={text.ofServer.attach}>
           {text.attachments.attach}
         </ActButton>
       </form>

@@ -1,4 +1,4 @@
-import { ActButton, notAllowed } from "../../layout/act-button.tsx";
+import { ActButton, notAllowed, Offered } from "../../layout/act-button.tsx";
 import { TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { FormSeal, Status } from "../../layout/parts.tsx";
@@ -27,7 +27,9 @@ export function ServerHead(props: ShowPageProps) {
         <p class="lead">{`${server.image.name} · ${region?.name ?? server.region}`}</p>
       </div>
       <div class="page-acts">
-        <OpenConsole view={view} server={server} />
+        <Offered view={view} permission="server:console">
+          <OpenConsole view={view} server={server} />
+        </Offered>
         {view.session?.operator === true ? (
           <a class="button" href={`/operator/servers/${server.id}/lock`}>
             {messages.serverLock.link}

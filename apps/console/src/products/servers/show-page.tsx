@@ -1,4 +1,5 @@
 import type { Schemas } from "@kule/contract/schemas";
+import { Offered } from "../../layout/act-button.tsx";
 import { Icon } from "../../layout/icons.tsx";
 import { PageNotice } from "../../layout/page-notice.tsx";
 import { Banner, CopyButton, Status } from "../../layout/parts.tsx";
@@ -68,7 +69,11 @@ export function ShowPage(props: ShowPageProps) {
         <CurrentJob {...props} />
         <SeenWarnings {...props} />
         <ServerFacts {...props} />
-        {server.deletion === null ? <PasswordPanel {...props} /> : null}
+        {server.deletion === null ? (
+          <Offered view={view} permission="server:password_reset">
+            <PasswordPanel {...props} />
+          </Offered>
+        ) : null}
         <section class="panel" aria-labelledby="history-title">
           <div class="panel-head">
             <h2 id="history-title">{messages.servers.history}</h2>

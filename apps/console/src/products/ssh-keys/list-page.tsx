@@ -1,5 +1,6 @@
 import type { Schemas } from "@kule/contract/schemas";
 import type { CalledOperation } from "../../api-operation.ts";
+import { Offered } from "../../layout/act-button.tsx";
 import { ApiCall, ApiCalls } from "../../layout/api-call-part.tsx";
 import { noProblems, Problem, TextField } from "../../layout/fields.tsx";
 import { Icon } from "../../layout/icons.tsx";
@@ -111,7 +112,6 @@ function keyColumns(view: View): Columns<"ssh_keys", Key> {
 function KeyTable(props: Props) {
   const { view, keys, query } = props;
   const { messages, session } = view;
-  const renamable = session === null || may(session, "ssh_key:update");
   const deletable = session === null || may(session, "ssh_key:delete");
   return (
     <ListTable
@@ -126,19 +126,21 @@ function KeyTable(props: Props) {
           <>
             {name}
             <LabelTags labels={labels} list="/ssh-keys" />
-            <div class="row-changes">
-              {renamable ? <RenameKey {...props} id={id} name={name} /> : null}
-              <EditLabels
-                view={view}
-                action={`/ssh-keys/${id}/labels`}
-                of={`labels-${id}`}
-                name={name}
-                labels={labels}
-                why={renamable ? null : messages.common.notAllowed}
-                form={props.refused}
-                idempotencyKey={props.idempotencyKey}
-              />
-            </div>
+            <Offered view={view} permission="ssh_key:update">
+              <div class="row-changes">
+                <RenameKey {...props} id={id} name={name} />
+                <EditLabels
+                  view={view}
+                  action={`/ssh-keys/${id}/labels`}
+                  of={`labels-${id}`}
+                  name={name}
+                  labels={labels}
+                  why={null}
+                  form={props.refused}
+                  idempotencyKey={props.idempotencyKey}
+                />
+              </div>
+            </Offered>
           </>
         ),
       }}
