@@ -13,6 +13,8 @@ import { withTwoOrganisations } from "../tenancy/with-two-organisations.ts";
 /** The matrix is far larger than this; fewer cells mean that its places were lost. */
 const LEAST_CELLS = { full: 9_000, sample: 1_500 };
 const inSample = /nobody|admin of A|agent of A/;
+/** Of five texts that are no ids, the one that databases refuse. */
+const sampledMalformed = "malformed: with a NUL";
 
 export const row: Row = {
   id: "C1",
@@ -22,7 +24,11 @@ export const row: Row = {
   run: (run) =>
     withTwoOrganisations(async (all) => {
       const actors = actorsOf(all).filter(({ name }) => run.scale === "full" || inSample.test(name));
-      const matrix = await runIsolationMatrix(all, { actors });
+      const matrix = await runIsolationMatrix(all, {
+        actors,
+        state: ({ name }) =>
+          run.scale === "full" || !name.startsWith("malformed:") || name === sampledMalformed,
+      });
       run.progress(`${matrix.cellsRun} of ${matrix.cellsInSpec} cells`);
       const others = [
         await listsWhileTheOtherGrows(all),

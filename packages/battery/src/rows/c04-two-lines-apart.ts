@@ -51,7 +51,12 @@ export const row: Row = {
   run: (run) =>
     withTwoOrganisations(async (all) => {
       const actors = run.scale === "full" ? /./ : /^(admin of A|the agent of A's region)$/;
-      const first = await filtersAlone(all, actors);
+      // What is no id at all reaches no query; C1 has it.
+      const first = await filtersAlone(
+        all,
+        actors,
+        ({ name }) => run.scale === "full" || !name.startsWith("malformed"),
+      );
       run.progress(`${first.cases} cells without row-level security`);
       const second = await rowLevelSecurityAlone(all);
       const neither = await neitherLine(all);

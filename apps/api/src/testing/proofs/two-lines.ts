@@ -4,14 +4,19 @@ import type { ReferenceKind } from "@kule/testing/contract/reference-places";
 import type { Findings } from "./isolation-answers.ts";
 import { runIsolationMatrix } from "./isolation-matrix.ts";
 import { type Actor, actorsOf } from "./matrix-actors.ts";
+import type { ObjectState } from "./matrix-objects.ts";
 import { type Defences, openMutantApp } from "./mutant-app.ts";
 import { rowsOfOrganisation } from "./rows-of-organisation.ts";
 import type { TwoOrganisations } from "./two-organisations.ts";
 
 /** The filter in each query alone: the isolation matrix must pass without row-level security. */
-export async function filtersAlone(all: TwoOrganisations, actorNames: RegExp): Promise<Findings> {
+export async function filtersAlone(
+  all: TwoOrganisations,
+  actorNames: RegExp,
+  state: (state: ObjectState) => boolean,
+): Promise<Findings> {
   return withDefences(all, { filters: true, rowLevelSecurity: false }, actorNames, async (actors) => {
-    const { cellsRun, failures } = await runIsolationMatrix(all, { actors });
+    const { cellsRun, failures } = await runIsolationMatrix(all, { actors, state });
     return {
       cases: cellsRun,
       violations: failures.map((failure) => `without row-level security: ${failure}`),
