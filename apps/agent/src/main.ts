@@ -6,6 +6,8 @@ import { RegionFileError } from "@kule/region-config/region-file-error";
 import { runAgent } from "./agent.ts";
 import { httpCalls } from "./api-calls.ts";
 import { checkRegion } from "./check.ts";
+import { conformance } from "./conformance.ts";
+import { conformancePlan } from "./conformance-settings.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { findingsTable, isReady } from "./findings-table.ts";
 import { type Logger, makeLog } from "./log.ts";
@@ -19,6 +21,8 @@ const HELP = `kule-agent ${AGENT_VERSION}: drives one region for the Kule contro
 
   kule-agent run <region.yaml>     take jobs and run them until SIGTERM
   kule-agent check <region.yaml>   look at everything the region file names, print what is wrong and how to fix it
+  kule-agent conformance [region.yaml]
+                                   try every call of the driver on a TEST cluster, print where the answers differ
   kule-agent --version
   kule-agent --help
 
@@ -30,10 +34,14 @@ Environment
   KULE_AGENT_INVENTORY_SECONDS  seconds between two looks at the region (default: agent.inventory_seconds, 30)
   KULE_AGENT_STATE            folder of the key pair (default: agent.state_dir, .kule-agent beside the region file)
   KULE_LOG_LEVEL              trace, debug, info, warn, error (default: info)
+  KULE_PVE_URL, _FINGERPRINT or _CA, _STORAGE, _BRIDGE, _TEMPLATE
+                              for conformance, where there is no region file or another one is meant
+  KULE_PVE_VMIDS              for conformance: VM numbers that it may destroy, 29990-29995; nobody may have them
+  KULE_PVE_AGENT_SECONDS      for conformance: until the guest's agent answers (default: 180)
   NODE_EXTRA_CA_CERTS         PEM file with the certificate authority of a private control plane
 
 Exit status
-  0  done, or everything is in order    1  check found something wrong, or the agent broke
+  0  done, or everything is in order    1  check or conformance found something wrong, or the agent broke
   2  not called as above                78 the configuration cannot be used
 `;
 
@@ -44,12 +52,18 @@ const EXIT_CONFIG = 78;
 /** Within the ten seconds that a stop may take. */
 const STOP_MILLISECONDS = 9_000;
 
+const STOP_SIGNALS = [
+  ["SIGTERM", 15],
+  ["SIGINT", 2],
+] as const;
+
 type Configuration = { readonly file: RegionFile; readonly settings: AgentSettings };
 
 async function main(args: readonly string[]): Promise<number> {
   const call = parse(args);
   if (typeof call === "number") return call;
   try {
+    if (call.command === "conformance") return await tryConformance(call.path);
     const file = loadRegionFile(call.path, process.env);
     const configuration = { file, settings: agentSettings(file, process.env) };
     return await (call.command === "run" ? run(configuration) : check(configuration));
@@ -64,7 +78,11 @@ function isConfigurationError(error: unknown): error is Error {
   return [RegionFileError, SettingsError, StateUnusable, WrongRegion].some((each) => error instanceof each);
 }
 
-function parse(args: readonly string[]): { command: "run" | "check"; path: string } | number {
+type Call =
+  | { readonly command: "run" | "check"; readonly path: string }
+  | { readonly command: "conformance"; readonly path: string | null };
+
+function parse(args: readonly string[]): Call | number {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
@@ -82,11 +100,26 @@ function parse(args: readonly string[]): { command: "run" | "check"; path: strin
     const [command, path, ...more] = positionals;
     if ((command === "run" || command === "check") && path !== undefined && more.length === 0)
       return { command, path };
+    if (command === "conformance" && more.length === 0) return { command, path: path ?? null };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n`);
   }
   process.stderr.write(HELP);
   return EXIT_USAGE;
+}
+
+/** The first signal calls it off, and what was made is removed; the second one ends it at once. */
+async function tryConformance(path: string | null): Promise<number> {
+  const plan = conformancePlan(path === null ? null : loadRegionFile(path, process.env), process.env);
+  const stop = new AbortController();
+  for (const [signal, number] of STOP_SIGNALS)
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(128 + number);
+      process.stdout.write("\ncleaning up; once more to end at once, which leaves behind what was made\n");
+      stop.abort(new Error("called off"));
+    });
+  const end = await conformance(plan, stop.signal, (text) => void process.stdout.write(text));
+  return end === "as expected" ? 0 : EXIT_WRONG;
 }
 
 async function run({ file, settings }: Configuration): Promise<number> {
@@ -106,10 +139,7 @@ async function run({ file, settings }: Configuration): Promise<number> {
 /** The first signal stops in peace, within ten seconds; the second one at once. */
 function stopOnSignals(log: Logger): AbortSignal {
   const stop = new AbortController();
-  for (const [signal, number] of [
-    ["SIGTERM", 15],
-    ["SIGINT", 2],
-  ] as const)
+  for (const [signal, number] of STOP_SIGNALS)
     process.on(signal, () => {
       if (stop.signal.aborted) process.exit(128 + number);
       // The process ends with main, so the timer never keeps it.

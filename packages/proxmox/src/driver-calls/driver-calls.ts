@@ -130,7 +130,9 @@ export const DRIVER_CALLS = {
     [],
     "data",
   ),
-  [`GET ${TASKS}/{upid}/log`]: call({ ...node, upid: text(), start: number(), limit: number() }, [], "data"),
+  [`GET ${TASKS}/{upid}/log`]: call({ ...node, upid: text(), start: number(), limit: number() }, [], "data", [
+    "ProxmoxTaskLost",
+  ]),
   [`GET ${TASKS}/{upid}/status`]: call({ ...node, upid: text() }, [], "data", ["ProxmoxTaskLost"]),
 
   "GET /pools": call({}, [need("pool", "view")("Pool.Audit")], "data"),
@@ -140,6 +142,8 @@ export const DRIVER_CALLS = {
     "nothing",
   ),
   "POST /pools": call({ poolid: text(), comment: text() }, [need("pool")("Pool.Allocate")], "nothing"),
+  // Made by the conformance suite only, which takes away what it has made.
+  "DELETE /pools": call({ poolid: text() }, [need("pool")("Pool.Allocate")], "nothing"),
 
   [`POST ${VM}/clone`]: call(
     {
@@ -181,9 +185,7 @@ export const DRIVER_CALLS = {
   ),
   [`POST ${VM}/status/start`]: call(vm, power, "task", ["ProxmoxAlready"]),
   [`POST ${VM}/status/stop`]: call({ ...vm, "overrule-shutdown": flag() }, power, "task", GONE),
-  [`POST ${VM}/status/shutdown`]: call({ ...vm, timeout: number(), forceStop: flag() }, power, "task", [
-    "ProxmoxAlready",
-  ]),
+  [`POST ${VM}/status/shutdown`]: call({ ...vm, timeout: number(), forceStop: flag() }, power, "task", GONE),
   [`POST ${VM}/status/reset`]: call(vm, power, "task", ["ProxmoxAlready"]),
 
   [`GET ${VM}/agent/network-get-interfaces`]: call(vm, agent, "data", NO_AGENT),
@@ -200,7 +202,9 @@ export const DRIVER_CALLS = {
 
   [`POST ${VM}/termproxy`]: call({ ...vm, serial: text() }, screen, "data"),
   [`POST ${VM}/vncproxy`]: call({ ...vm, websocket: flag(), "generate-password": flag() }, screen, "data"),
-  [`GET ${VM}/vncwebsocket`]: call({ ...vm, port: number(), vncticket: text() }, screen, "socket"),
+  [`GET ${VM}/vncwebsocket`]: call({ ...vm, port: number(), vncticket: text() }, screen, "socket", [
+    "ProxmoxNodeUnreachable",
+  ]),
 
   [`GET ${VM}/firewall/options`]: call(vm, see, "data"),
   [`PUT ${VM}/firewall/options`]: call(

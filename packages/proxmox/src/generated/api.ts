@@ -294,6 +294,12 @@ export type ProxmoxCalls = {
     };
     answer: null;
   };
+  "DELETE /pools": {
+    parameters: {
+      poolid: string;
+    };
+    answer: null;
+  };
   "POST /nodes/{node}/qemu/{vmid}/clone": {
     parameters: {
       description?: string;
