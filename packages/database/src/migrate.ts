@@ -41,6 +41,7 @@ import { auditSeals } from "./migrations/0049-audit-seals.ts";
 import { operatorsRights } from "./migrations/0049-operators-rights.ts";
 import { agentKey } from "./migrations/0050-agent-key.ts";
 import { regionBounds } from "./migrations/0051-region-bounds.ts";
+import { signInRights } from "./migrations/0052-sign-in-rights.ts";
 import { operatorJobs } from "./migrations/0058-operator-jobs.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
@@ -82,6 +83,7 @@ const migrations: Record<string, Migration> = {
   "0049-rights-and-seals": step(auditSeals + operatorsRights),
   "0050-agent-key": step(agentKey),
   "0051-region-bounds": step(regionBounds),
+  "0052-sign-in-rights": step(signInRights),
   "0058-operator-jobs": step(operatorJobs),
 };
 

@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { findCaller } from "../platform/caller.ts";
 import { type Database, openDatabase, systemQuery, type Tx } from "../platform/database.ts";
 import { newId } from "../platform/ids.ts";
-import { generatePassword, hashPassword, verifyPassword } from "../platform/passwords.ts";
+import { generatePassword, hashPassword } from "../platform/passwords.ts";
 import { BadSettings } from "../platform/settings.ts";
 import { parseToken, sameHash, type TokenKind } from "../platform/tokens.ts";
 import {
@@ -17,6 +17,7 @@ import {
   insertUser,
   issueToken,
   listMemberships,
+  passwordProof,
 } from "../products/identity/index.ts";
 import { addRegion, findRegion } from "../products/regions/index.ts";
 
@@ -197,5 +198,5 @@ async function isLive(db: Database, secret: string | undefined): Promise<boolean
 async function opens(db: Database, login: Login | undefined): Promise<boolean> {
   if (login?.email === undefined || login.password === undefined) return false;
   const user = await findUserByEmail(db, login.email);
-  return verifyPassword(login.password, user?.password_hash ?? null);
+  return (await passwordProof(db, user?.id ?? null, login.password)) !== null;
 }

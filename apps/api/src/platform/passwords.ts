@@ -1,4 +1,4 @@
-import { argon2, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
+import { argon2, randomBytes, randomInt } from "node:crypto";
 import { promisify } from "node:util";
 
 const derive = promisify(argon2);
@@ -14,25 +14,26 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$${parameters}$${unpadded(nonce)}$${unpadded(tag)}`;
 }
 
-const phc = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+const phcParameters = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)$/;
 
 /**
- * Whether the password is the one that was hashed. Without a hash (nobody has that e-mail) it takes as long as with
- * one and answers false.
+ * The password's hash as another one was made.
+ *
+ * @param parameters a PHC string without its hash; null when there is none (nobody has that e-mail): then it takes as
+ *   long, and nothing is equal to what it answers
  */
-export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  const match = phc.exec(hash ?? "");
-  const [, memory, passes, parallelism, nonce, expected] = match ?? [];
-  const wanted = expected === undefined ? randomBytes(32) : Buffer.from(expected, "base64");
+export async function hashAs(password: string, parameters: string | null): Promise<string> {
+  const [, memory, passes, parallelism, nonce] = phcParameters.exec(parameters ?? "") ?? [];
+  if (nonce === undefined) return hashPassword(password);
   const tag = await derive("argon2id", {
     message: password,
-    nonce: nonce === undefined ? randomBytes(16) : Buffer.from(nonce, "base64"),
-    memory: Number(memory ?? cost.memory),
-    passes: Number(passes ?? cost.passes),
-    parallelism: Number(parallelism ?? cost.parallelism),
-    tagLength: wanted.length,
+    nonce: Buffer.from(nonce, "base64"),
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    tagLength: cost.tagLength,
   });
-  return timingSafeEqual(tag, wanted) && match !== null;
+  return `${parameters}$${unpadded(tag)}`;
 }
 
 /** Letters and digits that nobody mistakes for one another when reading them out. */

@@ -2,6 +2,7 @@ import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueToken } from "../products/identity/token-store.ts";
 import { ApiCaller } from "../testing/api-caller.ts";
+import { openedSession } from "../testing/as-owner.ts";
 import { ConsoleWorld } from "../testing/console-world.ts";
 import type { ServerWorld } from "../testing/server-world.ts";
 import { newId } from "./ids.ts";
@@ -38,12 +39,8 @@ async function addPerson(organisation = world.organisation) {
   const mint = async (more: Parameters<typeof issueToken>[1]) =>
     new ApiCaller(world.world.app, (await issueToken(world.world.replica.deps.db, more)).secret);
   return {
-    session: () =>
-      mint({
-        ...about,
-        kind: "session",
-        session: { openedBy: "password", userAgent: null, sourceAddress: null, idleSeconds: 3_600 },
-      }),
+    session: async () =>
+      new ApiCaller(world.world.app, (await openedSession(world.world.database.ownerUrl, about)).secret),
     token: () => mint({ ...about, kind: "organisation", role: "member" }),
   };
 }

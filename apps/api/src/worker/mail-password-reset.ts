@@ -1,11 +1,11 @@
 import type { SystemAuditAction } from "@kule/contract/system-audit";
+import type { JobHelpers } from "graphile-worker";
 import { systemQuery } from "../platform/database.ts";
 import type { Deps } from "../platform/deps.ts";
 import { newId } from "../platform/ids.ts";
 import {
-  beginPasswordReset,
+  beginMailedReset,
   findForResetMail,
-  lockPerson,
   type ResetMailTask,
   resetMail,
 } from "../products/identity/index.ts";
@@ -24,7 +24,7 @@ export async function mailPasswordReset(
   { db, log, settings }: Work,
   mailer: Mailer | null,
   { email: asked, language }: ResetMailTask,
-  signal: AbortSignal,
+  { withPgClient, abortSignal: signal }: Pick<JobHelpers, "withPgClient" | "abortSignal">,
 ): Promise<void> {
   const account = await findForResetMail(db, asked);
   if (account === null) return;
@@ -32,10 +32,7 @@ export async function mailPasswordReset(
   const [panelUrl] = settings.consoleOrigins;
   if (mailer === null || panelUrl === undefined)
     throw new Error("a mail waits for a mail server: set KULE_MAIL_FILE for the worker too");
-  const { secret, expiresAt } = await db.transaction().execute(async (tx) => {
-    await lockPerson(tx, userId);
-    return beginPasswordReset(tx, userId);
-  });
+  const { secret, expiresAt } = await withPgClient((worker) => beginMailedReset(worker, userId));
   const refusal = await mailer.send(
     { to: email, ...resetMail(language, { panelUrl, secret, expiresAt }) },
     signal,

@@ -128,8 +128,8 @@ function plainTasksOf(deps: Deps, { auditKeys, mailer }: WorkersOwn): Readonly<R
       const { organisation_id, region } = payload as { organisation_id: string; region: string };
       await refreshFiltersOf(deps, organisation_id, region);
     },
-    mail_password_reset: async (payload, { abortSignal }) => {
-      await mailPasswordReset(deps, mailer, payload as ResetMailTask, abortSignal);
+    mail_password_reset: async (payload, helpers) => {
+      await mailPasswordReset(deps, mailer, payload as ResetMailTask, helpers);
     },
     check_invariants: async (_payload, { withPgClient }) => {
       await withPgClient((owner) => checkInvariants(deps, owner));

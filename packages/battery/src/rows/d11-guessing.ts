@@ -18,8 +18,8 @@ export const row: Row = {
       patches: [
         {
           file: "apps/api/src/platform/passwords.ts",
-          find: 'const match = phc.exec(hash ?? "");',
-          replace: "if (hash === null) return false;\n  const match = phc.exec(hash);",
+          find: "if (nonce === undefined) return hashPassword(password);",
+          replace: 'if (nonce === undefined) return "";',
         },
       ],
       expects: /^a login tells by its time/,
@@ -30,9 +30,9 @@ export const row: Row = {
       patches: [
         {
           file: `${identity}/login.ts`,
-          find: "if (user === null || !isRight) throw wrong();",
+          find: "if (user === null || proof === null) throw wrong();",
           replace:
-            'if (user === null) throw new Unauthorized("nobody has this e-mail");\n  if (!isRight) throw wrong();',
+            'if (user === null) throw new Unauthorized("nobody has this e-mail");\n  if (proof === null) throw wrong();',
         },
       ],
       expects: /^a login reads otherwise than what never was/,

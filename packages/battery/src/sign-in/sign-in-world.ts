@@ -35,6 +35,11 @@ export class SignInWorld {
     return this.#world.database.ownerUrl;
   }
 
+  /** As the API's own role. */
+  get apiUrl(): string {
+    return this.#world.database.apiUrl;
+  }
+
   close(): Promise<void> {
     return this.#world.close();
   }

@@ -54,6 +54,7 @@ export interface AppUser {
   created_at: Generated<Timestamp>;
   email: string;
   email_key: Generated<string>;
+  has_password: Generated<boolean>;
   id: string;
   is_operator: Generated<boolean>;
   name: string;

@@ -5,13 +5,14 @@ import type { Tx } from "../../platform/database.ts";
 import { Unauthorized } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { mutation } from "../../platform/mutation.ts";
-import { hashPassword, verifyPassword } from "../../platform/passwords.ts";
+import { hashPassword } from "../../platform/passwords.ts";
 import type { Reply } from "../../platform/reply.ts";
 import { findOffered } from "./invitation-store.ts";
 import { actInOrganisationOf, join, noInvitation, offered } from "./join.ts";
 import { beginLogin } from "./login-limit.ts";
 import { findUserByEmail, insertUser, type UserRow } from "./member-store.ts";
 import { passwordErrors } from "./password-errors.ts";
+import { passwordProof } from "./person-proof.ts";
 
 /**
  * The password is held against the rules for new ones whether or not the person is new: only so does the answer not say
@@ -38,7 +39,7 @@ export async function acceptInvitation(request: ApiRequest<"acceptInvitation">):
   const known = await findUserByEmail(request.db, invitation.email);
   const attempt = await beginLogin(request, invitation.email, known?.id ?? null);
   const passwordHash = known === null ? await hashPassword(password) : null;
-  if (known !== null && !(await verifyPassword(password, known.password_hash))) throw wrong();
+  if (known !== null && (await passwordProof(request.db, known.id, password)) === null) throw wrong();
   await attempt.succeeded();
 
   actInOrganisationOf(request, invitation);

@@ -53,7 +53,7 @@ export function mountAccount(api: Api): void {
       const resetAt = hasSecondFactor(factors) ? null : user.second_factor_reset_at;
       const until = await provenUntil(request.db, sessionId);
       return reply(200, {
-        has_password: user.password_hash !== null,
+        has_password: user.has_password,
         password_changed_at: user.password_changed_at?.toISOString() ?? null,
         totp:
           factors.totpConfirmedAt === null ? null : { confirmed_at: factors.totpConfirmedAt.toISOString() },

@@ -1,10 +1,11 @@
 import type { ApiRequest } from "../../platform/api-request.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
-import { newId } from "../../platform/ids.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { challengeOf } from "./passkey-ceremonies.ts";
+import { insertPasskey } from "./passkey-store.ts";
 import { personOf } from "./person.ts";
+import { sessionProof } from "./person-proof.ts";
 import { requireProof } from "./proof.ts";
 import { spendChallenge } from "./sealed-challenge.ts";
 import { findSecondFactors, hasSecondFactor, replaceRecoveryCodesOf } from "./second-factor-store.ts";
@@ -24,14 +25,9 @@ export async function addPasskey(request: ApiRequest<"addPasskey">): Promise<Rep
       await requireProof(request, tx);
       if (!(await spendChallenge(tx, challenge))) throw refused();
       const isFirst = !hasSecondFactor(await findSecondFactors(tx, userId));
-      const row = await tx
-        .insertInto("passkey")
-        .values({ ...made, id: newId("psk"), user_id: userId, name, transports: [...made.transports] })
-        .onConflict((on) => on.column("credential").doNothing())
-        .returningAll()
-        .executeTakeFirst();
+      const row = await insertPasskey(tx, sessionProof(request), { ...made, user_id: userId, name });
       // Somebody has it already, and nobody learns who.
-      if (row === undefined) throw refused();
+      if (row === null) throw refused();
       const codes = isFirst ? await replaceRecoveryCodesOf(tx, userId) : null;
       return {
         reply: reply(201, { passkey: viewPasskey(row), recovery_codes: codes }),

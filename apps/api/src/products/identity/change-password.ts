@@ -1,15 +1,15 @@
 import type { FieldError } from "@kule/contract/field-errors";
 import type { RequestBody } from "@kule/contract/schemas";
-import { sql } from "kysely";
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
 import { fieldError, Invalid } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
-import { hashPassword, verifyPassword } from "../../platform/passwords.ts";
+import { hashPassword } from "../../platform/passwords.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
 import { beginLogin } from "./login-limit.ts";
 import { passwordErrors } from "./password-errors.ts";
 import { findUser, personOf } from "./person.ts";
+import { passwordProof, sessionProof, writePassword } from "./person-proof.ts";
 import { requireProof } from "./proof.ts";
 import { revokeSessionsOfUser } from "./session-store.ts";
 import { endSignInsOfUser } from "./sign-in-store.ts";
@@ -22,7 +22,7 @@ export async function checkChangePassword(
   const user = await findUser(request.db, personOf(request).id);
   const { current_password: current, new_password: wanted } = body;
   return [
-    ...(user.password_hash !== null && current === undefined ? [currentNeeded()] : []),
+    ...(user.has_password && current === undefined ? [currentNeeded()] : []),
     ...(wanted === undefined ? [] : passwordErrors("/new_password", wanted, user)),
   ];
 }
@@ -40,15 +40,15 @@ export async function changePassword(request: ApiRequest<"changePassword">): Pro
   const { id } = personOf(request);
   const { current_password: current = "", new_password: wanted } = request.body;
   const user = await findUser(request.db, id);
-  const { password_hash: known } = user;
-  if (known === null) return setFirstPassword(request, wanted);
+  if (!user.has_password) return setFirstPassword(request, wanted);
   const attempt = await beginLogin(request, user.email, id);
-  if (!(await verifyPassword(current, known))) throw wrong();
+  const proof = await passwordProof(request.db, id, current);
+  if (proof === null) throw wrong();
   await attempt.succeeded();
   const hash = await hashPassword(wanted);
   return change(request, async (tx) => {
     // Changed elsewhere since we looked, which was to shut out whoever knows the old one.
-    if (!(await writePassword(tx, id, known, hash))) throw wrong();
+    if (!(await writePassword(tx, proof, id, hash))) throw wrong();
   });
 }
 
@@ -59,20 +59,8 @@ async function setFirstPassword(request: ApiRequest<"changePassword">, wanted: s
   return change(request, async (tx) => {
     await requireProof(request, tx);
     // Somebody has set one since the request began: it is the current one now.
-    if (!(await writePassword(tx, id, null, hash))) throw new Invalid([currentNeeded()]);
+    if (!(await writePassword(tx, sessionProof(request), id, hash))) throw new Invalid([currentNeeded()]);
   });
-}
-
-/** False when it is another one by now than it was. */
-export async function writePassword(tx: Tx, id: string, was: string | null, hash: string): Promise<boolean> {
-  const changed = await tx
-    .updateTable("app_user")
-    .set({ password_hash: hash, password_changed_at: sql<Date>`clock_timestamp()` })
-    .where("id", "=", id)
-    .where("password_hash", was === null ? "is" : "=", was)
-    .returning("id")
-    .execute();
-  return changed.length === 1;
 }
 
 async function change(

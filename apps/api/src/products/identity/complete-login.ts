@@ -4,7 +4,7 @@ import type { Reply } from "../../platform/reply.ts";
 import { beginAttempt } from "./login-limit.ts";
 import { chooseSessionPlace, openSession } from "./open-session.ts";
 import { findUser } from "./person.ts";
-import { endSignIn, findSignIn } from "./sign-in-store.ts";
+import { findSignIn, signInProof } from "./sign-in-store.ts";
 import { takeSecondFactor } from "./take-second-factor.ts";
 
 /** The second step of a sign-in: the code is taken, the sign-in used up and the session opened, all or nothing. */
@@ -22,14 +22,19 @@ export async function completeLogin(request: ApiRequest<"completeLogin">): Promi
   if (place === null) throw over();
   const first = identityId === null ? "password" : "oidc";
   const by = code === undefined ? (`${first}_and_recovery_code` as const) : (`${first}_and_totp` as const);
-  const answer = await openSession(request, user, place, { by, identityId }, async (tx) => {
-    if (!(await endSignIn(tx, secret))) throw over();
-    await takeSecondFactor(request, tx, userId, { code, recovery_code });
-  });
+  const answer = await openSession(
+    request,
+    user,
+    place,
+    { proof: signInProof(secret), by, identityId, refusal: isOver },
+    { after: async (tx) => void (await takeSecondFactor(request, tx, userId, { code, recovery_code })) },
+  );
   await attempt.succeeded();
   return answer;
 }
 
+const isOver = "the sign-in is over or was never begun; start again with POST /auth/login";
+
 function over(): Unauthorized {
-  return new Unauthorized("the sign-in is over or was never begun; start again with POST /auth/login");
+  return new Unauthorized(isOver);
 }

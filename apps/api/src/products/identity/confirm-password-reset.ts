@@ -5,11 +5,11 @@ import { fieldError, Invalid } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { hashPassword } from "../../platform/passwords.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
-import { writePassword } from "./change-password.ts";
 import { actAsUser } from "./open-session.ts";
 import { passwordErrors } from "./password-errors.ts";
-import { findPasswordReset, usePasswordReset } from "./password-reset-store.ts";
+import { findPasswordReset, resetProof } from "./password-reset-store.ts";
 import { findUser, lockPerson } from "./person.ts";
+import { writePassword } from "./person-proof.ts";
 import { revokeSessionsOfUser } from "./session-store.ts";
 import { endSignInsOfUser } from "./sign-in-store.ts";
 import { revokeTokensMintedBy } from "./token-store.ts";
@@ -34,11 +34,8 @@ export async function confirmPasswordReset(request: ApiRequest<"confirmPasswordR
   const hash = await hashPassword(wanted);
   const answer = await mutation(request, async (tx) => {
     await lockPerson(tx, userId);
-    if (!(await usePasswordReset(tx, secret))) throw new Invalid([opensNothing()]);
-    const user = await findUser(tx, userId);
-    if (!(await writePassword(tx, userId, user.password_hash, hash)))
-      throw new Error("a password was changed under the lock of its person");
-    actAsUser(request, user);
+    if (!(await writePassword(tx, resetProof(secret), userId, hash))) throw new Invalid([opensNothing()]);
+    actAsUser(request, await findUser(tx, userId));
     await endSignInsOfUser(tx, userId);
     const sessions = await revokeSessionsOfUser(tx, userId, null);
     const tokens = endTokens === true ? await revokeTokensMintedBy(tx, userId) : 0;

@@ -1,9 +1,11 @@
 import type { ApiRequest } from "../../platform/api-request.ts";
+import { Unauthorized } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import type { MemberRow } from "./member-store.ts";
 import { beginPasswordReset } from "./password-reset-store.ts";
 import { lockPerson } from "./person.ts";
+import { sessionProof } from "./person-proof.ts";
 import { requireProof } from "./proof.ts";
 import { userOfSession } from "./session-only.ts";
 
@@ -21,7 +23,10 @@ export async function createPasswordReset(
     async (tx) => {
       await requireProof(request, tx);
       await lockPerson(tx, member.user_id);
-      const { secret, expiresAt } = await beginPasswordReset(tx, member.user_id);
+      const begun = await beginPasswordReset(tx, sessionProof(request), member.user_id);
+      // Ended, or no operator's any more, since the request began.
+      if (begun === null) throw new Unauthorized("the token is unknown, expired or revoked");
+      const { secret, expiresAt } = begun;
       return {
         reply: reply(201, { secret, expires_at: expiresAt.toISOString() }),
         resource: member.id,

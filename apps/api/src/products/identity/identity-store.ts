@@ -11,6 +11,7 @@ import { isId, newId } from "../../platform/ids.ts";
 import { storableText } from "../../platform/storable-text.ts";
 import type { OidcPerson } from "./oidc-client.ts";
 import { listPasskeys } from "./passkey-store.ts";
+import type { PersonProof } from "./person-proof.ts";
 
 export type IdentityRow = Selectable<UserIdentity>;
 
@@ -63,16 +64,16 @@ export async function findOwnIdentity(
 /** Adds it; null when somebody has it already. */
 export async function insertIdentity(
   tx: Tx,
+  proof: PersonProof,
   userId: string,
   { issuer, subject, email }: OidcPerson,
 ): Promise<IdentityRow | null> {
-  const row = await tx
-    .insertInto("user_identity")
-    .values({ id: newId("idn"), user_id: userId, issuer, subject, email: noted(email) })
-    .onConflict((on) => on.columns(["issuer", "subject"]).doNothing())
-    .returningAll()
-    .executeTakeFirst();
-  return row ?? null;
+  const identity = { id: newId("idn"), user_id: userId, issuer, subject, email: noted(email) };
+  const { rows } = await sql<{ is_linked: boolean }>`
+    select kule_link_identity(${JSON.stringify(proof)}::jsonb, ${JSON.stringify(identity)}::jsonb) as is_linked`.execute(
+    tx,
+  );
+  return rows[0]?.is_linked === true ? findOwnIdentity(tx, userId, identity.id) : null;
 }
 
 /** Notes a use. False when it was unlinked meanwhile. */
@@ -107,7 +108,7 @@ export async function requireAnotherWayIn(
 ): Promise<void> {
   const user = await tx
     .selectFrom("app_user")
-    .select("password_hash")
+    .select("has_password")
     .where("id", "=", userId)
     .executeTakeFirstOrThrow();
   const passkeys = (await listPasskeys(tx, userId)).filter(
@@ -117,7 +118,7 @@ export async function requireAnotherWayIn(
     ({ id, issuer }) => id !== gone.identity && providerOf(deps, issuer) !== null,
   );
   const left = {
-    hasPassword: user.password_hash !== null,
+    hasPassword: user.has_password,
     passkeys: passkeys.length,
     identities: identities.length,
   };

@@ -11,8 +11,8 @@ export {
   unknownOrganisations,
   updateOrganisationRow,
 } from "./organisation-store.ts";
-export { beginPasswordReset, findForResetMail, type ResetMailTask } from "./password-reset-store.ts";
-export { lockPerson } from "./person.ts";
+export { beginMailedReset, findForResetMail, type ResetMailTask } from "./password-reset-store.ts";
+export { passwordProof } from "./person-proof.ts";
 export { requireProofOfSession } from "./proof.ts";
 export { resetMail } from "./reset-mail.ts";
 export { findToken, issueToken, listTokens } from "./token-store.ts";

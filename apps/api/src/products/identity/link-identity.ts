@@ -7,6 +7,7 @@ import { insertIdentity, viewIdentity } from "./identity-store.ts";
 import { endFlow } from "./oidc-flow.ts";
 import { notLetIn } from "./oidc-refusals.ts";
 import { personOf } from "./person.ts";
+import { sessionProof } from "./person-proof.ts";
 import { requireProof, requireProofNow } from "./proof.ts";
 
 /** The account at the provider is a way in from now on, whatever its e-mail is. */
@@ -26,7 +27,7 @@ export async function linkIdentity(request: ApiRequest<"linkIdentity">): Promise
     request,
     async (tx) => {
       await requireProof(request, tx);
-      const row = await insertIdentity(tx, userId, person);
+      const row = await insertIdentity(tx, sessionProof(request), userId, person);
       // Somebody has it already, and nobody learns who.
       if (row === null) throw notLetIn("identity_is_free", provider);
       return {

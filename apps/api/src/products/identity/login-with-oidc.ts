@@ -55,12 +55,13 @@ async function enter(
   const details = { provider: provider.id };
   const factors = await findSecondFactors(request.db, user.id);
   const isAsked = hasSecondFactor(factors) && !providerAskedForSecondFactor(person, provider);
+  const proof = { by: "identity", id: identity.id } as const;
   const use = async (tx: Tx) => {
     if (!(await noteIdentityUse(tx, identity.id, person.email))) throw doesNotHold();
   };
   if (isAsked)
     return askForSecondFactor(request, user.id, factors, {
-      identityId: identity.id,
+      proof,
       details,
       also: async (tx) => {
         await requireSamePassword(tx, user);
@@ -69,13 +70,16 @@ async function enter(
     });
   // A provider that remembers the person has not asked them: that is a sign-in, and no proof.
   const opening = {
+    proof,
     by: "oidc",
     identityId: identity.id,
     provenSeconds: person.authenticatedAt,
     details,
   } as const;
-  return openSession(request, user, place, opening, async (tx) => {
-    await use(tx);
-    if (!hasSecondFactor(factors) && !(await isWithoutSecondFactor(tx, user.id))) throw doesNotHold();
+  return openSession(request, user, place, opening, {
+    before: async (tx) => {
+      await use(tx);
+      if (!hasSecondFactor(factors) && !(await isWithoutSecondFactor(tx, user.id))) throw doesNotHold();
+    },
   });
 }

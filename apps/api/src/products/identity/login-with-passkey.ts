@@ -1,10 +1,11 @@
 import type { ApiRequest } from "../../platform/api-request.ts";
+import type { Tx } from "../../platform/database.ts";
 import { Unauthorized } from "../../platform/errors.ts";
 import type { Reply } from "../../platform/reply.ts";
 import { chooseSessionPlace, openSession } from "./open-session.ts";
 import { shownPasskey } from "./passkey-ceremonies.ts";
 import { findUser } from "./person.ts";
-import { endSignIn, findSignIn } from "./sign-in-store.ts";
+import { findSignIn, signInProof } from "./sign-in-store.ts";
 
 /** Opens a session for who has shown a passkey: by it alone, or as the second step after a password. */
 export async function loginWithPasskey(request: ApiRequest<"loginWithPasskey">): Promise<Reply> {
@@ -20,13 +21,18 @@ export async function loginWithPasskey(request: ApiRequest<"loginWithPasskey">):
   const identityId = expected?.identityId ?? null;
   const by =
     expected === null ? "passkey" : identityId === null ? "password_and_passkey" : "oidc_and_passkey";
-  return openSession(request, user, place, { by, identityId }, async (tx) => {
-    if (signIn !== undefined && !(await endSignIn(tx, signIn))) throw refused();
+  const take = async (tx: Tx) => {
     if (!(await shown.take(tx))) throw refused();
-  });
+  };
+  const opening = { by, identityId, refusal: isRefused } as const;
+  return signIn === undefined
+    ? openSession(request, user, place, { ...opening, proof: shown.proof }, { before: take })
+    : openSession(request, user, place, { ...opening, proof: signInProof(signIn) }, { after: take });
 }
+
+const isRefused = "the passkey is not known here, or its answer came too late";
 
 /** One answer for all reasons: which passkeys there are is nobody's business. */
 function refused(): Unauthorized {
-  return new Unauthorized("the passkey is not known here, or its answer came too late");
+  return new Unauthorized(isRefused);
 }

@@ -15,7 +15,20 @@ export type MemberRow = {
   readonly second_factor: boolean;
 };
 
-export type UserRow = Selectable<AppUser>;
+/** All of a person but the password's hash, which only Postgres reads. */
+export type UserRow = Omit<Selectable<AppUser>, "password_hash">;
+
+export const userColumns = [
+  "id",
+  "email",
+  "email_key",
+  "name",
+  "has_password",
+  "is_operator",
+  "created_at",
+  "password_changed_at",
+  "second_factor_reset_at",
+] as const;
 
 const columns = [
   "member.id",
@@ -116,7 +129,7 @@ export async function deleteMember(tx: Tx, organisationId: string, id: string): 
 export async function findUserByEmail(db: Database | Tx, email: string): Promise<UserRow | null> {
   const row = await db
     .selectFrom("app_user")
-    .selectAll()
+    .select(userColumns)
     .where("email_key", "=", sql<string>`lower(${email}::text)`)
     .executeTakeFirst();
   return row ?? null;
@@ -131,7 +144,7 @@ export async function insertUser(
     .insertInto("app_user")
     .values(values)
     .onConflict((on) => on.column("email_key").doNothing())
-    .returningAll()
+    .returning(userColumns)
     .executeTakeFirst();
   return row ?? null;
 }

@@ -42,7 +42,7 @@ export async function signUpWithOidc(request: ApiRequest<"loginWithOidc">, ended
   return mutation(request, async (tx) => {
     const user = await addUser(tx, person, email);
     if (user === null) throw notLetIn("not_yet_an_account", provider);
-    const identity = await insertIdentity(tx, user.id, person);
+    const identity = await insertIdentity(tx, { by: "new" }, user.id, person);
     if (identity === null) throw doesNotHold();
     actAsUser(request, user);
     const { member, details } = await welcome.enter(tx, user.id);
@@ -55,7 +55,13 @@ export async function signUpWithOidc(request: ApiRequest<"loginWithOidc">, ended
       code: null,
       details: noted,
     });
-    const opening = { by: "oidc", identityId: identity.id, provenSeconds: person.authenticatedAt } as const;
+    const proof = { by: "identity", id: identity.id } as const;
+    const opening = {
+      proof,
+      by: "oidc",
+      identityId: identity.id,
+      provenSeconds: person.authenticatedAt,
+    } as const;
     return openSessionIn(tx, request, user, welcome, { ...opening, details: noted });
   });
 }

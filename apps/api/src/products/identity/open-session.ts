@@ -7,8 +7,9 @@ import { type Reply, reply } from "../../platform/reply.ts";
 import { storableText } from "../../platform/storable-text.ts";
 import { listMemberships, type Membership, type UserRow } from "./member-store.ts";
 import { findOrganisation } from "./organisation-store.ts";
+import type { PersonProof } from "./person-proof.ts";
 import { lastUsedOrganisation } from "./session-store.ts";
-import { issueToken } from "./token-store.ts";
+import { issueSession } from "./token-store.ts";
 import { viewOrganisationRef } from "./view.ts";
 
 const sessionSeconds = 12 * 3600;
@@ -19,11 +20,14 @@ export type OpenedBy = Schemas["LoginSession"]["opened_by"];
 
 /** How somebody has shown who they are. */
 export type Opening = {
+  readonly proof: PersonProof;
   readonly by: OpenedBy;
   /** The account at a provider that was the first step. */
   readonly identityId?: string | null;
   /** When that was, in seconds of the epoch, where it may be long ago; null: nobody knows. Left out: now. */
   readonly provenSeconds?: number | null;
+  /** What is answered when Postgres does not take the proof. */
+  readonly refusal?: string;
   /** More for the audit trail. */
   readonly details?: Readonly<Record<string, unknown>>;
 };
@@ -58,23 +62,29 @@ export async function chooseSessionPlace(
 /**
  * Opens a session for somebody who has shown who they are, in one transaction with its audit row.
  *
- * @param also what must be true together with it
+ * @param also what must be true together with it, before the proof is taken and after
  */
 export function openSession(
   request: ApiRequest,
   user: UserRow,
   place: SessionPlace,
   opening: Opening,
-  also: (tx: Tx) => Promise<void> = async () => {},
+  also: { readonly before?: (tx: Tx) => Promise<void>; readonly after?: (tx: Tx) => Promise<void> } = {},
 ): Promise<Reply> {
   return mutation(request, async (tx) => {
     await requireSamePassword(tx, user);
-    await also(tx);
-    return openSessionIn(tx, request, user, place, opening);
+    await also.before?.(tx);
+    const opened = await openSessionIn(tx, request, user, place, opening);
+    await also.after?.(tx);
+    return opened;
   });
 }
 
-/** The same in a transaction that has seen to all else. */
+/**
+ * The same in a transaction that has seen to all else.
+ *
+ * @throws Unauthorized when Postgres does not take the proof
+ */
 export async function openSessionIn(
   tx: Tx,
   request: ApiRequest,
@@ -83,23 +93,18 @@ export async function openSessionIn(
   opening: Opening,
 ): Promise<Outcome> {
   const organisation = place.organisation === null ? null : await findOrganisation(tx, place.organisation.id);
-  const { row, secret } = await issueToken(tx, {
-    kind: "session",
-    name: "session",
-    organisationId: organisation?.id ?? null,
+  const issued = await issueSession(tx, opening.proof, {
     userId: user.id,
+    organisationId: organisation?.id ?? null,
     lifetimeSeconds: sessionSeconds,
-    createdBy: user.id,
-    session: {
-      openedBy: opening.by,
-      identityId: opening.identityId ?? null,
-      ...(opening.provenSeconds === undefined ? {} : { provenSeconds: opening.provenSeconds }),
-      userAgent: userAgentOf(request),
-      sourceAddress: request.sourceAddress,
-      idleSeconds,
-    },
+    idleSeconds,
+    openedBy: opening.by,
+    identityId: opening.identityId ?? null,
+    ...(opening.provenSeconds === undefined ? {} : { provenSeconds: opening.provenSeconds }),
+    userAgent: userAgentOf(request),
+    sourceAddress: request.sourceAddress,
   });
-  if (row.expires_at === null) throw new Error("a session without an end");
+  if (issued === null) throw new Unauthorized(opening.refusal ?? "what was shown does not hold any more");
   actAsUser(request, user);
   if (organisation !== null)
     request.established.organisation = {
@@ -108,12 +113,12 @@ export async function openSessionIn(
     };
   return {
     reply: reply(200, {
-      token: secret,
-      expires_at: row.expires_at.toISOString(),
+      token: issued.secret,
+      expires_at: issued.expiresAt.toISOString(),
       user: { id: user.id, email: user.email, name: user.name },
       organisation: organisation === null ? null : viewOrganisationRef(organisation),
     }),
-    resource: row.id,
+    resource: issued.id,
     details: { opened_by: opening.by, ...opening.details },
   };
 }
@@ -130,11 +135,12 @@ export function actAsUser(request: ApiRequest, user: UserRow): void {
 export async function requireSamePassword(tx: Tx, user: UserRow): Promise<void> {
   const now = await tx
     .selectFrom("app_user")
-    .select("password_hash")
+    .select("password_changed_at")
     .where("id", "=", user.id)
     .forShare()
     .executeTakeFirstOrThrow();
-  if (now.password_hash !== user.password_hash) throw new Unauthorized("the password was changed meanwhile");
+  if (now.password_changed_at?.getTime() !== user.password_changed_at?.getTime())
+    throw new Unauthorized("the password was changed meanwhile");
 }
 
 function userAgentOf(request: ApiRequest): string | null {

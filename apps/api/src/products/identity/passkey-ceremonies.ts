@@ -5,6 +5,7 @@ import { Unauthorized } from "../../platform/errors.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { findPasskeyByCredential, listPasskeys, notePasskeyUse, type PasskeyRow } from "./passkey-store.ts";
 import { findUser, personOf } from "./person.ts";
+import { type PersonProof, passkeyProof } from "./person-proof.ts";
 import { requireProofNow } from "./proof.ts";
 import { openChallenge, sealChallenge, spendChallenge } from "./sealed-challenge.ts";
 import { findSignIn } from "./sign-in-store.ts";
@@ -63,6 +64,8 @@ export async function challengeOf(
 
 export type ShownPasskey = {
   readonly passkey: PasskeyRow;
+  /** For Postgres, once it was taken. */
+  readonly proof: PersonProof;
   /** Notes the use and spends the challenge. False when somebody else was faster. */
   take(tx: Tx): Promise<boolean>;
 };
@@ -89,6 +92,7 @@ export async function shownPasskey(
   if (signCount === null) return null;
   return {
     passkey,
+    proof: passkeyProof(passkey.id, challenge),
     take: async (tx) =>
       (await spendChallenge(tx, challenge)) &&
       (await notePasskeyUse(tx, passkey.id, Number(passkey.sign_count), signCount)),

@@ -1,7 +1,8 @@
 import type { Passkey } from "@kule/database/generated/rows";
 import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
-import { isId } from "../../platform/ids.ts";
+import { isId, newId } from "../../platform/ids.ts";
+import type { PersonProof } from "./person-proof.ts";
 
 export type PasskeyRow = Selectable<Passkey>;
 
@@ -37,6 +38,22 @@ export async function findPasskeyByCredential(
     .where("credential", "=", credential)
     .executeTakeFirst();
   return row ?? null;
+}
+
+/** Adds it; null when somebody has it already. */
+export async function insertPasskey(
+  tx: Tx,
+  proof: PersonProof,
+  made: Pick<PasskeyRow, "user_id" | "name" | "credential" | "public_key" | "sign_count" | "is_synced"> & {
+    readonly transports: readonly string[];
+  },
+): Promise<PasskeyRow | null> {
+  const passkey = { ...made, id: newId("psk"), public_key: made.public_key.toString("hex") };
+  const { rows } = await sql<{ is_added: boolean }>`
+    select kule_add_passkey(${JSON.stringify(proof)}::jsonb, ${JSON.stringify(passkey)}::jsonb) as is_added`.execute(
+    tx,
+  );
+  return rows[0]?.is_added === true ? findPasskey(tx, made.user_id, passkey.id) : null;
 }
 
 /** Notes a use. False when it was removed meanwhile, or another use has counted further: then it is a copy. */

@@ -1,7 +1,9 @@
 import { sql } from "kysely";
+import type { ClientBase } from "pg";
 import type { Database, Tx } from "../../platform/database.ts";
 import { newIdBody } from "../../platform/ids.ts";
 import { hasChecksum, hashToken, mintSecret } from "../../platform/tokens.ts";
+import type { PersonProof } from "./person-proof.ts";
 
 /*
  * kule_pwr_<26 characters of id>_<32 random base62 characters><6 base62 characters of CRC32>: as tokens are made, and
@@ -12,23 +14,44 @@ const lifetimeSeconds = 3600;
 
 export type BegunReset = { readonly secret: string; readonly expiresAt: Date };
 
-/** Makes the secret that sets the person's password once, and ends the one before. */
-export async function beginPasswordReset(tx: Database | Tx, userId: string): Promise<BegunReset> {
+/**
+ * Makes the secret that sets the person's password once, and ends the one before.
+ *
+ * @returns null when Postgres does not take the proof for an operator's session
+ */
+export async function beginPasswordReset(
+  tx: Tx,
+  operator: PersonProof,
+  userId: string,
+): Promise<BegunReset | null> {
   const id = newIdBody();
   const { secret, hash } = mintSecret("pwr", id);
-  const values = {
-    id,
-    secret_hash: hash,
-    created_at: sql<Date>`clock_timestamp()`,
-    expires_at: sql<Date>`clock_timestamp() + make_interval(secs => ${lifetimeSeconds})`,
-  };
-  const row = await tx
-    .insertInto("password_reset")
-    .values({ user_id: userId, ...values })
-    .onConflict((on) => on.column("user_id").doUpdateSet(values))
-    .returning("expires_at")
-    .executeTakeFirstOrThrow();
-  return { secret, expiresAt: row.expires_at };
+  const { rows } = await sql<{ ends: Date | null }>`
+    select kule_begin_password_reset(${JSON.stringify(operator)}::jsonb, ${userId}, ${id}, ${hash},
+      ${lifetimeSeconds}::integer) as ends`.execute(tx);
+  const ends = rows[0]?.ends ?? null;
+  return ends === null ? null : { secret, expiresAt: ends };
+}
+
+/**
+ * The same for the worker, which mails the secret to the person's own e-mail and needs no operator's session: the API's role
+ * may not call this.
+ *
+ * @param worker a connection with the worker's rights
+ */
+export async function beginMailedReset(
+  worker: Pick<ClientBase, "query">,
+  userId: string,
+): Promise<BegunReset> {
+  const id = newIdBody();
+  const { secret, hash } = mintSecret("pwr", id);
+  const { rows } = await worker.query<{ ends: Date }>(
+    "select kule_keep_password_reset($1, $2, $3, $4::integer) as ends",
+    [userId, id, hash, lifetimeSeconds],
+  );
+  const ends = rows[0]?.ends;
+  if (ends === undefined) throw new Error("a reset of a password has no end");
+  return { secret, expiresAt: ends };
 }
 
 /** Whose password the secret sets, or null when it opens nothing, for whatever reason. */
@@ -45,16 +68,9 @@ export async function findPasswordReset(db: Database, secret: string): Promise<s
   return row?.user_id ?? null;
 }
 
-/** Uses it up. False when somebody else was faster, or it ended. */
-export async function usePasswordReset(tx: Tx, secret: string): Promise<boolean> {
-  const used = await tx
-    .deleteFrom("password_reset")
-    .where("id", "=", idOf(secret) ?? "")
-    .where("secret_hash", "=", hashToken(secret))
-    .where("expires_at", ">", sql<Date>`clock_timestamp()`)
-    .returning("id")
-    .execute();
-  return used.length === 1;
+/** Sets one password; that uses it up. */
+export function resetProof(secret: string): PersonProof {
+  return { by: "reset", id: idOf(secret) ?? "", secret };
 }
 
 /**
@@ -70,7 +86,7 @@ export async function findForResetMail(
     .selectFrom("app_user")
     .select(["id", "email"])
     .where("email_key", "=", sql<string>`lower(${email}::text)`)
-    .where("password_hash", "is not", null)
+    .where("has_password", "=", true)
     .executeTakeFirst();
   return row ?? null;
 }

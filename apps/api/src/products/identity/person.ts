@@ -1,6 +1,6 @@
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Database, Tx } from "../../platform/database.ts";
-import type { UserRow } from "./member-store.ts";
+import { type UserRow, userColumns } from "./member-store.ts";
 
 /** Whose session makes the call. Only operations with the permission `session` may ask. */
 export function personOf(request: ApiRequest): { readonly id: string; readonly sessionId: string } {
@@ -24,5 +24,5 @@ export async function lockPerson(tx: Tx, id: string): Promise<void> {
 
 /** The person's own row. */
 export function findUser(db: Database | Tx, id: string): Promise<UserRow> {
-  return db.selectFrom("app_user").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+  return db.selectFrom("app_user").select(userColumns).where("id", "=", id).executeTakeFirstOrThrow();
 }

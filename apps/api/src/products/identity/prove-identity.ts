@@ -4,13 +4,13 @@ import type { ApiRequest } from "../../platform/api-request.ts";
 import { systemQuery, type Tx } from "../../platform/database.ts";
 import { fieldError, Invalid, Unauthorized } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
-import { verifyPassword } from "../../platform/passwords.ts";
 import { noContent, type Reply } from "../../platform/reply.ts";
 import { findIdentity, noteIdentityUse } from "./identity-store.ts";
 import { beginAttempt } from "./login-limit.ts";
 import { endFlow } from "./oidc-flow.ts";
 import { type ShownPasskey, shownPasskey } from "./passkey-ceremonies.ts";
 import { findUser, personOf } from "./person.ts";
+import { passwordProof } from "./person-proof.ts";
 import { findSecondFactors, hasSecondFactor } from "./second-factor-store.ts";
 import { takeSecondFactor } from "./take-second-factor.ts";
 
@@ -34,7 +34,7 @@ export async function proveIdentity(request: ApiRequest<"proveIdentity">): Promi
   if (oidc !== undefined) return proveByProvider(request, oidc);
   const subject = password === undefined ? `second factor ${id}` : `email ${user.email.toLowerCase()}`;
   const attempt = await beginAttempt(request, subject, id);
-  if (password !== undefined && !(await verifyPassword(password, user.password_hash)))
+  if (password !== undefined && (await passwordProof(request.db, id, password)) === null)
     throw new Invalid([fieldError("/password", "incorrect", "is not your password")]);
   const shown = passkey === undefined ? null : await shownPasskey(request, "prove", id, passkey);
   const answer = await mutation(

@@ -1,7 +1,9 @@
 import type { ApiRequest } from "../../platform/api-request.ts";
 import type { Tx } from "../../platform/database.ts";
+import { Unauthorized } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
+import type { PersonProof } from "./person-proof.ts";
 import {
   findSecondFactors,
   hasSecondFactor,
@@ -10,12 +12,12 @@ import {
 } from "./second-factor-store.ts";
 import { beginSignIn } from "./sign-in-store.ts";
 
-/** What was the first step, when it was no password. */
+/** What was the first step. */
 export type FirstStep = {
-  readonly identityId: string;
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly proof: PersonProof;
+  readonly details?: Readonly<Record<string, unknown>>;
   /** What must be true together with it. */
-  readonly also: (tx: Tx) => Promise<void>;
+  readonly also?: (tx: Tx) => Promise<void>;
 };
 
 /** The first step was right: says with what the second one is to be done. */
@@ -23,11 +25,13 @@ export function askForSecondFactor(
   request: ApiRequest,
   userId: string,
   factors: SecondFactors,
-  first?: FirstStep,
+  first: FirstStep,
 ): Promise<Reply> {
   return mutation(request, async (tx) => {
-    await first?.also(tx);
-    const { secret, expiresAt } = await beginSignIn(tx, userId, first?.identityId ?? null);
+    await first.also?.(tx);
+    const begun = await beginSignIn(tx, first.proof, userId);
+    if (begun === null) throw new Unauthorized("what was shown does not hold any more");
+    const { secret, expiresAt } = begun;
     return {
       reply: reply(202, {
         sign_in: secret,
@@ -35,7 +39,7 @@ export function askForSecondFactor(
         methods: secondFactorMethods(factors),
       }),
       resource: userId,
-      details: { second_factor_needed: true, ...first?.details },
+      details: { second_factor_needed: true, ...first.details },
     };
   });
 }

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { isId, newId } from "../../platform/ids.ts";
+import type { PersonProof } from "./person-proof.ts";
 
 const lifetimeSeconds = 300;
 
@@ -10,23 +11,17 @@ export type BegunSignIn = { readonly secret: string; readonly expiresAt: Date };
 /**
  * A sign-in that waits for the second factor. Only `POST /auth/second-factor` takes its secret.
  *
- * @param identityId the account at a provider that was the first step; null for the password
+ * @param proof of the first step: the password, or an account at a provider
+ * @returns null when Postgres does not take the proof
  */
-export async function beginSignIn(tx: Tx, userId: string, identityId: string | null): Promise<BegunSignIn> {
+export async function beginSignIn(tx: Tx, proof: PersonProof, userId: string): Promise<BegunSignIn | null> {
   const id = newId("sgn");
   const secret = `${id}_${randomBytes(24).toString("base64url")}`;
-  const row = await tx
-    .insertInto("sign_in")
-    .values({
-      id,
-      user_id: userId,
-      identity_id: identityId,
-      secret_hash: hashOf(secret),
-      expires_at: sql<Date>`clock_timestamp() + make_interval(secs => ${lifetimeSeconds})`,
-    })
-    .returning("expires_at")
-    .executeTakeFirstOrThrow();
-  return { secret, expiresAt: row.expires_at };
+  const { rows } = await sql<{ ends: Date | null }>`
+    select kule_begin_sign_in(${JSON.stringify(proof)}::jsonb, ${userId}, ${id}, ${hashOf(secret)},
+      ${lifetimeSeconds}::integer) as ends`.execute(tx);
+  const ends = rows[0]?.ends ?? null;
+  return ends === null ? null : { secret, expiresAt: ends };
 }
 
 export type SignIn = { readonly userId: string; readonly identityId: string | null };
@@ -45,16 +40,9 @@ export async function findSignIn(db: Database, secret: string): Promise<SignIn |
   return row === undefined ? null : { userId: row.user_id, identityId: row.identity_id };
 }
 
-/** Uses it up. False when somebody else was faster, or it ended. */
-export async function endSignIn(tx: Tx, secret: string): Promise<boolean> {
-  const gone = await tx
-    .deleteFrom("sign_in")
-    .where("id", "=", secret.slice(0, 30))
-    .where("secret_hash", "=", hashOf(secret))
-    .where("expires_at", ">", sql<Date>`clock_timestamp()`)
-    .returning("id")
-    .execute();
-  return gone.length === 1;
+/** Uses it up. */
+export function signInProof(secret: string): PersonProof {
+  return { by: "sign_in", id: secret.slice(0, 30), secret };
 }
 
 /** For a changed password: what the old one began comes to nothing. */

@@ -3,6 +3,7 @@ import { fieldError, Invalid, Unauthorized } from "../../platform/errors.ts";
 import { mutation } from "../../platform/mutation.ts";
 import { type Reply, reply } from "../../platform/reply.ts";
 import { listMemberships } from "./member-store.ts";
+import { sessionProof } from "./person-proof.ts";
 import { userOfSession } from "./session-only.ts";
 import { revokeTokenRow, succeedSession } from "./token-store.ts";
 import { viewOrganisationRef } from "./view.ts";
@@ -22,7 +23,7 @@ export async function switchOrganisation(request: ApiRequest<"switchOrganisation
   const answer = await mutation(
     request,
     async (tx) => {
-      const session = await succeedSession(tx, tokenId, chosen.id);
+      const session = await succeedSession(tx, sessionProof(request), chosen.id);
       // Ended since the request began.
       if (session === null) throw new Unauthorized("the token is unknown, expired or revoked");
       await revokeTokenRow(tx, tokenId);

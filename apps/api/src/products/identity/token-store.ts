@@ -4,6 +4,7 @@ import { type Database, systemQuery, type Tx } from "../../platform/database.ts"
 import { fetchPage, newestFirst, type Page } from "../../platform/pagination.ts";
 import { mintToken, type TokenKind } from "../../platform/tokens.ts";
 import type { Entry } from "./operators-entry.ts";
+import type { PersonProof } from "./person-proof.ts";
 
 export type TokenRow = Omit<
   Selectable<Token>,
@@ -43,17 +44,6 @@ export type NewToken = {
   readonly entry?: Entry | null;
   /** For operators' tokens that the API makes: whose secret it makes one for. Postgres looks itself. */
   readonly minter?: { readonly id: string; readonly secret: string };
-  /** For sessions: how and where they were opened, and how long one may be left alone. */
-  readonly session?: {
-    readonly openedBy: string;
-    /** The account at a provider that was its first step. */
-    readonly identityId?: string | null;
-    /** When the person last showed who they are, in seconds of the epoch; null: nobody knows. Left out: now. */
-    readonly provenSeconds?: number | null;
-    readonly userAgent: string | null;
-    readonly sourceAddress: string | null;
-    readonly idleSeconds: number;
-  };
 };
 
 export type IssuedToken = { readonly row: TokenRow; readonly secret: string };
@@ -84,16 +74,10 @@ export async function issueToken(connection: Database | Tx, token: NewToken): Pr
     lifetime_seconds: lifetimeSeconds,
     created_by: token.createdBy ?? null,
     operator_reason: entry?.reason ?? null,
-    opened_by: token.session?.openedBy ?? null,
-    identity_id: token.session?.identityId ?? null,
-    user_agent: token.session?.userAgent ?? null,
-    source_address: token.session?.sourceAddress ?? null,
-    idle_seconds: token.session?.idleSeconds ?? null,
   };
-  const provenAt = token.session === undefined ? null : provenAtOf(token.session.provenSeconds);
   const row = await systemQuery(connection, "agent and operator tokens are of no organisation")
     .insertInto("token")
-    .values({ ...values, expires_at: expiresAt, proven_at: provenAt })
+    .values({ ...values, expires_at: expiresAt })
     .returning(tokenColumns)
     .executeTakeFirstOrThrow();
   return { row, secret: minted.secret };
@@ -119,14 +103,55 @@ async function issueOperatorToken(
   return { row, secret };
 }
 
-/** Of a provider's clock, which may be ahead of ours. */
-function provenAtOf(seconds: number | null | undefined) {
-  if (seconds === null) return null;
-  if (seconds === undefined) return sql<Date>`clock_timestamp()`;
-  return sql<Date>`least(clock_timestamp(), to_timestamp(${seconds}::float8))`;
-}
+/** How and where a session is opened, and how long it may be left alone. */
+export type NewSession = {
+  readonly userId: string;
+  readonly organisationId: string | null;
+  readonly lifetimeSeconds: number;
+  readonly idleSeconds: number;
+  readonly openedBy: string;
+  /** The account at a provider that was its first step. */
+  readonly identityId: string | null;
+  /**
+   * When the person last showed who they are, in seconds of the epoch by a provider's clock, which may be ahead of ours;
+   * null: nobody knows. Left out: now.
+   */
+  readonly provenSeconds?: number | null;
+  readonly userAgent: string | null;
+  readonly sourceAddress: string | null;
+};
 
-export type Successor = { readonly id: string; readonly secret: string; readonly expiresAt: Date };
+export type IssuedSession = { readonly id: string; readonly secret: string; readonly expiresAt: Date };
+
+/** The API's role may not insert one; Postgres takes the proof itself. Null when it is not the user's. */
+export async function issueSession(
+  tx: Tx,
+  proof: PersonProof,
+  session: NewSession,
+): Promise<IssuedSession | null> {
+  const { id, secret, hash } = mintToken("session");
+  const values = {
+    id,
+    name: "session",
+    secret_hash: hash.toString("hex"),
+    user_id: session.userId,
+    organisation_id: session.organisationId,
+    lifetime_seconds: session.lifetimeSeconds,
+    idle_seconds: session.idleSeconds,
+    opened_by: session.openedBy,
+    identity_id: session.identityId,
+    is_proven: session.provenSeconds !== null,
+    proven_seconds: session.provenSeconds ?? null,
+    user_agent: session.userAgent,
+    source_address: session.sourceAddress,
+  };
+  const { rows } = await sql<{ ends: Date | null }>`
+    select kule_open_session(${JSON.stringify(proof)}::jsonb, ${JSON.stringify(values)}::jsonb) as ends`.execute(
+    tx,
+  );
+  const ends = rows[0]?.ends ?? null;
+  return ends === null ? null : { id, secret, expiresAt: ends };
+}
 
 /**
  * A session in another organisation, otherwise as the one that it follows, its end included. Null when that one has
@@ -134,32 +159,16 @@ export type Successor = { readonly id: string; readonly secret: string; readonly
  */
 export async function succeedSession(
   tx: Tx,
-  tokenId: string,
+  proof: PersonProof,
   organisationId: string,
-): Promise<Successor | null> {
-  const sessions = systemQuery(tx, "a session is followed by one of another organisation of its user");
-  const row = await sessions
-    .selectFrom("token")
-    .selectAll()
-    .where("id", "=", tokenId)
-    .where("kind", "=", "session")
-    .where("revoked_at", "is", null)
-    .where("expires_at", ">", sql<Date>`clock_timestamp()`)
-    .forUpdate()
-    .executeTakeFirst();
-  if (row === undefined || row.expires_at === null) return null;
+): Promise<IssuedSession | null> {
   const { id, secret, hash } = mintToken("session");
-  await sessions
-    .insertInto("token")
-    .values({
-      ...row,
-      id,
-      secret_hash: hash,
-      organisation_id: organisationId,
-      last_used_at: sql<Date>`date_trunc('minute', now())`,
-    })
-    .execute();
-  return { id, secret, expiresAt: row.expires_at };
+  const { rows } = await sql<{ ends: Date | null }>`
+    select kule_succeed_session(${JSON.stringify(proof)}::jsonb, ${id}, ${hash}, ${organisationId}) as ends`.execute(
+    tx,
+  );
+  const ends = rows[0]?.ends ?? null;
+  return ends === null ? null : { id, secret, expiresAt: ends };
 }
 
 /** Which tokens somebody manages: an organisation's, the operators', or a region's agents'. */

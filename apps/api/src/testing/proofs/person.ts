@@ -1,8 +1,9 @@
 import type { OperationId, OperationInfo } from "@kule/contract/schemas";
 import { Client } from "pg";
-import { issueToken } from "../../products/identity/token-store.ts";
+
 import { ApiCaller } from "../api-caller.ts";
 import type { ApiWorld } from "../api-world.ts";
+import { openedSession } from "../as-owner.ts";
 import { Authenticator } from "../authenticator.ts";
 import { SoftPasskey } from "../soft-passkey.ts";
 import { answerOf, newSoftPerson, ownAnswer, sharedProvider } from "../soft-sign-ins.ts";
@@ -24,15 +25,12 @@ export async function addPerson(world: ApiWorld, tenant: Tenant, role: Role = "a
 /** One more session of the person, which nobody needs. */
 export async function addSession(world: ApiWorld, tenant: Tenant, person: Person): Promise<string> {
   // Past the sign-in, which asks whoever has a passkey for it.
-  const { row } = await issueToken(world.replica.deps.db, {
-    kind: "session",
-    name: "session",
+  const { id } = await openedSession(world.database.ownerUrl, {
     organisationId: tenant.id,
     userId: person.userId,
     lifetimeSeconds: 86_400,
-    createdBy: person.userId,
   });
-  return row.id;
+  return id;
 }
 
 export type PersonalCall = { readonly caller: ApiCaller; readonly body?: unknown };

@@ -1,7 +1,8 @@
 import type { OperationId } from "@kule/contract/schemas";
 import { keyFingerprint } from "@kule/sealed-secret/key-fingerprint";
 import { newId, newIdBody } from "../../platform/ids.ts";
-import { beginPasswordReset } from "../../products/identity/password-reset-store.ts";
+import { begunPasswordReset } from "../as-owner.ts";
+
 import {
   addIdentity,
   addPasskey,
@@ -149,7 +150,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   confirmPasswordReset: {
     body: async ({ tenant }, { world }) => {
       const { userId } = await addPerson(world, tenant, "viewer");
-      const { secret } = await beginPasswordReset(world.replica.deps.db, userId);
+      const secret = await begunPasswordReset(world.database.ownerUrl, userId);
       return { secret, new_password: "seven brave otters swam home" };
     },
   },

@@ -26,7 +26,6 @@ export const systemQueries: readonly string[] = [
   "products/identity/prove-identity.ts: a session is found by its own id",
   "products/identity/session-store.ts: a person's sessions are of all of their organisations",
   "products/identity/token-store.ts: a person's tokens are of all of their organisations",
-  "products/identity/token-store.ts: a session is followed by one of another organisation of its user",
   "products/identity/token-store.ts: a token that was found by its owner is ended by its id",
   "products/identity/token-store.ts: agent and operator tokens are of no organisation",
   "products/identity/verify-audit.ts: what is wrong with the seals themselves is of no organisation",
