@@ -36,6 +36,8 @@ export type ProbeSite = ConformanceSettings & {
   /** Of the range too; never made. */
   readonly absent: number;
   readonly pool: string;
+  /** For a while. */
+  readonly otherPool: string;
   /** Stands in the descriptions of what this run makes. */
   readonly mark: string;
   /** The same endpoint with a secret that is wrong. */
@@ -45,7 +47,7 @@ export type ProbeSite = ConformanceSettings & {
 /** The suite cannot begin as it was called; nothing was changed. */
 export class ConformanceRefused extends Error {}
 
-const POOL = "kule-conformance";
+const POOLS = ["kule-conformance", "kule-conformance-2"] as const;
 const MOST_NUMBERS = 20;
 const CLEANUP_MILLISECONDS = 10 * 60_000;
 
@@ -104,9 +106,10 @@ async function prepare(
       `there are volumes of VM numbers that are to be used: ${volumes.map(({ node, volume }) => `${volume} on ${node} (pvesm free ${volume})`).join(", ")}`,
     );
   const pools = await client.call("GET /pools", {});
-  if (pools.some(({ poolid }) => poolid === POOL))
+  const [present] = POOLS.filter((pool) => pools.some(({ poolid }) => poolid === pool));
+  if (present !== undefined)
     throw new ConformanceRefused(
-      `the pool ${POOL} is there: another run is under way, or one was killed (pvesh delete /pools/${POOL})`,
+      `the pool ${present} is there: another run is under way, or one was killed (pvesh delete /pools/${present})`,
     );
   const rows = await client.call("GET /cluster/resources", { type: "vm" });
   const node = rows.find((row) => readNumber(row.vmid) === settings.template)?.node;
@@ -115,13 +118,23 @@ async function prepare(
   const nodes = await client.call("GET /nodes", {});
   const otherNode = nodes.find((each) => each.node !== node && each.status === "online")?.node ?? null;
   const mark = `kule conformance ${globalThis.crypto.randomUUID()}`;
-  return { ...settings, node, otherNode, vmid: first, absent: first + 1, pool: POOL, mark, stranger };
+  return {
+    ...settings,
+    node,
+    otherNode,
+    vmid: first,
+    absent: first + 1,
+    pool: POOLS[0],
+    otherPool: POOLS[1],
+    mark,
+    stranger,
+  };
 }
 
 /** Removes what the run has made; what cannot be removed is told. It goes on where the run was called off. */
 async function cleanUp(run: ProbeRun, site: ProbeSite): Promise<void> {
   const { client, runtime } = run;
-  const { node, vmid, pool } = site;
+  const { node, vmid } = site;
   const wait = (upid: string) =>
     waitForTask(client, upid, { runtime, deadlineMilliseconds: CLEANUP_MILLISECONDS });
   const attempt = async (what: string, work: () => Promise<unknown>) => {
@@ -168,8 +181,9 @@ async function cleanUp(run: ProbeRun, site: ProbeSite): Promise<void> {
       );
     await wait(await client.call("DELETE /nodes/{node}/qemu/{vmid}", { ...path, purge: true }));
   });
-  await attempt(`cleaning up pool ${pool}`, async () => {
-    const pools = await client.call("GET /pools", {});
-    if (pools.some(({ poolid }) => poolid === pool)) await client.call("DELETE /pools", { poolid: pool });
-  });
+  for (const pool of POOLS)
+    await attempt(`cleaning up pool ${pool}`, async () => {
+      const pools = await client.call("GET /pools", {});
+      if (pools.some(({ poolid }) => poolid === pool)) await client.call("DELETE /pools", { poolid: pool });
+    });
 }

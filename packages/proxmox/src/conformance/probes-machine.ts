@@ -101,6 +101,7 @@ export async function probeMachine(run: ProbeRun, site: ProbeSite): Promise<bool
     await run.refuses(call, "of a number without a VM", { node, vmid: absent }, NOT_THERE);
   }
   if (made === null) return false;
+  await probePools(run, site);
   await probeConfig(run, site);
   await probeDisk(run, site);
   const writeDrive = "PUT /nodes/{node}/qemu/{vmid}/cloudinit";
@@ -112,6 +113,30 @@ export async function probeMachine(run: ProbeRun, site: ProbeSite): Promise<bool
     normalConfig(config).searchdomain === undefined ? null : "still has it",
   );
   return true;
+}
+
+/** It is never taken out of every pool: a token with a role on the pools only could not put it back. */
+async function probePools(run: ProbeRun, { vmid, absent, pool, otherPool, mark }: ProbeSite): Promise<void> {
+  const vms = String(vmid);
+  await run.answers("POST /pools", "a second one", { poolid: otherPool, comment: mark });
+  for (const poolid of [otherPool, pool]) {
+    const move = { poolid, vms, "allow-move": true };
+    await run.answers("PUT /pools", `a VM moved to ${poolid}`, move);
+    await run.refuses("PUT /pools", "the same once more", move, ["ProxmoxFailure"]);
+    await run.answers("GET /cluster/resources", "machines, after a move", { type: "vm" }, (rows) => {
+      const seen = rows.find((each) => readNumber(each.vmid) === vmid)?.pool;
+      return seen === poolid ? null : `says that it is in ${seen}`;
+    });
+  }
+  await run.refuses("PUT /pools", "from a pool without asking for a move", { poolid: otherPool, vms }, [
+    "ProxmoxFailure",
+  ]);
+  await run.refuses(
+    "PUT /pools",
+    "a VM that is not there taken out",
+    { poolid: pool, vms: String(absent), delete: true },
+    ["ProxmoxFailure", "ProxmoxForbidden"],
+  );
 }
 
 async function probeConfig(run: ProbeRun, site: ProbeSite): Promise<void> {
