@@ -34,6 +34,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     options: ["privsep", "comment", "output-format"],
     run: addToken,
   },
+  "pool modify": { positionals: ["poolid"], options: ["vms", "comment"], run: modifyPool },
   "acl modify": { positionals: ["path"], options: ["roles", "users", "tokens", "propagate"], run: allow },
   "acl delete": { positionals: ["path"], options: ["roles", "users", "tokens"], run: disallow },
 };
@@ -137,6 +138,19 @@ function addToken(
     ["value", secret],
   ];
   return rows.map(([key = "", value]) => `│ ${key.padEnd(12)} │ ${value}`).join("\n");
+}
+
+function modifyPool(region: Region, { poolid = "", vms }: Given): string {
+  const pool = region.store.get("pool", poolid);
+  if (pool === undefined) throw new CommandFailed(`update pools failed: pool '${poolid}' does not exist`);
+  const joining = list(vms).map(Number);
+  for (const vmid of joining) {
+    const other = region.store.all("pool").find((each) => each.vms.includes(vmid));
+    if (other !== undefined)
+      throw new CommandFailed(`update pools failed: VM ${vmid} belongs already to pool '${other.poolid}'`);
+  }
+  commit(region, "pool modify", [["pool", poolid, { ...pool, vms: [...pool.vms, ...joining] }]]);
+  return "";
 }
 
 /** The entries that a command names: each path, who and role. */
