@@ -44,7 +44,7 @@ describe.each(["/networks", "/firewalls", "/gateways", "/ssh-keys"])("%s", (page
   });
 });
 
-test("addresses are narrowed by how they begin", async () => {
+test("addresses are narrowed by a part of them", async () => {
   const html = await ada.page("/public-ips?q=203.0.113.9");
   expect(html).toContain(otherOf("/public-ips"));
   expect(html).not.toContain(firstOf("/public-ips"));

@@ -6,9 +6,9 @@ export const searchTr = {
     title: "Arama",
     label: "Sayfalarda, işlemlerde ve kaynaklarda ara",
     placeholder: "Ad, adres, kimlik veya işlem",
-    hint: "Adlar nasıl başladıklarına göre, etiketler env=prod biçiminde, kimlikler ve genel adresler olduğu gibi bulunur.",
-    none: (text: string) => `${text} adında bir şey yok`,
-    noneHint: "Adlar nasıl başladıklarına göre bulunur. Kimlik eksiksiz olmalıdır.",
+    hint: "Bir adın, env=prod gibi bir etiketin ya da bir adresin bir parçasını yazın. Kimlik eksiksiz olmalıdır.",
+    none: (text: string) => `${text} için sonuç yok`,
+    noneHint: "Adlar, etiketler ve adresler bir parçalarıyla bulunur. Kimlik eksiksiz olmalıdır.",
     pages: "Git",
     acts: "Yap",
     create: {

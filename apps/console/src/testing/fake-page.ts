@@ -33,7 +33,7 @@ function inOrder(items: readonly Narrowable[], sort: string | null): readonly Na
   return sort.startsWith("-") ? sorted.reverse() : sorted;
 }
 
-/** As `page`, of those that the query means by the beginning of their name, their region and their labels, in its order. */
+/** As `page`, of those that the query means by a part of their name, address or labels, by their region and their labels, in its order. */
 export function narrowedPage(items: readonly Narrowable[], query: URLSearchParams, fail: Fail): Answer {
   const selector = query.get("label_selector") ?? "";
   const parsed = parseLabelSelector(selector);
@@ -45,7 +45,9 @@ export function narrowedPage(items: readonly Narrowable[], query: URLSearchParam
   }
   const meant = items.filter(
     ({ name, address = "", region, labels = {} }) =>
-      (name ?? address).startsWith(query.get("q") ?? "") &&
+      [name ?? address, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)].some((text) =>
+        text.toLowerCase().includes((query.get("q") ?? "").toLowerCase()),
+      ) &&
       (!query.has("region") || region === query.get("region")) &&
       (selector === "" || selectorMatches(parsed.terms, labels)),
   );

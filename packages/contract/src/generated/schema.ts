@@ -6369,9 +6369,9 @@ export interface components {
         NameFilter: string;
         /** @description Only this region */
         RegionFilter: string;
-        /** @description Names that begin with this */
+        /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
         Search: string;
-        /** @description Addresses and PTR names that begin with this, in small letters or capitals */
+        /** @description Where the address, the PTR name or a label (`key=value`) holds this, in small letters or capitals */
         SearchAddress: string;
         /** @description Order; a minus turns it round */
         Sort: "created_at" | "-created_at" | "name" | "-name";
@@ -9168,7 +9168,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only this exact name */
                 name?: components["parameters"]["NameFilter"];
-                /** @description Names that begin with this */
+                /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
                 q?: components["parameters"]["Search"];
                 /**
                  * @description Comma-separated terms: `k=v`, `k!=v`, `k in (a,b)`, `k notin (a,b)`, `k`, `!k`
@@ -9386,7 +9386,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only this exact name */
                 name?: components["parameters"]["NameFilter"];
-                /** @description Names that begin with this */
+                /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
                 q?: components["parameters"]["Search"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -10172,7 +10172,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only this exact name */
                 name?: components["parameters"]["NameFilter"];
-                /** @description Names that begin with this */
+                /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
                 q?: components["parameters"]["Search"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -10882,7 +10882,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only this exact name */
                 name?: components["parameters"]["NameFilter"];
-                /** @description Names that begin with this */
+                /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
                 q?: components["parameters"]["Search"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -11790,7 +11790,7 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description The last answer's next_cursor */
                 cursor?: components["parameters"]["Cursor"];
-                /** @description Addresses and PTR names that begin with this, in small letters or capitals */
+                /** @description Where the address, the PTR name or a label (`key=value`) holds this, in small letters or capitals */
                 q?: components["parameters"]["SearchAddress"];
                 /** @description Only this region */
                 region?: components["parameters"]["RegionFilter"];
@@ -12126,7 +12126,7 @@ export interface operations {
                 label_selector?: components["parameters"]["LabelSelector"];
                 /** @description Order; a minus turns it round */
                 sort?: components["parameters"]["Sort"];
-                /** @description Names that begin with this */
+                /** @description Where the name or a label (`key=value`) holds this, in small letters or capitals; of servers also a private address, of networks the address range */
                 q?: components["parameters"]["Search"];
             };
             header?: {

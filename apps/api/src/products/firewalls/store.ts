@@ -4,6 +4,7 @@ import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
+import { searchCondition } from "../../platform/search-condition.ts";
 
 export type FirewallRow = Selectable<DB["firewall"]>;
 
@@ -80,7 +81,8 @@ export function listFirewalls(
 ): Promise<Page<FirewallDetails>> {
   let rows = firewallDetails(db, organisationId);
   if (query.name !== undefined) rows = rows.where("firewall.name", "=", query.name);
-  if (query.q !== undefined) rows = rows.where("firewall.name", "^@", query.q);
+  if (query.q !== undefined)
+    rows = rows.where(searchCondition(query.q, { texts: ["firewall.name"], labels: "firewall.labels" }));
   if (query.region !== undefined) rows = rows.where("firewall.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "firewall.labels"));

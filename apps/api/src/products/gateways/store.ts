@@ -4,6 +4,7 @@ import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
+import { searchCondition } from "../../platform/search-condition.ts";
 
 export type GatewayRow = Selectable<DB["gateway"]>;
 
@@ -86,7 +87,8 @@ export function listGateways(
 ): Promise<Page<GatewayDetails>> {
   let rows = gatewayDetails(db, organisationId);
   if (query.name !== undefined) rows = rows.where("gateway.name", "=", query.name);
-  if (query.q !== undefined) rows = rows.where("gateway.name", "^@", query.q);
+  if (query.q !== undefined)
+    rows = rows.where(searchCondition(query.q, { texts: ["gateway.name"], labels: "gateway.labels" }));
   if (query.region !== undefined) rows = rows.where("gateway.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "gateway.labels"));

@@ -5,6 +5,7 @@ import type { Database, Tx } from "../../platform/database.ts";
 import { lockOpenJobs } from "../../platform/jobs.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
+import { searchCondition } from "../../platform/search-condition.ts";
 import { type AddressUse, addressState, countStates } from "./address-state.ts";
 
 export type NetworkRow = Selectable<Network>;
@@ -50,7 +51,14 @@ export function listNetworks(
 ): Promise<Page<NetworkDetails>> {
   let rows = networkDetails(db, organisationId);
   if (query.name !== undefined) rows = rows.where("network.name", "=", query.name);
-  if (query.q !== undefined) rows = rows.where("network.name", "^@", query.q);
+  if (query.q !== undefined)
+    rows = rows.where(
+      searchCondition(query.q, {
+        texts: ["network.name"],
+        labels: "network.labels",
+        also: [sql`position(${query.q} in text(network.cidr)) > 0`],
+      }),
+    );
   if (query.region !== undefined) rows = rows.where("network.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "network.labels"));

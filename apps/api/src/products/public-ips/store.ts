@@ -6,6 +6,7 @@ import { type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
+import { searchCondition } from "../../platform/search-condition.ts";
 
 export type PublicIpRow = Selectable<PublicIp>;
 
@@ -110,12 +111,14 @@ export function listPublicIps(
   query: RequestQuery<"listPublicIps">,
 ): Promise<Page<PublicIpDetails>> {
   let rows = details(db, organisationId);
-  if (query.q !== undefined) {
-    const start = query.q.toLowerCase();
+  if (query.q !== undefined)
     rows = rows.where(
-      sql<boolean>`(host(public_ip.address) ^@ ${start} or lower(public_ip.ptr) ^@ ${start})`,
+      searchCondition(query.q, {
+        texts: ["public_ip.ptr"],
+        labels: "public_ip.labels",
+        also: [sql`position(lower(${query.q}::text) in host(public_ip.address)) > 0`],
+      }),
     );
-  }
   if (query.region !== undefined) rows = rows.where("public_ip.region", "=", query.region);
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "public_ip.labels"));

@@ -4,6 +4,7 @@ import { type Selectable, type SelectQueryBuilder, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
+import { searchCondition } from "../../platform/search-condition.ts";
 import { sightingsToTell } from "../inventory/drift-notes.ts";
 
 export type ServerRow = Selectable<DB["server"]>;
@@ -162,6 +163,13 @@ export async function lockServer(tx: Tx, organisationId: string, id: string): Pr
   return row ?? null;
 }
 
+/** Whether one of its private addresses holds the text. */
+const hasPrivateAddress = (typed: string) => sql`exists (
+  select from nic
+    join address on address.organisation_id = nic.organisation_id and address.nic_id = nic.id
+   where nic.organisation_id = server.organisation_id and nic.server_id = server.id
+     and position(${typed} in host(address.address)) > 0)`;
+
 export function listServers(
   db: Database,
   organisationId: string,
@@ -169,7 +177,15 @@ export function listServers(
 ): Promise<Page<ServerDetails>> {
   let rows: SelectQueryBuilder<DB, "server", ServerDetails> = serverDetails(db, organisationId);
   if (query.name !== undefined) rows = rows.where("server.name", "=", query.name);
-  if (query.q !== undefined) rows = rows.where("server.name", "^@", query.q);
+  if (query.q !== undefined)
+    rows = rows.where(
+      searchCondition(query.q, {
+        texts: ["server.name"],
+        labels: "server.labels",
+        // Nothing else is part of an address, and who types a name has no server's addresses looked at.
+        also: /^[0-9.]+$/.test(query.q) ? [hasPrivateAddress(query.q)] : [],
+      }),
+    );
   if (query.region !== undefined) rows = rows.where("server.region", "=", query.region);
   if (query.status !== undefined) rows = rows.where("server.status", "in", query.status);
   if (query.label_selector !== undefined)

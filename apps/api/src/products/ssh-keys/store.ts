@@ -4,6 +4,7 @@ import { type Insertable, type Selectable, sql } from "kysely";
 import type { Database, Tx } from "../../platform/database.ts";
 import { labelCondition } from "../../platform/label-filter.ts";
 import { fetchPage, inOrder, type Page } from "../../platform/pagination.ts";
+import { searchCondition } from "../../platform/search-condition.ts";
 
 export type SshKeyRow = Selectable<SshKey>;
 
@@ -40,7 +41,8 @@ export function listSshKeys(
 ): Promise<Page<SshKeyRow>> {
   let rows = db.selectFrom("ssh_key").selectAll().where("organisation_id", "=", organisationId);
   if (query.name !== undefined) rows = rows.where("name", "=", query.name);
-  if (query.q !== undefined) rows = rows.where("name", "^@", query.q);
+  if (query.q !== undefined)
+    rows = rows.where(searchCondition(query.q, { texts: ["ssh_key.name"], labels: "ssh_key.labels" }));
   if (query.label_selector !== undefined)
     rows = rows.where(labelCondition(query.label_selector, "ssh_key.labels"));
   return fetchPage(rows, inOrder("ssh-keys", query, "ssh_key"));

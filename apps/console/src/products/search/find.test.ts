@@ -13,7 +13,7 @@ afterEach(async () => {
   expect(world.api.defects).toEqual([]);
 });
 
-test("a label asks the lists that have labels for it, and an incomplete one for names", async () => {
+test("whatever is typed, every list is asked for what holds it: names, labels, addresses", async () => {
   const ada = await new Visitor(world).signIn();
   const asked = async (text: string) => {
     const before = world.api.calls.length;
@@ -24,11 +24,11 @@ test("a label asks the lists that have labels for it, and an incomplete one for 
       .map((call) => call.replace(/[?&]limit=6/, "").replace("&", "?"))
       .sort();
   };
-  const byLabel = await asked("env=prod");
-  expect(byLabel).toHaveLength(4);
-  for (const call of byLabel)
-    expect(call).toMatch(/^GET \/(servers|networks|firewalls|gateways)\?labels=env%3Dprod$/);
-  const byName = await asked("env");
-  expect(byName).toHaveLength(5);
-  for (const call of byName) expect(call).toMatch(/\?q=env$/);
+  const lists = ["firewalls", "gateways", "networks", "public-ips", "servers", "ssh-keys"];
+  for (const [text, sent] of [
+    ["env=pro", "env%3Dpro"],
+    ["10.1.0", "10.1.0"],
+    ["env", "env"],
+  ] as const)
+    expect(await asked(text)).toEqual(lists.map((list) => `GET /${list}?q=${sent}`));
 });

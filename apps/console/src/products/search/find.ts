@@ -23,22 +23,13 @@ export type FindAnswer = {
 const mostOfAKind = 6;
 
 /**
- * Resources of the session's organisation whose name begins with the text, that have the label or the address, or whose identifier
- * it is. Asks for what the session's role may read alone.
+ * Resources of the session's organisation whose name, label or address holds the text, or whose identifier it is. Asks for
+ * what the session's role may read alone.
  */
 export async function findResources(api: ApiClient, session: Session, text: string): Promise<FindAnswer> {
   if (text === "" || session.organisation === null) return { found: [], isPartial: false };
   const isId = /^[a-z0-9]{2,4}_[a-z0-9]{26}$/.test(text);
-  const isAddress = /^[0-9a-f]*[.:][0-9a-f.:]*$/i.test(text);
-  const isLabel = /^[^\s=,!]+=[^\s=,]*$/.test(text);
-  const asked = isId
-    ? [byId(api, text)]
-    : isAddress
-      ? [addresses(api, text)]
-      : isLabel
-        ? matching(api, session, { labels: text })
-        : matching(api, session, { q: text });
-  const answers = await Promise.all(asked);
+  const answers = await Promise.all(isId ? [byId(api, text)] : matching(api, session, text));
   return {
     found: answers.flatMap((answer) => answer ?? []),
     isPartial: answers.some((answer) => answer === null),
@@ -47,20 +38,13 @@ export async function findResources(api: ApiClient, session: Session, text: stri
 
 type Answer = Promise<readonly Found[] | null>;
 
-/** By how names begin, or by a label. */
-function matching(
-  api: ApiClient,
-  session: Session,
-  by: { readonly q: string } | { readonly labels: string },
-): Answer[] {
-  const params = { query: { ...by, limit: mostOfAKind } };
-  // Servers' names are hostnames, in lower case whatever a phone's keyboard makes of the first letter.
-  const hostnames = { query: { ...params.query, ...("q" in by ? { q: by.q.toLowerCase() } : {}) } };
+function matching(api: ApiClient, session: Session, text: string): Answer[] {
+  const params = { query: { q: text, limit: mostOfAKind } };
   const asks: readonly (readonly [string, () => Answer])[] = [
     [
       "server:read",
       () =>
-        found(api.GET("/servers", { params: hostnames }), ({ items }) =>
+        found(api.GET("/servers", { params }), ({ items }) =>
           items.map(({ id, name, region, interfaces, public_ips: [ip] }) => ({
             kind: "server",
             name,
@@ -106,39 +90,31 @@ function matching(
         ),
     ],
     [
+      "public_ip:read",
+      () =>
+        found(api.GET("/public-ips", { params }), ({ items }) =>
+          items.map(({ id, address, region }) => ({
+            kind: "public_ip",
+            name: address,
+            detail: region,
+            path: `/public-ips/${id}`,
+          })),
+        ),
+    ],
+    [
       "ssh_key:read",
       () =>
-        found(
-          api.GET("/ssh-keys", { params: { query: { limit: mostOfAKind, ...("q" in by ? by : {}) } } }),
-          ({ items }) =>
-            items.map(({ name, fingerprint_sha256: fingerprint }) => ({
-              kind: "ssh_key",
-              name,
-              detail: fingerprint,
-              path: "/ssh-keys",
-            })),
+        found(api.GET("/ssh-keys", { params }), ({ items }) =>
+          items.map(({ name, fingerprint_sha256: fingerprint }) => ({
+            kind: "ssh_key",
+            name,
+            detail: fingerprint,
+            path: "/ssh-keys",
+          })),
         ),
     ],
   ];
-  return (
-    asks
-      // SSH keys have no labels.
-      .filter(([permission]) => "q" in by || permission !== "ssh_key:read")
-      .filter(([permission]) => may(session, permission))
-      .map(([, ask]) => ask())
-  );
-}
-
-function addresses(api: ApiClient, text: string): Answer {
-  const query = { q: text, limit: mostOfAKind };
-  return found(api.GET("/public-ips", { params: { query } }), ({ items }) =>
-    items.map(({ id, address, region }) => ({
-      kind: "public_ip",
-      name: address,
-      detail: region,
-      path: `/public-ips/${id}`,
-    })),
-  );
+  return asks.filter(([permission]) => may(session, permission)).map(([, ask]) => ask());
 }
 
 function byId(api: ApiClient, id: string): Answer {
