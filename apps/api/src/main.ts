@@ -10,9 +10,10 @@ import { BadSettings, readSettings } from "./platform/settings.ts";
 
 const usage = `usage: kule-api <command>
   serve     answer requests (KULE_DATABASE_URL, KULE_API_HOST, KULE_API_PORT, …)
-  worker    run the control plane's own tasks (KULE_DATABASE_URL, KULE_OWNER_DATABASE_URL, KULE_AUDIT_KEYS), and the
+  worker    run the control plane's own tasks (KULE_DATABASE_URL, KULE_WORKER_DATABASE_URL, KULE_AUDIT_KEYS), and the
             jobs of the regions whose files KULE_DIRECT_REGIONS names
-  migrate   bring the database to this version (KULE_OWNER_DATABASE_URL, KULE_API_DATABASE_PASSWORD)
+  migrate   bring the database to this version (KULE_OWNER_DATABASE_URL, KULE_API_DATABASE_PASSWORD,
+            KULE_WORKER_DATABASE_PASSWORD)
   seed      make a first operator, organisation, user and region, and print their secrets as JSON
             (KULE_OWNER_DATABASE_URL)
 `;

@@ -43,6 +43,7 @@ import { agentKey } from "./migrations/0050-agent-key.ts";
 import { regionBounds } from "./migrations/0051-region-bounds.ts";
 import { signInRights } from "./migrations/0052-sign-in-rights.ts";
 import { operatorJobs } from "./migrations/0058-operator-jobs.ts";
+import { workerRights } from "./worker-rights.ts";
 
 /** Forward only, in this order for ever: a migration that has been released is never edited. */
 const migrations: Record<string, Migration> = {
@@ -90,10 +91,13 @@ const migrations: Record<string, Migration> = {
 export type MigrateOptions = {
   /** Set as the password of role `kule_api`. Left out, an existing password stays and a new role gets none to use. */
   readonly apiPassword?: string;
+  /** The same for `kule_worker`. */
+  readonly workerPassword?: string;
 };
 
 /**
- * Brings a database to this version of Kule: graphile-worker's schema, the role `kule_api`, our tables and rights.
+ * Brings a database to this version of Kule: graphile-worker's schema, the roles `kule_api` and `kule_worker`, our tables
+ * and rights.
  * Safe to run again and from several processes at once.
  *
  * @param ownerUrl a role that may create roles and extensions in this database
@@ -105,7 +109,8 @@ export async function migrate(ownerUrl: string, options: MigrateOptions = {}): P
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   try {
-    await prepareRole(pool, options.apiPassword);
+    await prepareRole(pool, "kule_api", options.apiPassword);
+    await prepareRole(pool, "kule_worker", options.workerPassword);
     await runMigrations({ pgPool: pool });
     const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
     const migrator = new Migrator({
@@ -116,6 +121,7 @@ export async function migrate(ownerUrl: string, options: MigrateOptions = {}): P
     });
     const { error, results } = await migrator.migrateToLatest();
     if (error !== undefined) throw error;
+    await grantWorker(pool);
     return (results ?? [])
       .filter((result) => result.status === "Success")
       .map((result) => result.migrationName);
@@ -132,22 +138,42 @@ function step(statements: string): Migration {
 }
 
 /** Roles belong to the whole cluster, so another database of it may have made this one already, or be making it. */
-async function prepareRole(pool: pg.Pool, apiPassword: string | undefined): Promise<void> {
+async function prepareRole(
+  pool: pg.Pool,
+  role: "kule_api" | "kule_worker",
+  given: string | undefined,
+): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query("begin");
     await client.query("select pg_advisory_xact_lock(7237001)");
-    const { rowCount } = await client.query("select 1 from pg_roles where rolname = 'kule_api'");
+    const { rowCount } = await client.query("select 1 from pg_roles where rolname = $1", [role]);
     if (rowCount === 0) {
-      await client.query("create role kule_api login nosuperuser nocreatedb nocreaterole noinherit");
+      await client.query(`create role ${role} login nosuperuser nocreatedb nocreaterole noinherit`);
     }
-    if (apiPassword !== undefined || rowCount === 0) {
-      const password = apiPassword ?? randomBytes(24).toString("base64url");
-      await client.query(`alter role kule_api password ${client.escapeLiteral(password)}`);
+    if (given !== undefined || rowCount === 0) {
+      const password = given ?? randomBytes(24).toString("base64url");
+      await client.query(`alter role ${role} password ${client.escapeLiteral(password)}`);
     }
     await client.query(
-      `do $$ begin execute format('grant connect on database %I to kule_api', current_database()); end $$`,
+      `do $$ begin execute format('grant connect on database %I to ${role}', current_database()); end $$`,
     );
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** Beside another one that does the same: policies are made once. */
+async function grantWorker(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    await client.query("select pg_advisory_xact_lock(7237002)");
+    await client.query(workerRights);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");

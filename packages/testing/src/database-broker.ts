@@ -17,14 +17,18 @@ export interface TemplateDatabase {
   template: string;
   apiRole: string;
   apiPassword: string;
+  workerPassword: string;
 }
 
 export interface DatabaseBroker {
   stop(): Promise<void>;
 }
 
-/** Brings an empty database to the newest schema and sets the password of the role `kule_api`. */
-export type Migrate = (ownerUrl: string, options: { apiPassword: string }) => Promise<unknown>;
+/** Brings an empty database to the newest schema and sets the passwords of the roles `kule_api` and `kule_worker`. */
+export type Migrate = (
+  ownerUrl: string,
+  options: { apiPassword: string; workerPassword: string },
+) => Promise<unknown>;
 
 interface Source {
   database: TemplateDatabase;
@@ -95,17 +99,18 @@ async function prepare(dataDir: string, loadMigrate: () => Promise<Migrate>): Pr
 async function makeTemplate(adminUrl: string, migrate: Migrate, stop: () => Promise<void>): Promise<Source> {
   const template = `kule_template_${randomBytes(4).toString("hex")}`;
   const apiPassword = randomBytes(16).toString("hex");
+  const workerPassword = randomBytes(16).toString("hex");
   const admin = new Client({ connectionString: adminUrl });
   await admin.connect();
   try {
     await admin.query(`create database ${template} template template0 encoding 'UTF8'`);
-    await migrate(withDatabase(adminUrl, template), { apiPassword });
+    await migrate(withDatabase(adminUrl, template), { apiPassword, workerPassword });
     await admin.query(`alter database ${template} with allow_connections false`);
   } finally {
     await admin.end();
   }
   return {
-    database: { adminUrl, template, apiRole: "kule_api", apiPassword },
+    database: { adminUrl, template, apiRole: "kule_api", apiPassword, workerPassword },
     async end() {
       const client = new Client({ connectionString: adminUrl });
       await client.connect();

@@ -9,6 +9,8 @@ export interface FreshDatabase {
   ownerUrl: string;
   /** Connection string of `kule_api`, which is neither owner nor superuser. */
   apiUrl: string;
+  /** Connection string of `kule_worker`. */
+  workerUrl: string;
   name: string;
   /** Ends all connections to it and removes it. */
   drop(): Promise<void>;
@@ -30,9 +32,13 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   const api = new URL(withDatabase(source.adminUrl, name));
   api.username = source.apiRole;
   api.password = source.apiPassword;
+  const worker = new URL(api);
+  worker.username = "kule_worker";
+  worker.password = source.workerPassword;
   return {
     ownerUrl: withDatabase(source.adminUrl, name),
     apiUrl: api.href,
+    workerUrl: worker.href,
     name,
     drop: () => administer(source, `drop database if exists ${name} with (force)`),
   };

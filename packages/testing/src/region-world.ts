@@ -164,7 +164,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
     const panelUrl = `http://127.0.0.1:${await findFreePort()}`;
     const workerEnv = {
       KULE_DATABASE_URL: database.apiUrl,
-      KULE_OWNER_DATABASE_URL: database.ownerUrl,
+      KULE_WORKER_DATABASE_URL: database.workerUrl,
       KULE_API_PORT: String(apiPort),
       KULE_API_SECRET: "a-secret-of-the-tests-which-is-long-enough",
       KULE_CONSOLE_KEY: consoleKey,
@@ -187,7 +187,7 @@ export async function startRegionWorld(options: WorldOptions = {}): Promise<Regi
       ...(options.hasWires ? { KULE_LAB_WIRES: "on", KULE_LAB_INTERNET: JSON.stringify(internet) } : {}),
     });
     const mode = options.mode ?? "agent";
-    const seeded = await seed(apiMain, mode, workerEnv);
+    const seeded = await seed(apiMain, mode, { ...workerEnv, KULE_OWNER_DATABASE_URL: database.ownerUrl });
     const apiEnv =
       links.apiToPostgres === undefined
         ? workerEnv

@@ -113,6 +113,15 @@ async function ownDatabase(installation: Installation): Promise<FreshDatabase> {
   await administer(`create database ${name}`);
   const ownerUrl = at(installation.ownerUrl);
   const apiUrl = at(installation.apiDatabaseUrl);
-  await migrate(ownerUrl, { apiPassword: new URL(apiUrl).password });
-  return { name, ownerUrl, apiUrl, drop: () => administer(`drop database ${name} with (force)`) };
+  const workerUrl = new URL(apiUrl);
+  workerUrl.username = "kule_worker";
+  const { password } = workerUrl;
+  await migrate(ownerUrl, { apiPassword: password, workerPassword: password });
+  return {
+    name,
+    ownerUrl,
+    apiUrl,
+    workerUrl: workerUrl.href,
+    drop: () => administer(`drop database ${name} with (force)`),
+  };
 }

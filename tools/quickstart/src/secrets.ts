@@ -5,6 +5,8 @@ import { readJsonFile, writePrivateFile } from "./private-file.ts";
 export interface Secrets {
   /** Password of the database role that the API runs under. */
   apiDatabasePassword: string;
+  /** Password of the database role of the worker's own. */
+  workerDatabasePassword: string;
   /** Key that seals the console's session cookies. */
   consoleSecret: string;
   /** Key that seals what the API keeps of people's second factors. */
@@ -21,6 +23,7 @@ export function loadSecrets(home: string): Secrets {
   const kept = readJsonFile<Partial<Secrets>>(file);
   const made = {
     apiDatabasePassword: randomBytes(24).toString("hex"),
+    workerDatabasePassword: randomBytes(24).toString("hex"),
     consoleSecret: randomBytes(32).toString("hex"),
     apiSecret: randomBytes(32).toString("hex"),
     consoleKey: randomBytes(32).toString("hex"),

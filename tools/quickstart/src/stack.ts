@@ -74,14 +74,17 @@ export class StackRun {
       KULE_LAB_EDGE_PORT: String(await findFreePort()),
       KULE_LAB_NODE_RULES: "infra/proxmox/kule-node-filter.nft",
     });
-    await migrate(database.ownerUrl, { apiPassword: secrets.apiDatabasePassword });
+    await migrate(database.ownerUrl, {
+      apiPassword: secrets.apiDatabasePassword,
+      workerPassword: secrets.workerDatabasePassword,
+    });
 
     const apiUrl = `http://127.0.0.1:${apiPort}/api/v1`;
     const consoleUrl = `http://127.0.0.1:${consolePort}`;
     const apiEnv = {
       ...signIns.env,
       ...mail.api,
-      KULE_DATABASE_URL: apiDatabaseUrl(database.ownerUrl, secrets.apiDatabasePassword),
+      KULE_DATABASE_URL: roleUrl(database.ownerUrl, "kule_api", secrets.apiDatabasePassword),
       KULE_API_HOST: "127.0.0.1",
       KULE_API_PORT: String(apiPort),
       KULE_API_SECRET: secrets.apiSecret,
@@ -93,14 +96,13 @@ export class StackRun {
       KULE_LEASE_SECONDS: "20",
       KULE_REMOVAL_BUFFER_SECONDS: String(this.#settings.removalBufferSeconds),
     };
-    // Not for serve, which answers strangers: who owns the tables can undo every rule that they keep.
-    const ownerEnv = { KULE_OWNER_DATABASE_URL: database.ownerUrl };
     const quickstartFile = join(home, "quickstart.json");
     const seeded = await runSeed(
       "apps/api/dist/main.js",
       quickstartFile,
       this.#settings.mode,
-      this.#env(ownerEnv),
+      // For nothing that stays: who owns the tables can undo every rule that they keep.
+      this.#env({ KULE_OWNER_DATABASE_URL: database.ownerUrl }),
       this.#stopping.signal,
     );
 
@@ -115,7 +117,7 @@ export class StackRun {
     const isDirect = this.#settings.mode === "direct";
     const worker = this.#run("worker", ["apps/api/dist/main.js", "worker"], {
       ...apiEnv,
-      ...ownerEnv,
+      KULE_WORKER_DATABASE_URL: roleUrl(database.ownerUrl, "kule_worker", secrets.workerDatabasePassword),
       ...mail.worker,
       KULE_AUDIT_KEYS: `k1:${secrets.auditKey}`,
       ...(isDirect ? { ...regionEnv, KULE_DIRECT_REGIONS: regionFile } : {}),
@@ -240,9 +242,9 @@ function seconds(begin: number): string {
   return `${((performance.now() - begin) / 1000).toFixed(1)} s`;
 }
 
-function apiDatabaseUrl(ownerUrl: string, password: string): string {
+function roleUrl(ownerUrl: string, role: "kule_api" | "kule_worker", password: string): string {
   const url = new URL(ownerUrl);
-  url.username = "kule_api";
+  url.username = role;
   url.password = password;
   return url.href;
 }

@@ -32,6 +32,7 @@ function start(args: readonly string[], env: Record<string, string> = {}): TestP
   const process = startProcess(args[0] ?? "", [main, ...args], {
     KULE_DATABASE_URL: database.apiUrl,
     KULE_OWNER_DATABASE_URL: database.ownerUrl,
+    KULE_WORKER_DATABASE_URL: database.workerUrl,
     ...env,
   });
   started.push(process);

@@ -11,10 +11,11 @@ export async function migrateCommand(
     throw new BadSettings(
       "KULE_OWNER_DATABASE_URL is not set: a role that may create tables and roles is needed",
     );
-  const apiPassword = environment.KULE_API_DATABASE_PASSWORD;
-  const applied = await migrate(
-    ownerUrl,
-    apiPassword === undefined || apiPassword === "" ? {} : { apiPassword },
-  );
+  const { KULE_API_DATABASE_PASSWORD: apiPassword = "", KULE_WORKER_DATABASE_PASSWORD: workerPassword = "" } =
+    environment;
+  const applied = await migrate(ownerUrl, {
+    ...(apiPassword === "" ? {} : { apiPassword }),
+    ...(workerPassword === "" ? {} : { workerPassword }),
+  });
   stdout.write(`${JSON.stringify({ applied })}\n`);
 }

@@ -9,14 +9,17 @@ import { readMailer } from "../worker/mailer.ts";
 import { runWorker } from "../worker/run.ts";
 import { onceToldToStop } from "./stop-signal.ts";
 
-/** Runs the control plane's own tasks until SIGTERM or SIGINT. graphile-worker's tables need their owner. */
+/** Runs the control plane's own tasks until SIGTERM or SIGINT. graphile-worker's tables are the worker's role's. */
 export async function workerCommand(
   settings: Settings,
   environment: Readonly<Record<string, string | undefined>>,
   log: Logger,
 ): Promise<void> {
-  const ownerUrl = environment.KULE_OWNER_DATABASE_URL;
-  if (ownerUrl === undefined || ownerUrl === "") throw new BadSettings("KULE_OWNER_DATABASE_URL is not set");
+  const workerUrl = environment.KULE_WORKER_DATABASE_URL;
+  if (workerUrl === undefined || workerUrl === "")
+    throw new BadSettings(
+      "KULE_WORKER_DATABASE_URL is not set: give the URL of kule_worker, whose password `kule-api migrate` sets to KULE_WORKER_DATABASE_PASSWORD",
+    );
   const auditKeys = readAuditKeys(environment);
   const mailer = readMailer(settings, environment);
   const regions = readDirectRegions(environment);
@@ -28,7 +31,7 @@ export async function workerCommand(
     void stop.then(() => stopping.abort());
     const direct = workDirectRegions(open.deps, regions, environment, stopping.signal);
     await Promise.all([
-      keepWorking(() => runWorker({ deps: open.deps, ownerUrl, auditKeys, mailer }), stop, log),
+      keepWorking(() => runWorker({ deps: open.deps, workerUrl, auditKeys, mailer }), stop, log),
       // A region that cannot be worked for ends the process, as it would end its agent.
       direct,
     ]);

@@ -226,6 +226,44 @@ describe("without what only the person has", () => {
   });
 });
 
+/** With a stolen connection of kule_worker and nothing else. */
+describe("the worker's database role cannot", () => {
+  let worker: Client;
+  beforeAll(async () => {
+    worker = new Client({ connectionString: world.database.workerUrl });
+    await worker.connect();
+  });
+  afterAll(() => worker.end());
+
+  test.each([
+    ["read the hash of a password", "select password_hash from app_user"],
+    ["read the hash of a token's secret", "select secret_hash from token"],
+    ["read a server's sealed password", "select sealed_password from server_secret"],
+    ["read what answers have told once", "select body from idempotency_key"],
+    ["make a person an operator", "update app_user set is_operator = true"],
+    ["insert a token", "insert into token (id, kind, name, secret_hash) values ('t', 'operator', 'x', '')"],
+    ["change a server", "update server set name = 'x'"],
+    ["remove an organisation's row", "delete from job"],
+    ["change a row of the audit trail", "update audit set actor_name = 'x'"],
+    ["add a row to the audit trail", "insert into audit (id) values ('aud_x')"],
+    ["open a session", "select kule_open_session('{}', '{}')"],
+    ["act as the owner", "set role kule_owner"],
+    ["make a table", "create table x (y integer)"],
+  ])("%s", async (_what, sql) => {
+    await expect(worker.query(sql)).rejects.toMatchObject({ code: "42501" });
+  });
+
+  test("miss an organisation's row where it looks at all of them", async () => {
+    const count = "select count(*)::integer as n from member";
+    await owner.query(
+      `insert into member (id, organisation_id, user_id, role) values ('mem_w', '${organisationId}', 'usr_1', 'viewer')`,
+    );
+    expect((await worker.query(count)).rows).toEqual((await owner.query(count)).rows);
+    expect((await worker.query(count)).rows[0].n).toBeGreaterThan(0);
+    await owner.query("delete from member where id = 'mem_w'");
+  });
+});
+
 describe("an operator's token is made for who shows the secret of one that lives", () => {
   const mint = (id: string, secret: string) =>
     api.query(

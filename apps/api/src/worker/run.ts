@@ -26,24 +26,25 @@ export type RunningWorker = {
 };
 
 /**
- * Runs the control plane's own tasks with graphile-worker, which only the owner of its tables can. The tasks
- * themselves work with the API's role. Regions' jobs are never its business: their tasks are not in the list.
+ * Runs the control plane's own tasks with graphile-worker, as the worker's role. The tasks themselves work with
+ * the API's. Regions' jobs are never its business: their tasks are not in the list.
  */
 export async function runWorker({
   deps,
-  ownerUrl,
+  workerUrl,
   auditKeys = null,
   mailer = null,
 }: {
   readonly deps: Deps;
-  readonly ownerUrl: string;
+  /** Of `kule_worker`. */
+  readonly workerUrl: string;
   /** Null: the audit trail is not sealed. */
   readonly auditKeys?: AuditKeys | null;
   /** Null: nothing is mailed. */
   readonly mailer?: Mailer | null;
 }): Promise<RunningWorker> {
   const runner = await run({
-    connectionString: ownerUrl,
+    connectionString: workerUrl,
     taskList: tasksOf(deps, { auditKeys, mailer }),
     // One more than what waits for nobody: a look at the invariants of a large installation takes seconds.
     concurrency: 3,
@@ -58,8 +59,8 @@ export async function runWorker({
       else deps.log.debug(message);
     }),
   });
-  const recurring = keepAddingTasks(ownerUrl, recurringTasks(deps.settings), deps.log);
-  const sealing = keepSealing(ownerUrl, auditKeys, deps.log);
+  const recurring = keepAddingTasks(workerUrl, recurringTasks(deps.settings), deps.log);
+  const sealing = keepSealing(workerUrl, auditKeys, deps.log);
   const stopOthers = () => Promise.all([recurring.stop(), sealing.stop()]);
   return {
     ended: runner.promise.finally(stopOthers),

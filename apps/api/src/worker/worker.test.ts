@@ -16,7 +16,7 @@ describe("the worker", () => {
     const server = await world.createRunning();
     const running = await runWorker({
       deps: world.world.replica.deps,
-      ownerUrl: world.world.database.ownerUrl,
+      workerUrl: world.world.database.workerUrl,
     });
     try {
       const { purge_at } = (await world.owned.delete(`/servers/${server.id}`)).body.server.deletion;
@@ -41,7 +41,7 @@ describe("the worker", () => {
     const { job } = await world.create();
     const running = await runWorker({
       deps: world.world.replica.deps,
-      ownerUrl: world.world.database.ownerUrl,
+      workerUrl: world.world.database.workerUrl,
     });
     const listener = new pg.Client({ connectionString: world.world.database.ownerUrl });
     await listener.connect();

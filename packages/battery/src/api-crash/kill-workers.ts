@@ -137,10 +137,10 @@ export class WorkerLane {
                 as listed (name, minutes)
          on conflict (identifier) do update set last_execution = excluded.last_execution`,
       );
-    const { ownerUrl, apiUrl } = this.#world.world.database;
+    const { workerUrl, apiUrl } = this.#world.world.database;
     return startProcess("worker", [this.#main, "worker"], {
       ...apiEnvironment(apiUrl),
-      KULE_OWNER_DATABASE_URL: ownerUrl,
+      KULE_WORKER_DATABASE_URL: workerUrl,
       ...battery,
     });
   }

@@ -80,6 +80,8 @@ export async function startCanaryWorld(): Promise<CanaryWorld> {
     secrets.learn("the console's key", consoleSecret, environs("console"));
     const databasePassword = new URL(region.database.apiUrl).password;
     secrets.learn("the database's password", databasePassword, environs("api", "worker"));
+    const workerPassword = new URL(region.database.workerUrl).password;
+    secrets.learn("the worker's password for the database", workerPassword, environs("api", "worker"));
   } catch (error) {
     await consoleProcess.end("SIGKILL");
     await region.end();

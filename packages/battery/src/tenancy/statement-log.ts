@@ -46,7 +46,7 @@ export async function startLoggingDatabase(): Promise<LoggingDatabase> {
   });
   const apiPassword = randomBytes(16).toString("hex");
   const ownerUrl = withDatabase(postgres.ownerUrl, "kule");
-  await migrate(ownerUrl, { apiPassword });
+  await migrate(ownerUrl, { apiPassword, workerPassword: apiPassword });
   const owner = new pg.Client({ connectionString: ownerUrl });
   owner.on("error", () => {});
   await owner.connect();
@@ -55,8 +55,10 @@ export async function startLoggingDatabase(): Promise<LoggingDatabase> {
   const api = new URL(ownerUrl);
   api.username = "kule_api";
   api.password = apiPassword;
+  const worker = new URL(api);
+  worker.username = "kule_worker";
   return {
-    database: { ownerUrl, apiUrl: api.href, name: "kule", drop: async () => {} },
+    database: { ownerUrl, apiUrl: api.href, workerUrl: worker.href, name: "kule", drop: async () => {} },
     async statements() {
       const { rows: info } = await owner.query<{ dealloc: string }>(
         "select dealloc from pg_stat_statements_info",

@@ -27,9 +27,12 @@ export class PostgresCluster {
     this.#directory = directory;
     this.#port = port;
     this.#running = running;
+    const workerUrl = new URL(apiUrl);
+    workerUrl.username = "kule_worker";
     this.database = {
       ownerUrl: running.ownerUrl,
       apiUrl,
+      workerUrl: workerUrl.href,
       name: "kule",
       drop: () => this.close(),
     };
@@ -44,7 +47,7 @@ export class PostgresCluster {
       const port = await findFreePort();
       const running = await launch(directory, port);
       const apiPassword = randomBytes(16).toString("hex");
-      await migrate(running.ownerUrl, { apiPassword });
+      await migrate(running.ownerUrl, { apiPassword, workerPassword: apiPassword });
       const apiUrl = new URL(running.ownerUrl);
       apiUrl.username = "kule_api";
       apiUrl.password = apiPassword;

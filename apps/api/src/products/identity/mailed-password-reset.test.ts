@@ -56,7 +56,7 @@ async function work(by: Mailer | null = mailer): Promise<void> {
   );
   const running = await runWorker({
     deps: world.replica.deps,
-    ownerUrl: world.database.ownerUrl,
+    workerUrl: world.database.workerUrl,
     mailer: by,
   });
   const untried = () =>
@@ -95,7 +95,7 @@ describe("the mailed link", () => {
     const coming = server.nextMail();
     const running = await runWorker({
       deps: world.replica.deps,
-      ownerUrl: world.database.ownerUrl,
+      workerUrl: world.database.workerUrl,
       mailer,
     });
     const asked = await nobody()

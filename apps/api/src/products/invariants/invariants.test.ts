@@ -73,7 +73,7 @@ describe("a world with servers", () => {
     await world.create();
     const running = await runWorker({
       deps: world.world.replica.deps,
-      ownerUrl: world.world.database.ownerUrl,
+      workerUrl: world.world.database.workerUrl,
     });
     try {
       const askedAt = Date.now();

@@ -25,7 +25,7 @@ const withoutWorker = {
 test("says that no worker lives, from when the last one is told to stop or has not been heard of", async () => {
   expect(await readiness()).toEqual(withoutWorker);
   const { deps } = world.replica;
-  const first = await runWorker({ deps, ownerUrl: world.database.ownerUrl });
+  const first = await runWorker({ deps, workerUrl: world.database.workerUrl });
   await expect.poll(readiness).toEqual({ status: "ok", missing: [] });
   await first.stop();
   expect(await readiness()).toEqual(withoutWorker);
@@ -36,7 +36,7 @@ test("says that no worker lives, from when the last one is told to stop or has n
   expect(await readiness()).toEqual(withoutWorker);
 
   await owner.query("update worker_process set seen_at = clock_timestamp() - interval '2 hours'");
-  const second = await runWorker({ deps, ownerUrl: world.database.ownerUrl });
+  const second = await runWorker({ deps, workerUrl: world.database.workerUrl });
   await expect.poll(readiness).toEqual({ status: "ok", missing: [] });
   expect((await owner.query("select from worker_process where id = 'killed'")).rowCount).toBe(0);
   await second.stop();

@@ -226,7 +226,7 @@ test("workers that seal at once give each row one seal, without gaps", async () 
 test("the worker seals what comes by itself", async () => {
   const worker = await runWorker({
     deps: world.replica.deps,
-    ownerUrl: world.database.ownerUrl,
+    workerUrl: world.database.workerUrl,
     auditKeys: keys,
   });
   await acme.owner.post("/ssh-keys", { name: "by itself" });

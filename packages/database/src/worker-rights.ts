@@ -1,0 +1,46 @@
+/**
+ * What the worker's role may do beside the API's: run graphile-worker's tasks, read for the invariants, and write what it
+ * finds and seals. Given anew by each migration run, so that a table of a later version is never forgotten.
+ */
+export const workerRights = `
+do $$
+declare
+  each record;
+  secrets constant text[] := array['password_hash', 'sealed_password', 'sealed_secret', 'secret_hash'];
+begin
+  grant usage on schema public, graphile_worker to kule_worker;
+  grant select, insert, update, delete on all tables in schema graphile_worker to kule_worker;
+  grant usage, select on all sequences in schema graphile_worker to kule_worker;
+  grant execute on all functions in schema graphile_worker to kule_worker;
+
+  grant select on all tables in schema public to kule_worker;
+  -- Nothing that the worker looks at is a secret.
+  revoke select on idempotency_key from kule_worker;
+  for each in
+    select c.oid::regclass as name,
+           string_agg(quote_ident(a.attname), ', ') filter (where a.attname <> all (secrets)) as columns
+      from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+     where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace
+     group by c.oid
+    having bool_or(a.attname = any (secrets))
+  loop
+    execute format('revoke select on %s from kule_worker', each.name);
+    execute format('grant select (%s) on %s to kule_worker', each.columns, each.name);
+  end loop;
+  grant insert, update, delete on
+    audit_seal, audit_seal_head, audit_verification, audit_break, invariant_report, worker_process
+  to kule_worker;
+  grant execute on function kule_keep_password_reset(text, text, bytea, integer) to kule_worker;
+
+  -- It looks at all organisations at once; what it may do with a row is said by the grants above.
+  for each in
+    select c.oid::regclass as name from pg_class c
+     where c.relkind in ('r', 'p') and c.relrowsecurity
+       and c.relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace)
+       and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'worker')
+  loop
+    execute format('create policy worker on %s to kule_worker using (true) with check (true)', each.name);
+  end loop;
+end $$;
+`;
