@@ -2,6 +2,7 @@
 // after looking again that nobody else's marker is there.
 
 import { firstWorking } from "./clone-task.ts";
+import { grantCommands } from "./driver-calls/grants.ts";
 import { ProxmoxLocked, ProxmoxNotFound, ProxmoxNotOurs } from "./errors.ts";
 import type { Owner } from "./hypervisor.ts";
 import { readBoolean } from "./lenient.ts";
@@ -33,6 +34,10 @@ export type AdoptionSighting =
   | { readonly state: "refused"; readonly why: string }
   | { readonly state: "adoptable"; readonly vm: Adoptable };
 
+/** A VM that is not ours yet is in no pool of ours, and a role on the pools does not reach it. */
+const adoptionGrant = (vmid: number, tokenId: string): string =>
+  grantCommands({ path: `/vms/${vmid}`, role: "CloudAgent", propagate: true }, tokenId);
+
 const CALL_MILLISECONDS = 10_000;
 
 export async function lookForAdoption(
@@ -45,7 +50,10 @@ export async function lookForAdoption(
   if (row === null)
     return (await isFreeVmid(client, vmid, { deadlineMilliseconds: CALL_MILLISECONDS, signal }))
       ? { state: "absent" }
-      : { state: "refused", why: `VMID ${vmid} is taken by a guest that this token may not see` };
+      : {
+          state: "refused",
+          why: `VMID ${vmid} is taken by a guest that this token may not see; a VM that is to be adopted needs a grant of its own: ${adoptionGrant(vmid, client.tokenId)}`,
+        };
   if (row.type !== "qemu") return { state: "refused", why: `VMID ${vmid} is a container` };
   const path = { node: row.node, vmid };
   try {
