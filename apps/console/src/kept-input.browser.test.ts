@@ -170,7 +170,10 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
     await page.click(".sign-in-card button[type=submit]");
   }
 
-  /** Every kind of sender of the panel, by following its links; each at the first page that has it. */
+  /**
+   * Every kind of sender of the panel, by following its links; each at the first page that has it. Pages are read and not
+   * shown: to draw the whole panel takes longer than everything that is asked of it here.
+   */
   async function sendersFrom(first: string): Promise<Map<string, Sender>> {
     const found = new Map<string, Sender>();
     const shapes = new Set<string>();
@@ -178,23 +181,27 @@ describe.skipIf(part.missing)("what a person typed", { timeout: 600_000 }, () =>
       const shape = path.replaceAll(/[a-z]+_[0-9a-z]{10,}/g, "*").replace(/\?.*/, "");
       if (path.startsWith("/usage/export") || shapes.has(shape)) return null;
       shapes.add(shape);
-      await page.goto(world.url + path);
-      const names =
-        (await page.evaluate(`[...document.querySelectorAll(${JSON.stringify(senders)})].map((each) => {
-        const form = each.closest("form");
-        const own = each.closest("dialog") ? "dialog " : "";
-        return [form.method, own + [form.id, new URL(form.action).pathname.replaceAll(/[a-z]+_[0-9a-z]{10,}/g, "*"), each.id, each.tagName, each.value && each.tagName === "BUTTON" ? each.value.replaceAll(/\\d+/g, "n") : ""].join(" ")];
-      })`)) as [string, string][];
+      const [html, names] = (await page.evaluate(`(async () => {
+        const html = await (await fetch(${JSON.stringify(world.url + path)})).text();
+        const read = new DOMParser().parseFromString(html, "text/html");
+        return [html, [...read.querySelectorAll(${JSON.stringify(senders)})].map((each) => {
+          const form = each.closest("form");
+          const own = each.closest("dialog") ? "dialog " : "";
+          const action = new URL(form.getAttribute("action") ?? "", ${JSON.stringify(world.url + path)});
+          return [form.method, own + [form.id, action.pathname.replaceAll(/[a-z]+_[0-9a-z]{10,}/g, "*"), each.id, each.tagName, each.value && each.tagName === "BUTTON" ? each.value.replaceAll(/\\d+/g, "n") : ""].join(" ")];
+        })];
+      })()`)) as [string, [string, string][]];
       for (const [index, [method, name]] of names.entries())
         if (!found.has(name)) found.set(name, { name, path, index, method });
-      return page.content();
+      return html;
     });
     return found;
   }
 
   /** Types into the sender's form, lets it ask, and answers with a failure. What was lost, or null. */
   async function tryFailure(sender: Sender, failure: (typeof failures)[number]): Promise<string | null> {
-    await page.goto(world.url + sender.path);
+    // What is asked about waits for the script itself, and for no font.
+    await page.goto(world.url + sender.path, { waitUntil: "domcontentloaded" });
     let asked = 0;
     const answer = async (route: Route) => {
       const headers = route.request().headers();
