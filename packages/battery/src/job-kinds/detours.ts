@@ -15,6 +15,8 @@ export type Detour = {
   /** What causes the job on this course, if it is not what usually does. */
   cause?(subject: Subject): Promise<void>;
   meddle(scene: LocalScene, vmid: number, step: string): void | Promise<void>;
+  /** Its guest must have been started by the job. */
+  readonly startsGuest?: true;
 };
 
 const plain: Detour = { name: "plainly", meddle: () => {} };
@@ -60,6 +62,16 @@ export const DETOURS: { readonly [Kind in ServerJobKind]: readonly Detour[] } = 
   ServerPower: [
     plain,
     pausedAtFirst,
+    {
+      name: "of a guest that moves to another node and back",
+      startsGuest: true,
+      meddle: ({ lab }, vmid, step) => {
+        if (step !== "shut-down") return;
+        const home = lab.lab.control.vm(vmid)?.node ?? "pve1";
+        lab.lab.control.migrateVm(vmid, home === "pve1" ? "pve2" : "pve1");
+        lab.lab.control.migrateVm(vmid, home);
+      },
+    },
     { ...plain, name: "as a reset", cause: (subject) => power(subject, { action: "reset" }) },
   ],
   ServerResize: [plain, pausedAtFirst],

@@ -77,7 +77,7 @@ export const SCENARIOS: { readonly [Kind in ServerJobKind]: KindScenario } = {
     after: "ServerCreate",
     cause: (_, subject) => power(subject, { action: "reboot", force_after: true }),
     succeeded: { status: "running", vm: "running" },
-    failed: { status: "running", reason: "power_failed", statusAt: { start: "stopped" } },
+    failed: { status: "running", reason: "power_failed", statusAt: { note: "stopped", start: "stopped" } },
     askedAnew: {
       running: (_, subject) => power(subject, { action: "reboot", force_after: true }),
       stopped: (_, subject) => power(subject, { action: "start" }),

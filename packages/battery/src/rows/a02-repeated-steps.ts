@@ -47,6 +47,18 @@ export const row: Row = {
       ],
       expects: /I8 .*disk-resized|ServerCreate .*with each step twice leaves/,
     },
+    {
+      name: "shutdown-believed",
+      removes: "the look that sees a guest off before it counts as rebooted",
+      patches: [
+        {
+          file: "packages/programs/src/servers/power-server/plan.ts",
+          find: "return wasOff ? [] : off(payload, vm);",
+          replace: 'return wasOff ? [] : [...off(payload, vm), note, { do: "start" }];',
+        },
+      ],
+      expects: /ServerPower is done and has not started its guest/,
+    },
   ],
   run: (run) =>
     bothParts(
@@ -85,6 +97,7 @@ function repeatAtServers(run: RowRun): Promise<RowResult> {
         cases += 1;
         violations.push(
           ...(await endViolations(scene, once, kind)),
+          ...(detour.startsGuest ? startViolations(scene, await vmidOf(scene, once), kind) : []),
           ...(await endViolations(scene, twice, kind)).map((text) =>
             text.replace(twice.server, `${twice.server} with each step twice`),
           ),
@@ -104,4 +117,9 @@ function repeatAtServers(run: RowRun): Promise<RowResult> {
       figures: { kinds: SERVER_JOB_KINDS.length, "steps applied twice": steps },
     };
   });
+}
+
+/** Once when it was made, and once by the job. */
+function startViolations({ lab }: LocalScene, vmid: number, kind: string): string[] {
+  return (lab.effects(vmid)["vm-started"] ?? 0) > 1 ? [] : [`${kind} is done and has not started its guest`];
 }

@@ -2464,7 +2464,7 @@ export interface paths {
          *     * `shutdown` asks the guest, for `timeout_seconds`; `stop` takes the power away at once, and also ends a
          *       `shutdown` or `reboot` that still waits for its guest.
          *     * `reboot` shuts the guest down and starts a new process, so that whatever waits for a cold start is applied;
-         *       the job succeeds when the process really is another one. `reset` is the button on the case: the guest begins
+         *       the job succeeds when the guest was seen to be off and runs again. `reset` is the button on the case: the guest begins
          *       anew in the same process.
          *     * A guest that does not obey in time is left running and the job fails with `guest_ignored`; with `force_after`
          *       its power is taken away instead.

@@ -124,14 +124,14 @@ describe("ServerPower", { timeout: 600_000 }, () => {
     expect((await run(powerJob(vmid, "stop"))).steps).toEqual([]);
   });
 
-  it("has rebooted when the guest runs in another process, once for each job", async () => {
+  it("has rebooted when the guest runs and was noted to be off, once for each job", async () => {
     const vmid = await newServer();
     const first = pidOf(vmid);
     const reboot = powerJob(vmid, "reboot");
-    expect((await run(reboot)).steps).toEqual(["note", "shut-down", "start"]);
+    expect((await run(reboot)).steps).toEqual(["shut-down", "note", "start"]);
     const second = pidOf(vmid);
     expect(second).not.toBe(first);
-    // The same job again, its end never reported: it sees its note and another process.
+    // The same job again, its end never reported: it sees its note, and that the guest runs.
     expect((await run(reboot)).steps).toEqual([]);
     expect(pidOf(vmid)).toBe(second);
     await run(powerJob(vmid, "reboot"));
@@ -242,6 +242,57 @@ describe("ServerPower", { timeout: 600_000 }, () => {
     await run(powerJob(vmid, "reboot"), quietHost({ crashPoint }));
     expect(hasMoved).toBe(true);
     expect(bootOf(vmid)).not.toBe(before);
+  });
+
+  it.each([
+    ["note.after-ack", true],
+    ["note.effect-done", true],
+    ["shut-down.before-send", true],
+    ["shut-down.before-send", false],
+  ])(
+    "does not take a move to another node and back for a reboot, at %s, killed %s",
+    async (point, isKilled) => {
+      const vmid = await newServer();
+      const before = bootOf(vmid);
+      const home = vmOf(vmid)?.node ?? "";
+      let hasMoved = false;
+      const crashPoint = (at: string) => {
+        if (at !== `ServerPower.${point}` || hasMoved) return;
+        hasMoved = true;
+        region.lab.control.migrateVm(vmid, home === "pve1" ? "pve2" : "pve1");
+        region.lab.control.migrateVm(vmid, home);
+        if (isKilled) throw new Error("killed");
+      };
+      const reboot = powerJob(vmid, "reboot");
+      const first = run(reboot, quietHost({ crashPoint }));
+      if (isKilled) await expect(first).rejects.toThrow("killed");
+      else await first;
+      await run(reboot);
+      expect(hasMoved).toBe(true);
+      expect(bootOf(vmid)).not.toBe(before);
+    },
+  );
+
+  it.each([
+    "shut-down.effect-done",
+    "shut-down.after-ack",
+    "start.before-send",
+    "start.effect-done",
+    "start.after-ack",
+  ])("reboots once when its agent dies at %s", async (point) => {
+    const vmid = await newServer();
+    let hasDied = false;
+    const crashPoint = (at: string) => {
+      if (at !== `ServerPower.${point}` || hasDied) return;
+      hasDied = true;
+      throw new Error("killed");
+    };
+    const reboot = powerJob(vmid, "reboot");
+    const starts = () => region.effects(vmid)["vm-started"] ?? 0;
+    const before = starts();
+    await expect(run(reboot, quietHost({ crashPoint }))).rejects.toThrow("killed");
+    await run(reboot);
+    expect(starts() - before).toBe(1);
   });
 
   it("never starts a VM that a rebuild has left half made: it has the template's interfaces", async () => {

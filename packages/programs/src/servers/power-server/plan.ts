@@ -13,7 +13,7 @@ export type SeenPower =
 export type PowerStep =
   /** A server that is to be had is not on its way out: the restore that should have seen to it has failed. */
   | { readonly do: "unmark"; readonly config: DesiredConfig }
-  /** Remembers what runs now: whether a guest was rebooted or reset cannot be seen from one look. */
+  /** Remembers what was seen: whether a guest was rebooted or reset cannot be told from one look. */
   | { readonly do: "note"; readonly vm: Vm; readonly facts: Readonly<Record<string, string>> }
   | { readonly do: "shut-down"; readonly process: string | null }
   | { readonly do: "power-off"; readonly process: string | null }
@@ -75,15 +75,16 @@ function off(payload: Payload, vm: Vm): PowerStep[] {
   });
 }
 
-/** Done when the guest runs in another process than the one noted before anything was done. */
+/**
+ * Done when the guest runs and was noted to be off. Another process than before says nothing: a VM that moves to another
+ * node and back gets one too, and its guest notices nothing.
+ */
 function planReboot(jobId: string, payload: Payload, vm: Vm): PowerStep[] {
-  const noted = noteOf(jobId, vm)?.process;
-  // Elsewhere it runs in another process without having been rebooted: what was noted says nothing any more.
-  const holds = noted !== undefined && (noted === NONE || noted.startsWith(`${vm.node}:`));
-  if (!holds)
-    return [{ do: "note", vm, facts: { process: vm.process ?? NONE } }, ...off(payload, vm), { do: "start" }];
-  if (vm.power === "stopped") return [{ do: "start" }];
-  return vm.process === noted ? [...off(payload, vm), { do: "start" }] : [];
+  const wasOff = noteOf(jobId, vm)?.process === NONE;
+  const note = { do: "note", vm, facts: { process: NONE } } as const;
+  if (vm.power === "stopped") return [...(wasOff ? [] : [note]), { do: "start" }];
+  // That it is off only the next look says: whoever was to be asked may have moved meanwhile.
+  return wasOff ? [] : off(payload, vm);
 }
 
 /** Done when a reset has succeeded after the last one that was noted. */
