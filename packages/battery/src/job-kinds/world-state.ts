@@ -25,6 +25,7 @@ const LEFT_OUT = new Set([
   "epoch",
   "attempt",
   "last_seq",
+  "step_count",
   "claim_id",
   "password_hash",
   "smbios1",
