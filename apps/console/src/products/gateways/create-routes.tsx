@@ -1,20 +1,24 @@
 import type { Hono } from "hono";
 import { attempt, read, readAll } from "../../api.ts";
 import type { ConsoleContext, ConsoleEnv } from "../../console-context.ts";
+import { forbidden } from "../../failures.tsx";
 import { saidOfLabels, typedLabels } from "../../label-form.ts";
 import { renderPage } from "../../layout/document.tsx";
 import type { PageBanner } from "../../page-banner.ts";
 import { postedKey, postedValues } from "../../posted-form.ts";
 import { type RefusedForm, refuseForm } from "../../refused-form.ts";
+import { may } from "../../session.ts";
 import { CreateGatewayPage } from "./create-page.tsx";
 
 const fields = ["network_id", "name", "public_ip", "address", "description", "labels"] as const;
 
 /** A gateway for the network that the address names. */
 export function createGatewayRoutes(routes: Hono<ConsoleEnv>): void {
-  routes.get("/gateways/new", (context) =>
-    show(context, context.req.query("network") ?? "", null, null, null, 200),
-  );
+  routes.get("/gateways/new", (context) => {
+    const { session } = context.get("view");
+    if (session !== null && !may(session, "gateway:create")) return forbidden(context, []);
+    return show(context, context.req.query("network") ?? "", null, null, null, 200);
+  });
 
   routes.post("/gateways", async (context) => {
     const values = postedValues(context, fields);

@@ -181,4 +181,8 @@ test("who may only look can change nothing of it", async () => {
   const page = await vera.page(path);
   expect(page).toContain("203.0.113.77");
   expect(page).not.toContain(`action="${path}/`);
+  const other = world.api.state.networks[1]?.id;
+  const refused = await vera.get(`/gateways/new?network=${other}`);
+  expect(refused.status).toBe(403);
+  expect(await refused.text()).not.toContain('action="/gateways"');
 });
