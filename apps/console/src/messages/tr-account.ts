@@ -38,7 +38,7 @@ export const accountTr: typeof accountEn = {
     newPasswordHint: "En az 12 karakter. Birbiriyle ilgisiz birkaç sözcük kolay akılda kalır.",
     repeatPassword: "Yeni parola, bir daha",
     repeatDiffers: "aynı değil",
-    endTokens: "API anahtarlarımı da sonlandır",
+    endTokens: "API belirteçlerimi da sonlandır",
     endTokensHint:
       "Bütün kuruluşlarda oluşturduklarınızın hepsi. Yoksa çalışmayı sürdürürler: hesabınızı başkası kullanmış olabilirse bunu seçin.",
     changePassword: "Parolayı değiştir",

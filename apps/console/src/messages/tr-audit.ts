@@ -41,7 +41,7 @@ export const auditTr = {
     onlyThis: (what: string) => `Yalnızca ${what}`,
     kinds: {
       user: "kişi",
-      token: "API anahtarı",
+      token: "API belirteci",
       operator: "işletmen",
       agent: "aracı",
       system: "Kule'nin kendisi",

@@ -6,12 +6,12 @@ export const membersTr = {
     summary: "API çağrısı",
     acts: "API",
     read: "Oku",
-    hint: "Bu, aynı API'ye yapılan tek bir çağrıdır. $TOKEN yerine kendi anahtarınızı koyun.",
+    hint: "Bu, aynı API'ye yapılan tek bir çağrıdır. $TOKEN yerine kendi belirtecinizi koyun.",
     reference: (operation: string) => `başvuru sayfasında ${operation}`,
   },
   organisation: {
     label: "Kuruluş",
-    tabs: { members: "Üyeler", tokens: "API anahtarları", audit: "Denetim kaydı", quotas: "Kotalar" },
+    tabs: { members: "Üyeler", tokens: "API belirteçleri", audit: "Denetim kaydı", quotas: "Kotalar" },
     switch: "Kuruluş değiştir",
     choose: "Bir kuruluş seçin",
     switchLead: "Aynı anda birinde olursunuz; gördüğünüz ve yaptığınız her şey onundur.",
@@ -23,7 +23,7 @@ export const membersTr = {
     leaveNamed: (name: string) => `${name} kuruluşundan ayrıl`,
     leaveQuestion: (name: string) => `${name} kuruluşundan ayrılmak istiyor musunuz?`,
     leaveHint:
-      "Oradaki oturumlarınız, API anahtarlarınız ve davetleriniz sona erer. Oluşturduklarınız kalır. Yalnızca yeni bir davetle geri dönebilirsiniz.",
+      "Oradaki oturumlarınız, API belirteçleriniz ve davetleriniz sona erer. Oluşturduklarınız kalır. Yalnızca yeni bir davetle geri dönebilirsiniz.",
     notices: { left: "Kuruluştan ayrıldınız." },
   },
   roles: {
@@ -34,9 +34,9 @@ export const membersTr = {
     billing: "Muhasebe",
     does: {
       owner: "Öteki sahipler de içinde, kuruluştaki her şey.",
-      admin: "Sunucular ve ağlar, yöneticiye kadar üyeler, anahtarlar ve denetim kaydı.",
+      admin: "Sunucular ve ağlar, yöneticiye kadar üyeler, belirteçler ve denetim kaydı.",
       member: "Sunucu ve ağ oluşturur, değiştirir, siler; konsol açar.",
-      viewer: "Anahtarlar ve denetim kaydı dışında her şeyi görür, hiçbir şeyi değiştirmez.",
+      viewer: "Belirteçler ve denetim kaydı dışında her şeyi görür, hiçbir şeyi değiştirmez.",
       billing: "Yalnızca kataloğu, kullanımı ve kotaları görür.",
     },
     compare: "Hangi rol ne yapabilir",
@@ -49,7 +49,7 @@ export const membersTr = {
       console: "Konsol açmak ve parola belirlemek",
       purge: "Hemen yok etmek ve korumayı kaldırmak",
       audit: "Denetim kaydını okumak",
-      people: "Üyeleri ve API anahtarlarını yönetmek",
+      people: "Üyeleri ve API belirteçlerini yönetmek",
       owners: "Sahip yapmak ve sahipleri çıkarmak",
     },
   },
@@ -66,7 +66,7 @@ export const membersTr = {
     remove: "Çıkar",
     removeOf: (name: string) => `Çıkar: ${name}`,
     removeQuestion: (name: string) => `${name} kuruluştan çıkarılsın mı?`,
-    removeHint: "Buradaki oturumları, API anahtarları ve açık davetleri hemen sona erer. Sunucular kalır.",
+    removeHint: "Buradaki oturumları, API belirteçleri ve açık davetleri hemen sona erer. Sunucular kalır.",
     outOfReach: "Bir sahibi yalnızca bir sahip değiştirebilir.",
     notices: {
       changed: "Rol değişti. Şu andan itibaren geçerli.",
