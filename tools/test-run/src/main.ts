@@ -6,7 +6,18 @@ import { join, relative, resolve } from "node:path";
 import { bundleApps } from "@kule/build/bundle-apps";
 import { listChecks } from "@kule/check/checks";
 import { describeOutcome, runChecks } from "@kule/check/run-checks";
-import { countTests, listSkippedSuites, type SkipNote, type VitestReport } from "./vitest-report.ts";
+import {
+  countTests,
+  listSkippedSuites,
+  type SkipNote,
+  type Slow,
+  slowestFiles,
+  slowestTests,
+  type VitestReport,
+} from "./vitest-report.ts";
+
+/** How many of the slowest files and tests are named. */
+const SLOWEST = 10;
 
 const root = resolve(import.meta.dirname, "../../..");
 const scratch = mkdtempSync(join(tmpdir(), "kule-test-run-"));
@@ -60,6 +71,15 @@ async function runSuites(args: string[]): Promise<void> {
   for (const { suite, count, reason } of listSkippedSuites(report, readNotes(skipLog))) {
     console.log(`skipped ${count} in ${relative(root, suite)}: ${reason}`);
   }
+  const files = slowestFiles(report, SLOWEST).map((file) => ({ ...file, name: relative(root, file.name) }));
+  list("The slowest files", files);
+  list("The slowest tests", slowestTests(report, SLOWEST));
+  console.log();
+}
+
+function list(title: string, slow: readonly Slow[]): void {
+  heading(title);
+  for (const { name, seconds } of slow) console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
 }
 
 function readJson<T>(path: string): T | undefined {

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { countTests, listSkippedSuites, type VitestReport } from "./vitest-report.ts";
+import {
+  countTests,
+  listSkippedSuites,
+  slowestFiles,
+  slowestTests,
+  type VitestReport,
+} from "./vitest-report.ts";
 
 function file(status: string, ...statuses: string[]): VitestReport["testResults"][number] {
   return {
@@ -48,4 +54,21 @@ test("a skipped suite gives the reason that was noted, or else its title", () =>
     { suite: "/kule/some.test.ts", count: 1, reason: "chromium: no Chromium found" },
   ]);
   expect(listSkippedSuites(report, [])[0]?.reason).toBe("not run here: suite");
+});
+
+test("the slowest files and tests are named, the slowest first", () => {
+  const timed = (name: string, endTime: number, ...durations: (number | null)[]) => ({
+    ...file("passed"),
+    ...{ name, startTime: 1_000, endTime },
+    assertionResults: durations.map((duration, index) => ({
+      ...{ status: "passed", fullName: `${name} ${index}`, ancestorTitles: [], duration },
+    })),
+  });
+  const report = { testResults: [timed("quick", 1_500, 100, null), timed("slow", 4_000, 200, 2_500)] };
+  expect(slowestFiles(report, 1)).toEqual([{ name: "slow", seconds: 3 }]);
+  expect(slowestTests(report, 2)).toEqual([
+    { name: "slow 1", seconds: 2.5 },
+    { name: "slow 0", seconds: 0.2 },
+  ]);
+  expect(slowestFiles(undefined, 10)).toEqual([]);
 });

@@ -4,7 +4,16 @@ export interface VitestReport {
     name: string;
     status: string;
     message?: string;
-    assertionResults: { status: string; fullName: string; ancestorTitles: string[] }[];
+    /** In milliseconds of the epoch. */
+    startTime?: number;
+    endTime?: number;
+    assertionResults: {
+      status: string;
+      fullName: string;
+      ancestorTitles: string[];
+      /** In milliseconds; missing for what was not run. */
+      duration?: number | null;
+    }[];
   }[];
 }
 
@@ -60,3 +69,28 @@ export function listSkippedSuites(report: VitestReport | undefined, notes: SkipN
     return [{ suite: name, count: skipped.length, reason }];
   });
 }
+
+export interface Slow {
+  name: string;
+  seconds: number;
+}
+
+/** The files that took longest, from the start of the first test or hook to the end of the last; slowest first. */
+export function slowestFiles(report: VitestReport | undefined, most: number): Slow[] {
+  const files = (report?.testResults ?? []).map(({ name, startTime = 0, endTime = 0 }) => ({
+    name,
+    seconds: (endTime - startTime) / 1000,
+  }));
+  return slowest(files, most);
+}
+
+/** The tests that took longest, whatever ran beside them; slowest first. */
+export function slowestTests(report: VitestReport | undefined, most: number): Slow[] {
+  const tests = (report?.testResults ?? []).flatMap(({ assertionResults }) =>
+    assertionResults.map(({ fullName, duration }) => ({ name: fullName, seconds: (duration ?? 0) / 1000 })),
+  );
+  return slowest(tests, most);
+}
+
+const slowest = (all: readonly Slow[], most: number) =>
+  all.toSorted((one, other) => other.seconds - one.seconds).slice(0, most);
