@@ -17,7 +17,8 @@ export type ConformancePlan = ConformanceSettings & {
   readonly tls: TlsTrust;
 };
 
-const TOKEN = /^[^\s:/]+@[A-Za-z][A-Za-z0-9._-]+![A-Za-z][A-Za-z0-9._-]+=[\x21-\x3a\x3c-\x7e]+$/;
+const TOKEN =
+  /^[^\s:/]{1,64}@[A-Za-z][A-Za-z0-9._-]{1,63}![A-Za-z][A-Za-z0-9._-]{1,127}=[\x21-\x3a\x3c-\x7e]{1,255}$/;
 const AGENT_SECONDS = 180;
 
 /** Throws SettingsError that names every variable that is missing or wrong. */

@@ -12,7 +12,9 @@ const nothing = (networkId: string): EdgeNetwork => ({
 
 const TABLES = ["network", "subnet", "gateway", "gateway_subnet", "public_ip", "job"];
 /** What differs between two runs by nature: how often was tried and reported, and under which claim. */
-const LEFT_OUT = new Set(["version", "epoch", "attempt", "last_seq", "claim_id", "phase", "progress"]);
+const LEFT_OUT = new Set([
+  ...["version", "epoch", "attempt", "last_seq", "step_count", "claim_id", "phase", "progress"],
+]);
 
 /**
  * What the database and the edge hold of a subject, so that two subjects with the same course have the same text. A row

@@ -79,6 +79,7 @@ export async function everyQuery(all: TwoOrganisations, scale: Scale): Promise<r
   ];
   for (const path of paths) await succeed(tenant.owner.get(path), path);
   await succeed(world.operator.get("/audit"), "the whole audit trail");
+  await succeed(world.operator.post("/tokens", { name: "of the proof" }), "an operator's token");
   const body = tenant.serverBody({ subnet_id: standing.subnet });
   await succeed(tenant.owner.post("/servers?dry_run=true", body), "a dry run");
   const key = { "Idempotency-Key": randomUUID() };

@@ -11,6 +11,11 @@ export const unfilteredUses: { readonly [use: string]: string } = {
     "the check at commit looks at the one address whose rows changed, and names its organisation by a parameter",
   "select audit by ": "operators see the whole audit trail",
   "delete invitation by expires_at": "the clean-up is of no one organisation",
+  "select invitation by id, organisation_id":
+    "who was invited belongs to no organisation yet, and shows its secret",
+  "select job by id, organisation_id": "operators see the jobs of all organisations",
+  "select job by id, organisation_id, region": "operators see the jobs of all organisations",
+  "select job by created_at, id, organisation_id": "operators see the jobs of all organisations",
   "select job by attempt, kind, lease_until, max_attempts, p_capabilities, p_region, region, status in a function":
     "a claim is of a region",
   "select job by claim_id, p_claim_id, p_region, region, status in a function": "a claim is of a region",
@@ -55,6 +60,9 @@ export const unfilteredUses: { readonly [use: string]: string } = {
   "select token by id": "agent and operator tokens are of no organisation",
   "select token by expires_at, id, is_operator, kind, minter_id, minter_secret, revoked_at, secret_hash, user_id in a function":
     "an operator's token is made for who shows the secret of one",
+  "insert token by  in a function": "an operator's token is of no organisation",
+  "select token by created_at, expires_at, id, idle_seconds, kind, last_used_at, proof, revoked_at, secret_hash, secs in a function":
+    "a session's secret is the proof of its person, whatever organisation it is in",
   "select token by id, kind, region": "agent and operator tokens are of no organisation",
   "select token by kind, region": "agent and operator tokens are of no organisation",
   "select public_ip by pool_id, region, version in a function":

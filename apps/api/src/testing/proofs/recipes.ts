@@ -172,7 +172,7 @@ export const recipes: { readonly [id in OperationId]: Recipe } = {
   revokeToken: { path: async ({ tenant }) => ({ token_id: (await tenant.addToken()).id }) },
   rotateToken: {
     path: async ({ tenant }) => ({ token_id: (await tenant.addToken()).id }),
-    body: () => ({ overlap_seconds: 60 }),
+    body: () => ({ overlap_seconds: 60, reason: "a proof" }),
   },
   listAudit: {},
   verifyAudit: {},

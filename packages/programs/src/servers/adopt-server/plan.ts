@@ -39,13 +39,13 @@ export function planAdopt(want: Wanted, seen: AdoptionSighting): readonly AdoptS
     case "adoptable": {
       const { vm } = seen;
       const missing = want.tags.filter((tag) => !vm.tags.includes(tag.toLowerCase()));
-      const joins: AdoptStep[] =
-        want.pool === null || vm.pool === want.pool ? [] : [{ do: "join-pool", pool: want.pool }];
-      if (vm.isMarked && missing.length === 0 && vm.name === want.name) return joins;
+      if (vm.isMarked && missing.length === 0 && vm.name === want.name)
+        return want.pool === null || vm.pool === want.pool ? [] : [{ do: "join-pool", pool: want.pool }];
       const description = vm.isMarked
         ? vm.description
         : [want.marker, vm.description.trim()].filter((line) => line !== "").join("\n");
-      return [{ do: "mark", description, tags: [...vm.tags, ...missing] }, ...joins];
+      // It joins the pool when a look has seen that it is marked: a VM without our mark is never changed.
+      return [{ do: "mark", description, tags: [...vm.tags, ...missing] }];
     }
   }
 }
