@@ -23,29 +23,36 @@ const measure = buildSync({
 /**
  * Looks at the page as a desk, a phone and a narrow phone show it; takes pictures of it with KULE_SCREENSHOTS=1.
  *
+ * @param depth `new`: all measures. `known`: a page whose controls were looked at elsewhere in this tour, with other
+ *   contents: without the focus on each control, and without axe, which together take most of the time.
  * @returns what is wrong with it, each as a line that begins with the page's name
  */
-export async function look(page: Page, language: Language, name: string): Promise<string[]> {
+export async function look(
+  page: Page,
+  language: Language,
+  name: string,
+  depth: "new" | "known" = "new",
+): Promise<string[]> {
   const flaws = new Set<string>();
   const asked = (question: Measure) => measured(page, question);
   const note = (at: string, found: readonly string[]) => {
     for (const flaw of found) flaws.add(`${name} (${at}): ${flaw}`);
   };
   // Names, roles, colours and rings are the same in every language; how much room words take is not.
-  const isFirstLanguage = language === "en";
+  const isDeep = language === "en" && depth === "new";
 
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
   await show(page, desk);
   note("desk", await lastingFlaws(page));
   note("words", wordFlaws(await asked("textsOfPage"), language));
   await takePictures(page, name, "desk");
-  if (isFirstLanguage) note("desk", await asked("focusFlaws"));
+  if (isDeep) note("desk", await asked("focusFlaws"));
 
   await show(page, phone);
   note("phone", await lastingFlaws(page));
   note("phone", await asked("popupFlaws"));
   await takePictures(page, name, "phone");
-  if (isFirstLanguage) {
+  if (isDeep) {
     note("phone", await asked("focusFlaws"));
     await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
     note("phone, dark", await accessibilityProblems(page));
