@@ -67,16 +67,20 @@ async function calledOff(scene: LocalScene, looker: RegionLooker, lost: Readonly
   const { description, tags } = configOf(scene, vmid);
   const rest = withoutMarks(configOf(scene, vmid));
   const { faults } = scene.lab.lab;
-  // The marks are written, and nobody could see it any more.
+  // It is marked and in its pool, and nobody could see it any more.
+  let hasJoined = false;
   const job = await scene.work(subject, "ServerAdopt", {
     onEvent: ({ name }) => {
-      if (name === "verify") faults.add({ method: "GET", action: "status-before", status: 403, count: 0 });
+      hasJoined ||= name === "join-pool";
+      if (hasJoined && name === "verify")
+        faults.add({ method: "GET", action: "status-before", status: 403, count: 0 });
     },
   });
   faults.clear();
   if (job.status !== "failed") return [`its job is ${job.status}, though nothing could be verified`];
   if (!configOf(scene, vmid).description?.includes(subject.server))
     return ["nothing was marked before it failed"];
+  if (poolOf(scene, vmid) === null) return ["it was in no pool before it failed"];
   const found: string[] = [];
   const left = await removeServer(scene, subject, (each, kind) => scene.work(each, kind));
   if (left !== null) found.push(`its server cannot be removed: ${left}`);
