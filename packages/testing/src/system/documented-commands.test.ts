@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { operations } from "@kule/contract/generated/operations";
@@ -14,15 +14,32 @@ const root = resolve(import.meta.dirname, "../../../..");
 
 const wires = await requirePart("wires", probeWires, import.meta.filename);
 
-/** The pages with commands; those of networks and gateways need a region with an edge. */
+/** Their region needs an edge. */
+const needsEdge = ["docs/products/networks.md", "docs/products/gateways.md"];
+
+/** The pages with commands. */
 const pages = [
   "README.md",
   "docs/products/servers.md",
-  ...(wires.missing ? [] : ["docs/products/networks.md", "docs/products/gateways.md"]),
+  ...(wires.missing ? [] : needsEdge),
   "docs/products/public-ips.md",
   "docs/products/server-console.md",
   "docs/runbooks/invariants.md",
 ];
+
+/** Pages whose commands are for another place than the directory of `npm start`. */
+const leftOut: { readonly [path: string]: string } = {
+  "docs/products/regions.md": "for the machine of a worker, with a region file of its own",
+  "docs/sign-in-providers.md": "starts another installation, with a provider's secret",
+};
+
+test("no page with commands is forgotten", () => {
+  const withCommands = globSync(["README.md", "docs/**/*.md"], { cwd: root }).filter((path) =>
+    /^```sh$/m.test(readFileSync(join(root, path), "utf8")),
+  );
+  const known = new Set([...pages, ...needsEdge, ...Object.keys(leftOut)]);
+  expect(withCommands.sort()).toEqual([...known].sort());
+});
 
 /** What a page prints, as far as it is about a running installation. */
 const stepsOfPage = (path: string) =>
