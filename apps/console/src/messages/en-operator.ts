@@ -484,7 +484,7 @@ export const operatorEn = {
       free: "Free",
       allocated: "Allocated, not taken",
       taken: "Taken",
-      quarantined: "Resting",
+      quarantined: "Quarantined",
       reserved: "Reserved",
     },
     utilisation: "Utilisation",
@@ -507,7 +507,7 @@ export const operatorEn = {
     noAllocations:
       "Nothing is allocated. Until it is, no server of this region can have a public address from this pool.",
     address: "Address",
-    allocationStates: { free: "not taken", taken: "taken", quarantined: "resting" },
+    allocationStates: { free: "not taken", taken: "taken", quarantined: "quarantined" },
     restsUntil: "free",
     withdraw: "Withdraw",
     withdrawNamed: (address: string) => `Withdraw ${address}`,
@@ -525,7 +525,7 @@ export const operatorEn = {
     deleteConfirm: (name: string) => `Type ${name} to confirm`,
     confirmMismatch: "That is not the pool's name. Nothing was deleted.",
     deleteInUse: (count: string) =>
-      `${count} of its addresses are allocated, taken or resting. Withdraw them first; a released address rests for a while.`,
+      `${count} of its addresses are allocated, taken or quarantined. Withdraw them first; a released address rests for a while.`,
     notices: {
       created: "The pool is made. Add a range next.",
       range: "The range is added.",

@@ -7,7 +7,7 @@ export const subnetsEn = {
   subnet: {
     lead: (tier: string, cidr: string) => `${tier} · ${cidr}`,
     use: "Addresses",
-    shares: { used: "used", quarantined: "at rest", reserved: "reserved", free: "free" },
+    shares: { used: "used", quarantined: "quarantined", reserved: "reserved", free: "free" },
     total: (count: string) => `${count} that servers can have`,
     full: "No address is free. Give up a reservation, or make another subnet.",
     reservations: "Reserved addresses",
@@ -28,7 +28,7 @@ export const subnetsEn = {
     states: {
       used: "used",
       reserved: "reserved",
-      quarantined: "at rest",
+      quarantined: "quarantined",
       platform: "platform",
     } satisfies Record<AddressState, string>,
     allStates: "All states",

@@ -5,7 +5,7 @@ export const subnetsTr = {
   subnet: {
     lead: (tier: string, cidr: string) => `${tier} · ${cidr}`,
     use: "Adresler",
-    shares: { used: "kullanımda", quarantined: "dinleniyor", reserved: "rezerve", free: "boş" },
+    shares: { used: "kullanımda", quarantined: "karantinada", reserved: "rezerve", free: "boş" },
     total: (count: string) => `Sunucuların alabileceği ${count} adres`,
     full: "Boş adres yok. Bir rezervasyondan vazgeçin ya da başka bir alt ağ oluşturun.",
     reservations: "Rezerve adresler",
@@ -26,7 +26,7 @@ export const subnetsTr = {
     states: {
       used: "kullanımda",
       reserved: "rezerve",
-      quarantined: "dinleniyor",
+      quarantined: "karantinada",
       platform: "platformun",
     },
     allStates: "Tüm durumlar",

@@ -88,7 +88,7 @@ test("a range in use stays, with the reason beside it; so does a pool, whose but
   const range = await grace.submit(path, `${path}/ranges/${pool?.ranges[0]?.id}/remove`, {});
   expect(await range.text()).toMatch(/role="alert">\s*The range cannot go: 203\.0\.113\.2 is allocated\./);
   const page = await grace.page(path);
-  expect(page).toContain("1 of its addresses are allocated, taken or resting.");
+  expect(page).toContain("1 of its addresses are allocated, taken or quarantined.");
   expect(page).not.toContain('name="confirm_name"');
 
   await grace.submit(path, `${path}/allocations/203.0.113.2/withdraw`, {});

@@ -38,7 +38,7 @@ test("the network's page leads to the subnet's, which says how full it is and wh
   };
   expect(await ada.page(`/networks/${subnet().network_id}`)).toContain(`href="${path()}"`);
   const page = await ada.page(path());
-  expect(page).toContain('aria-label="used 3, at rest 1, reserved 1, free 248"');
+  expect(page).toContain('aria-label="used 3, quarantined 1, reserved 1, free 248"');
   for (const words of [
     "primary-db",
     "the shop&#39;s",
